@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex, cast, overload
 
+from ..._core.record import record
+
 if TYPE_CHECKING:
     from datetime import datetime as _datetime
-
 
 
 class _Integer(int):
@@ -181,6 +182,7 @@ class Char(str):
         return f"Char({str.__repr__(self)})"
 
 
+@record
 class Described:
     """A value with a descriptor that names a type of its own (1.0 part 1 section 1.2).
 
@@ -190,17 +192,8 @@ class Described:
     Described(Symbol('example:url'), 'http://example.org/')
     """
 
-    __slots__ = ("descriptor", "value")
-    __match_args__ = ("descriptor", "value")
-
-    def __init__(self, descriptor: Any, value: Any) -> None:
-        self.descriptor: Any = descriptor
-        self.value: Any = value
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Described):
-            return NotImplemented
-        return bool(self.descriptor == other.descriptor and self.value == other.value)
+    descriptor: Any
+    value: Any
 
     def __hash__(self) -> int:
         return hash(token(self))
@@ -208,10 +201,8 @@ class Described:
     def __repr__(self) -> str:
         return f"Described({self.descriptor!r}, {self.value!r})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Described, (self.descriptor, self.value)
 
-
+@record
 class Opaque:
     """A value whose format code the specification doesn't assign, kept as it came (1.0 part 1 section 1.2).
 
@@ -221,23 +212,10 @@ class Opaque:
     Opaque(b'Z\\x01')
     """
 
-    __slots__ = ("octets",)
-    __match_args__ = ("octets",)
-
-    def __init__(self, octets: bytes) -> None:
-        self.octets = octets
-
-    def __eq__(self, other: object) -> bool:
-        return self.octets == other.octets if isinstance(other, Opaque) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((Opaque, self.octets))
+    octets: bytes
 
     def __repr__(self) -> str:
         return f"Opaque({self.octets!r})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Opaque, (self.octets,)
 
 
 class Same(Sequence[Any]):

@@ -70,7 +70,14 @@ class LinkClosed(Closed):
     resumable: bool = False
 
 
-class Delivery(DeliveryReceived):
+class _Unread(DeliveryReceived):
+    """A place for the message that a delivery's payload becomes; a fast path leaves it empty."""
+
+    __slots__ = ("_message",)
+
+
+@record
+class Delivery(_Unread):
     """A whole message has arrived on a link (part 2 section 2.7.5).
 
     `payload` are the octets of all its sections, `message` is made of them on first access, `body` is the message's.
@@ -78,72 +85,31 @@ class Delivery(DeliveryReceived):
     `resumed`: it continues a delivery of an earlier attachment of the link.
     """
 
-    __slots__ = (
-        "_message",
-        "channel",
-        "delivery_id",
-        "delivery_tag",
-        "link",
-        "message_format",
-        "payload",
-        "resumed",
-        "settled",
-        "state",
-    )
-    __match_args__ = (
-        "channel",
-        "link",
-        "delivery_id",
-        "delivery_tag",
-        "message_format",
-        "settled",
-        "state",
-        "payload",
-        "resumed",
-    )
-
-    def __init__(
-        self,
-        channel: int,
-        link: int,
-        delivery_id: int,
-        delivery_tag: bytes,
-        message_format: int,
-        settled: bool,
-        state: State | None,
-        payload: bytes,
-        resumed: bool = False,
-    ) -> None:
-        self.channel = channel
-        self.link = link
-        self.delivery_id = delivery_id
-        self.delivery_tag = delivery_tag
-        self.message_format = message_format
-        self.settled = settled
-        self.state = state
-        self.payload = payload
-        self.resumed = resumed
+    channel: int
+    link: int
+    delivery_id: int
+    delivery_tag: bytes
+    message_format: int
+    settled: bool
+    state: State | None
+    payload: bytes
+    resumed: bool = False
 
     @property
     def message(self) -> Message:
         """The message; its sections are decoded on access, which may raise CodecError."""
-        # A shortcut leaves the slot empty.
         found: Message | None = getattr(self, "_message", None)
         if found is None:
             from ..codec.message import Message
 
-            self._message = found = Message.from_wire(self.payload)
+            found = Message.from_wire(self.payload)
+            object.__setattr__(self, "_message", found)
         return found
 
     @property
     def body(self) -> Any:
         """The message's body. Raises CodecError for a payload that is no message."""
         return self.message.body
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Delivery):
-            return NotImplemented
-        return all([getattr(self, name) == getattr(other, name) for name in self.__match_args__])
 
     def __hash__(self) -> int:
         return hash((self.channel, self.link, self.delivery_id, self.delivery_tag))
@@ -153,9 +119,6 @@ class Delivery(DeliveryReceived):
             f"<Delivery {self.delivery_id} on channel {self.channel}, link {self.link}, "
             f"{len(self.payload)} octets{', settled' if self.settled else ''}>"
         )
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Delivery, tuple([getattr(self, name) for name in self.__match_args__])
 
 
 @record

@@ -13,16 +13,7 @@ from ..._core.state_table import TableEnum
 from ...endpoint import CloseHint, Role, Side
 from ...errors import CodecError, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
 from ...events import By, CloseReport, Failed, OpenRequested
-from ..codec.conditions import (
-    DECODE_ERROR,
-    FRAME_SIZE_TOO_SMALL,
-    FRAMING_ERROR,
-    INTERNAL_ERROR,
-    NOT_ALLOWED,
-    NOT_IMPLEMENTED,
-    RESOURCE_LIMIT_EXCEEDED,
-    UNAUTHORIZED_ACCESS,
-)
+from ..codec import conditions
 from ..codec.frames import (
     AMQP,
     AMQP_HEADER,
@@ -54,7 +45,7 @@ from ..model import hints, states
 from ..model.link_state import SessionViolation, number_of
 from .config import Config, offered_mechanisms, own_channel_max, own_max_frame_size
 from .events import TlsStarted
-from .outgoing import make_error
+from .outgoing import make_error, shorten, symbols
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -82,8 +73,6 @@ _BEARER: Final = ("OAUTHBEARER", "XOAUTH2")
 _PERFORMATIVE: Final = "transport/frame/performative"
 _TOO_LONG: Final = ("1.0/transport/open/max-frame-size", "1.0/transport/error/frame-size-too-small")
 """The rules by which what this end has to say needs longer frames than the peer takes."""
-_LONGEST_TEXT: Final = 255
-"""Octets of a description that a close is sure to hold, whatever frames the peer takes."""
 
 
 class Stage(TableEnum):
@@ -316,14 +305,37 @@ class Handshake(SaslExchange[Config]):
         self._out.append(AMQP_HEADER)
 
     def _receive_header(self) -> bool:
-        """Take the peer's protocol header; False while octets are missing."""
+        """Take the peer's protocol header; False while octets are missing.
+
+        A server answers with the same, or with one that would do, and closes (part 2 section 2.2); a client reads its
+        own, or a no.
+        """
         header = self._peek_header()
         if header is None:
             return False
-        if self.role is Side.SERVER:
-            self._client_header(header)
+        server = self.role is Side.SERVER
+        wanted = self._wanted()
+        if header not in wanted:
+            if server:
+                # The version is the only one there is; of the protocol ids the one asked for, where it would do.
+                same_id = [each for each in wanted if each[:5] == header[:5]]
+                self._out.append(same_id[0] if same_id else wanted[0])
+            self._differs(header, By.LOCAL if server else By.REMOTE)
+            return True
+        self._buffer.pos += HEADER_SIZE
+        if header == TLS_HEADER:
+            self._begin_tls()
+        elif header == SASL_HEADER:
+            self._stage = Stage.SASL
+            if server:
+                self._out.append(SASL_HEADER)
+                self._send_sasl(SaslMechanisms(symbols(offered_mechanisms(self.config))))
         else:
-            self._server_header(header)
+            self._model.step_header(self.role.other)
+            if server:
+                self._send_header()
+            if self._stage is not Stage.CLOSING:
+                self._stage = Stage.OPENING
         return True
 
     @property
@@ -344,44 +356,6 @@ class Handshake(SaslExchange[Config]):
         if not config.mechanisms:
             return (AMQP_HEADER, SASL_HEADER, *tls)
         return (SASL_HEADER, *tls) if config.sasl_required else (SASL_HEADER, AMQP_HEADER, *tls)
-
-    def _client_header(self, header: bytes) -> None:
-        """A server reads a header: answer with the same, or with one that would do and close (part 2 section 2.2)."""
-        wanted = self._wanted()
-        if header not in wanted:
-            # The version is the only one there is; of the protocol ids the one asked for, where it would do.
-            same_id = [each for each in wanted if each[:5] == header[:5]]
-            self._out.append(same_id[0] if same_id else wanted[0])
-            self._differs(header, By.LOCAL)
-            return
-        self._buffer.pos += HEADER_SIZE
-        if header == TLS_HEADER:
-            self._begin_tls()
-            return
-        if header == SASL_HEADER:
-            self._out.append(SASL_HEADER)
-            self._stage = Stage.SASL
-            self._send_sasl(SaslMechanisms(tuple([Symbol(name) for name in offered_mechanisms(self.config)])))
-            return
-        self._model.step_header(Side.CLIENT)
-        self._send_header()
-        self._stage = Stage.OPENING
-
-    def _server_header(self, header: bytes) -> None:
-        """A client reads the server's header, which is its own, or means no."""
-        if header not in self._wanted():
-            self._differs(header, By.REMOTE)
-            return
-        self._buffer.pos += HEADER_SIZE
-        if header == TLS_HEADER:
-            self._begin_tls()
-            return
-        if header == SASL_HEADER:
-            self._stage = Stage.SASL
-            return
-        self._model.step_header(Side.SERVER)
-        if self._stage is not Stage.CLOSING:
-            self._stage = Stage.OPENING
 
     def _differs(self, header: bytes, by: By) -> None:
         """The headers differ: this side ends its stream, and its adapter reads on until the peer has."""
@@ -463,7 +437,7 @@ class Handshake(SaslExchange[Config]):
         idle = open_.idle_time_out or 0
         if 0 < idle < config.least_idle_time_out * 1000:
             raise Violation(
-                NOT_ALLOWED,
+                conditions.NOT_ALLOWED,
                 f"idle-time-out {idle} ms is too short, {ceil(config.least_idle_time_out * 1000)} ms is the least",
                 rule="transport/connection/idle-unsupported",
             )
@@ -471,7 +445,7 @@ class Handshake(SaslExchange[Config]):
         missing = [name for name in config.required_capabilities if name not in offered]
         if missing:
             raise Violation(
-                NOT_IMPLEMENTED,
+                conditions.NOT_IMPLEMENTED,
                 f"the peer doesn't offer {', '.join(missing)}",
                 rule="transport/open/offered-missing",
             )
@@ -485,12 +459,12 @@ class Handshake(SaslExchange[Config]):
             return False
         _, data, start, end = frame
         if start == end:
-            raise Violation(FRAMING_ERROR, "an empty SASL frame", rule="security/sasl/frame-empty")
+            raise Violation(conditions.FRAMING_ERROR, "an empty SASL frame", rule="security/sasl/frame-empty")
         body, at = decode_frame_body(data, start, end)
         if not isinstance(body, SaslFrame) or at != end:
             what = f"{body.NAME} with {end - at} octets behind it" if at != end else body.NAME
             raise Violation(
-                DECODE_ERROR,
+                conditions.DECODE_ERROR,
                 f"a SASL frame holds one SASL value, this one {what}",
                 rule="security/sasl/frame-one",
             )
@@ -508,7 +482,7 @@ class Handshake(SaslExchange[Config]):
         most = self.config.initial_frame_size
         if len(octets) + HEADER_SIZE > most:
             raise Violation(
-                RESOURCE_LIMIT_EXCEEDED,
+                conditions.RESOURCE_LIMIT_EXCEEDED,
                 f"{body.NAME} takes a frame of {len(octets) + HEADER_SIZE} octets, {most} are allowed; "
                 "Config.initial_frame_size is for peers that take more",
                 rule="security/sasl/frame-max",
@@ -524,7 +498,7 @@ class Handshake(SaslExchange[Config]):
         self._send_sasl(SaslResponse(self._answer_challenge(challenge.challenge)))
 
     def _too_many_challenges(self, text: str) -> Exception:
-        return Violation(RESOURCE_LIMIT_EXCEEDED, text, rule="security/sasl/steps")
+        return Violation(conditions.RESOURCE_LIMIT_EXCEEDED, text, rule="security/sasl/steps")
 
     def _outcome(self, outcome: SaslOutcome) -> None:
         if outcome.code != OK:
@@ -543,7 +517,7 @@ class Handshake(SaslExchange[Config]):
                 reason = f"; {heard}"
         said = OUTCOMES.get(code, "a code the specification lacks")
         text = f"the server refused the login, sasl-outcome {code} ({said}){reason}"
-        condition = UNAUTHORIZED_ACCESS if code == AUTH else INTERNAL_ERROR
+        condition = conditions.UNAUTHORIZED_ACCESS if code == AUTH else conditions.INTERNAL_ERROR
         hint = "wrong user, password or token, or the mechanism isn't allowed to this user" if code == AUTH else ""
         report = CloseReport(By.REMOTE, code, text, hint=hint, condition=condition)
         error = RemoteProtocolError(text, condition=condition)
@@ -576,7 +550,7 @@ class Handshake(SaslExchange[Config]):
             text,
             offset=self._unit_offset,
             rule=f"1.0/{rule}" if rule else None,
-            condition=UNAUTHORIZED_ACCESS,
+            condition=conditions.UNAUTHORIZED_ACCESS,
         )
         self._events.append(Failed(Scope.CONNECTION, 0, error, By.LOCAL))
         self._refuse_login(text, AUTH)
@@ -585,7 +559,7 @@ class Handshake(SaslExchange[Config]):
         """Send the outcome, then close: a layer that ends takes the transport with it (part 5 section 5.1)."""
         self._waiting_for = None
         self._send_sasl(SaslOutcome(code))
-        condition = UNAUTHORIZED_ACCESS if code == AUTH else INTERNAL_ERROR
+        condition = conditions.UNAUTHORIZED_ACCESS if code == AUTH else conditions.INTERNAL_ERROR
         report = CloseReport(By.LOCAL, code, text, condition=condition)
         self._end(report, CloseHint.CLOSE_WHEN_SENT)
 
@@ -621,8 +595,8 @@ class Handshake(SaslExchange[Config]):
         silent = now - (self._last_sent or 0.0)
         if silent > late:
             text = f"this end sent nothing for {silent:g} seconds, the peer bears {late:g}"
-            report = CloseReport(By.LOCAL, 0, text, condition=RESOURCE_LIMIT_EXCEEDED)
-            self._send_close(report, make_error(RESOURCE_LIMIT_EXCEEDED, text))
+            report = CloseReport(By.LOCAL, 0, text, condition=conditions.RESOURCE_LIMIT_EXCEEDED)
+            self._send_close(report, make_error(conditions.RESOURCE_LIMIT_EXCEEDED, text))
             self._end_parts(report)
             return
         self._model.step_empty(self._side)
@@ -632,7 +606,7 @@ class Handshake(SaslExchange[Config]):
         """Close with an error, and wait as long again for the peer's close."""
         text = f"nothing arrived for {self._silence_after:g} seconds"
         rule = "transport/connection/idle-close"
-        self._fail_connection(Violation(RESOURCE_LIMIT_EXCEEDED, text, rule=rule), DEAD_PEER)
+        self._fail_connection(Violation(conditions.RESOURCE_LIMIT_EXCEEDED, text, rule=rule), DEAD_PEER)
         self._timers.set("close", now + self._silence_after)
 
     # Closing.
@@ -658,7 +632,7 @@ class Handshake(SaslExchange[Config]):
         if self._half.state is states.Connection.HEADER:
             self._send_own_open()
         if len(octets) + 8 > self._max_frame and error is not None:
-            close = Close(Error(error.condition, _shorten(error.description or "")))
+            close = Close(Error(error.condition, shorten(error.description or "")))
             octets = close.encode()
         self._model.step(self.role, 0, close)
         self._out.queue(amqp_frame(0, octets))
@@ -670,7 +644,7 @@ class Handshake(SaslExchange[Config]):
         try:
             self._send_open(make_open(self.config, {}))
         except LocalProtocolError:
-            self._send_open(Open(_shorten(self.config.container_id)))
+            self._send_open(Open(shorten(self.config.container_id)))
 
     def _receive_closing(self) -> bool:
         """Behind this side's close: take a frame of which only open and close still count; False while octets are
@@ -736,21 +710,13 @@ class Handshake(SaslExchange[Config]):
         report = CloseReport(By.LOCAL, 0, text, hint=hint, rule=error.rule, condition=error.condition)
         self._events.append(Failed(Scope.CONNECTION, 0, error, By.LOCAL))
         if closable:
-            self._send_close(report, make_error(violation.condition, _shorten(text)))
+            self._send_close(report, make_error(violation.condition, shorten(text)))
             # The peer's close is waited for; nothing that it says changes the report, or answers a call.
             self._end_parts(report)
             return
         if self.role is Side.SERVER and self._stage is Stage.FIRST:
             self._out.append(AMQP_HEADER)
         self._end(report, CloseHint.CLOSE_WHEN_SENT)
-
-
-
-def _shorten(text: str) -> str:
-    """Cut a text to what fits into the smallest frame."""
-    octets = text.encode("utf-8", "backslashreplace")
-    short = octets if len(octets) <= _LONGEST_TEXT else octets[: _LONGEST_TEXT - 3] + b"..."
-    return short.decode("utf-8", "ignore")
 
 
 def _merged(own: CloseReport | None, error: Error | None) -> CloseReport:
@@ -772,19 +738,19 @@ def _violation_of(error: Violation | CodecError | LocalProtocolError) -> Violati
     if isinstance(error, CodecError):
         # Octets that can't be decoded.
         rule = (error.rule or _PERFORMATIVE).removeprefix("1.0/")
-        return Violation(error.condition or DECODE_ERROR, str(error), rule=rule)
+        return Violation(error.condition or conditions.DECODE_ERROR, str(error), rule=rule)
     # This end's own answer doesn't fit: its peer doesn't read, or takes too small frames.
     rule = (error.rule or "transport/error/internal").removeprefix("1.0/")
-    condition = FRAME_SIZE_TOO_SMALL if error.rule in _TOO_LONG else INTERNAL_ERROR
+    condition = conditions.FRAME_SIZE_TOO_SMALL if error.rule in _TOO_LONG else conditions.INTERNAL_ERROR
     if isinstance(error, LimitExceeded):
-        condition = RESOURCE_LIMIT_EXCEEDED
+        condition = conditions.RESOURCE_LIMIT_EXCEEDED
     return Violation(condition, str(error), rule=rule)
 
 
 def misplaced(body: Performative | SaslFrame, octets: int) -> Violation:
     """A frame's body that isn't one: only performatives are, and only a transfer has a payload."""
     text = f"{body.NAME} with {octets} octets behind it" if octets else f"{body.NAME} in an AMQP frame"
-    return Violation(FRAMING_ERROR, text, rule=_PERFORMATIVE)
+    return Violation(conditions.FRAMING_ERROR, text, rule=_PERFORMATIVE)
 
 
 def offered_header(config: Config) -> bytes:
@@ -803,18 +769,14 @@ def make_open(config: Config, changes: Mapping[str, Any]) -> Open:
         "channel_max": own_channel_max(config),
         # A real threshold is twice what is announced (part 2 section 2.4.5).
         "idle_time_out": ceil(config.idle_time_out * 500) or None,
-        "outgoing_locales": _symbols(config.outgoing_locales),
-        "incoming_locales": _symbols(config.incoming_locales),
-        "offered_capabilities": _symbols(config.offered_capabilities),
-        "desired_capabilities": _symbols(config.desired_capabilities),
+        "outgoing_locales": symbols(config.outgoing_locales),
+        "incoming_locales": symbols(config.incoming_locales),
+        "offered_capabilities": symbols(config.offered_capabilities),
+        "desired_capabilities": symbols(config.desired_capabilities),
         "properties": {Symbol(name): value for name, value in {**_PRODUCT, **config.properties}.items()},
     }
     values.update(changes)
     return Open(**values)
-
-
-def _symbols(names: tuple[str, ...]) -> tuple[Symbol, ...]:
-    return tuple([Symbol(name) for name in names])
 
 
 def chosen_locale(wanted: tuple[str, ...], supported: tuple[str, ...]) -> str:
@@ -827,5 +789,3 @@ def chosen_locale(wanted: tuple[str, ...], supported: tuple[str, ...]) -> str:
         if name in supported:
             return name
     return DEFAULT_LOCALE
-
-

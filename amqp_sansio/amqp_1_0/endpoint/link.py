@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
-from ...events import By, Handle
+from ...events import By, Handle, Settled
 from ..codec import conditions
 from ..codec.conditions import SenderSettleMode
 from ..codec.performatives import Attach, Coordinator, Detach, Source, Target
@@ -16,9 +16,9 @@ from .events import LinkClosed, LinkFailed, LinkOpened, LinkRequested
 from .outgoing import make_error, remote_error, report_of, symbols
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from ...events import CloseReport
+    from ...events import CloseReport, Event
     from ..codec.performatives import Error
     from ..model.link_state import State
     from ..model.resume import SavedDelivery
@@ -150,7 +150,7 @@ class Link(LinkModel):
         link that is known here. A receiver gives credit with `flow` next.
         """
         asked = self._check_requested()
-        own = self._own_source(asked, source), self._own_target(asked, target)
+        own = self._own("source", Source, asked.source, source), self._own("target", Target, asked.target, target)
         if snd_settle_mode is None and state is not None and state.is_sender and state.unsettled:
             # Deliveries unsettled from before can't go on in a link that sends everything settled.
             snd_settle_mode = state.snd_settle_mode if asked.snd_settle_mode == SenderSettleMode.SETTLED else None
@@ -242,6 +242,19 @@ class Link(LinkModel):
     def drop(self) -> None:
         """Let go of what won't be completed."""
 
+    def tell(self, kind: Callable[..., Event], *fields: Any) -> None:
+        """Give the application an event of this link, with its `fields` behind channel and link."""
+        self.session.transport.events.append(kind(self.session.channel, self.number, *fields))
+
+    def handle_of(self, tag: bytes) -> Handle[Any]:
+        """A new handle of the delivery with this tag."""
+        return Handle((self.name, "in" if self.ROLE else "out", tag))
+
+    def settled(self, handle: Handle[Any], state: State | None) -> None:
+        """A delivery is settled: complete its handle, and tell the application."""
+        handle.complete(state)
+        self.session.transport.events.append(Settled((handle,), state))
+
     # For the session.
 
     def restore(self, state: LinkState) -> None:
@@ -287,27 +300,16 @@ class Link(LinkModel):
         self.requested = None
         self.session.asked.pop(self.number, None)
 
-    def _own_source(self, asked: Attach, source: Any) -> Any:
-        """Return this end's source for its attach; a sender that was asked for a dynamic one has to name it."""
-        if isinstance(source, str):
-            source = Source(address=source)
-        found: Any = asked.source if source is None else source
-        if not self.ROLE and getattr(found, "dynamic", False) and found.address is None:
+    def _own(self, name: str, kind: type[Any], asked: Any, given: Any) -> Any:
+        """This end's source or target for its attach; the end that a dynamic one belongs to has to name it."""
+        if isinstance(given, str):
+            given = kind(address=given)
+        found: Any = asked if given is None else given
+        belongs = (name == "target") == self.ROLE
+        if belongs and getattr(found, "dynamic", False) and found.address is None:
             raise LocalProtocolError(
-                f"link {self.name!r} wants a dynamic node; accept it with its source, address included",
-                rule="1.0/source.address/dynamic-sender",
-            )
-        return found
-
-    def _own_target(self, asked: Attach, target: Any) -> Any:
-        """As `_own_source`, for the target of a receiver."""
-        if isinstance(target, str):
-            target = Target(address=target)
-        found: Any = asked.target if target is None else target
-        if self.ROLE and getattr(found, "dynamic", False) and found.address is None:
-            raise LocalProtocolError(
-                f"link {self.name!r} wants a dynamic node; accept it with its target, address included",
-                rule="1.0/target.address/dynamic-receiver",
+                f"link {self.name!r} wants a dynamic node; accept it with its {name}, address included",
+                rule=f"1.0/{name}.address/dynamic-{self.role}",
             )
         return found
 
@@ -367,10 +369,7 @@ class Link(LinkModel):
         while len(frame.encode()) > room and kept:
             fewer = min(len(kept) - 1, len(kept) * room // len(frame.encode()))
             kept = {tag: kept[tag] for tag in list(kept)[:fewer]}
-            values = [getattr(frame, name) for name in frame.__match_args__]
-            values[frame.__match_args__.index("unsettled")] = kept
-            values[frame.__match_args__.index("incomplete_unsettled")] = True
-            frame = Attach(*values)
+            frame = frame.replace(unsettled=kept, incomplete_unsettled=True)
         return frame
 
     def _leave(self, closed: bool, error: Error | None) -> None:
@@ -436,7 +435,7 @@ class Link(LinkModel):
         self.number = number
         self.requested = attach
         session.asked[number] = self
-        session.transport.events.append(LinkRequested(session.channel, number, attach))
+        self.tell(LinkRequested, attach)
 
     def steal(self) -> None:
         """Leave the link, whose peer is elsewhere; in a session that has ended there's nothing to say."""

@@ -31,6 +31,8 @@ _ENDED: Final = states.Session.ENDED
 _OUTGOING_WINDOW: Final = 0x7FFF_FFFF
 """Nothing but the peer's window holds transfers back."""
 _HANDLES: Final = 0xFFFF_FFFF
+_LONGEST_TEXT: Final = 255
+"""Octets of a description that fits, whatever frames the peer takes."""
 _SMALL: Final = 256
 """Octets that a begin or flow without properties surely has room in."""
 _pack: Final = FRAME.pack
@@ -424,6 +426,13 @@ def make_error(
 def symbols(texts: Iterable[str]) -> tuple[Symbol, ...]:
     """Texts as symbols."""
     return tuple([Symbol(each) for each in texts])
+
+
+def shorten(text: str) -> str:
+    """Cut a description to what any frame is sure to hold."""
+    octets = text.encode("utf-8", "backslashreplace")
+    short = octets if len(octets) <= _LONGEST_TEXT else octets[: _LONGEST_TEXT - 3] + b"..."
+    return short.decode("utf-8", "ignore")
 
 
 def report_of(by: By, error: Error | None) -> CloseReport:

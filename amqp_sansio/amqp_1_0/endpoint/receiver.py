@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.serial import distance
 from ...errors import CodecError, LocalProtocolError
-from ...events import Handle, Settled
+from ...events import Handle
 from ..codec import conditions
 from ..codec.message import Message, check_message, position_octets, section_position
 from ..codec.octets import PACK_U32, UINTS
@@ -227,7 +227,7 @@ class Receiver(Link):
         for each in found:
             handle = each.handle
             if handle is None:
-                handle = each.handle = Handle((self.name, "in", each.delivery_tag))
+                handle = each.handle = self.handle_of(each.delivery_tag)
             if each.settled:
                 handle.complete(state)
             handles.append(handle)
@@ -300,18 +300,12 @@ class Receiver(Link):
         forgotten: list[bytes] = []
         if not remote.incomplete_unsettled:
             forgotten = [tag for tag in restored if tag not in theirs]
-        events = self.session.transport.events
         for tag in forgotten:
-            saved = restored.pop(tag)
-            handle: Handle[Any] = Handle((self.name, "in", tag))
-            handle.complete(saved.local)
-            events.append(Settled((handle,), saved.local))
+            self.settled(self.handle_of(tag), restored.pop(tag).local)
         self.restored = self.name_later(restored)
         incomplete = self.incomplete or remote.incomplete_unsettled
         self.count_round(incomplete)
-        events.append(
-            Resumed(self.session.channel, self.number, (), tuple(forgotten), (), incomplete)
-        )
+        self.tell(Resumed, (), tuple(forgotten), (), incomplete)
 
     def ended(self) -> list[Handle[Any]]:
         self.drop()
@@ -419,7 +413,7 @@ class Receiver(Link):
         if self.draining:
             if not self.recalling:
                 self.draining = False
-                self.session.transport.events.append(Drained(self.session.channel, self.number))
+                self.tell(Drained)
         elif self.is_open:
             self.flow(self.unused)
 
@@ -440,9 +434,7 @@ class Receiver(Link):
             request = _request_of(event.payload)
         except CodecError as error:
             raise self._undecodable(error) from error
-        self.session.transport.events.append(
-            TransactionRequested(self.session.channel, self.number, event, request)
-        )
+        self.tell(TransactionRequested, event, request)
 
     def _aborted(self, delivery: IncomingDelivery) -> None:
         if delivery.parts:
@@ -451,11 +443,7 @@ class Receiver(Link):
         known = (self.restored or {}).pop(delivery.delivery_tag, None)
         if (delivery.resumed and known is None) or delivery.ignored:
             return
-        self.session.transport.events.append(
-            DeliveryAborted(
-                self.session.channel, self.number, delivery.delivery_id, delivery.delivery_tag
-            )
-        )
+        self.tell(DeliveryAborted, delivery.delivery_id, delivery.delivery_tag)
 
     def _resumes(self, delivery: IncomingDelivery, frame: Transfer) -> None:
         """The first transfer of a delivery that this end may know (part 2 section 2.6.13)."""
@@ -490,8 +478,6 @@ class Receiver(Link):
         known = (self.restored or {}).pop(delivery.delivery_tag, None)
         if known is None or known.local is None:
             return False
-        session = self.session
-        handle: Handle[Any] = Handle((self.name, "in", delivery.delivery_tag))
         state = delivery.states[self.sender] or known.local
         if not delivery.settled:
             outcome = delivery.states[self.sender]
@@ -499,27 +485,24 @@ class Receiver(Link):
                 # The sender goes on with the data: it didn't take over what was decided here.
                 return False
             # The sender's outcome counts: it is echoed and settled (part 3 section 3.4.6, tag 13).
-            delivery.states[session.side] = None
-            session.disposition(True, [delivery.delivery_id], outcome, True)
-        handle.complete(state)
-        session.transport.events.append(Settled((handle,), state))
+            delivery.states[self.session.side] = None
+            self.session.disposition(True, [delivery.delivery_id], outcome, True)
+        self.settled(self.handle_of(delivery.delivery_tag), state)
         return True
 
     def sender_flow(self, frame: Flow) -> None:
         """Tell the application what the sender's flow says, and answer it where it asks for that."""
-        session = self.session
-        events = session.transport.events
         if frame.available is not None:
-            events.append(AvailableChanged(session.channel, self.number, frame.available))
+            self.tell(AvailableChanged, frame.available)
         if self.draining:
             if self.recalling:
                 self.draining = bool(frame.link_credit)
             else:
                 self.draining = self.credit_limit is None or self.credit > 0
             if not self.draining:
-                events.append(Drained(session.channel, self.number))
+                self.tell(Drained)
         if frame.echo:
-            session.send_flow(self, credit=self.credit, drain=self.draining and not self.recalling)
+            self.session.send_flow(self, credit=self.credit, drain=self.draining and not self.recalling)
 
     def _dies_of_draining(self) -> bool:
         """RabbitMQ 3's sessions end with amqp:internal-error when a drain leaves credit over."""

@@ -56,7 +56,7 @@ class OutgoingDelivery(DeliveryModel):
 
     def __init__(self, link: Sender, delivery_id: int, delivery_tag: bytes) -> None:
         DeliveryModel.__init__(self, link, delivery_id, delivery_tag)
-        self.handle: Handle[Any] = Handle((link.name, "out", delivery_tag))
+        self.handle = link.handle_of(delivery_tag)
         self.message: bytes | None = None
         self.payload: bytes | None = None
         self.rest: int | None = None
@@ -122,11 +122,11 @@ class Resending:
         return link.launch(frame, octets, whole=True, keep=keep)
 
     def _done(self, state: State | None) -> None:
-        self.handle.complete(state)
         if self.saved.delivery_tag in self.link.unknown:
+            self.handle.complete(state)
             self.link.unknown.discard(self.saved.delivery_tag)
-            return
-        self.link.session.transport.events.append(Settled((self.handle,), state))
+        else:
+            self.link.settled(self.handle, state)
 
 
 class Sender(Link):
@@ -336,9 +336,7 @@ class Sender(Link):
     def credit_came(self, drain: bool, properties: Mapping[Any, Any] | None) -> None:
         """The model has the receiver's flow: go on with what waits, and tell the application."""
         self.resend()
-        self.session.transport.events.append(
-            CreditChanged(self.session.channel, self.number, self.credit, drain, properties)
-        )
+        self.tell(CreditChanged, self.credit, drain, properties)
 
     def window_came(self) -> bool:
         """The session's window has room: send what waits for it; whether all of it went out."""
@@ -350,9 +348,7 @@ class Sender(Link):
             return False
         self.resend()
         if self.waiting is None:
-            self.session.transport.events.append(
-                CreditChanged(self.session.channel, self.number, self.credit, self.drain_wanted, None)
-            )
+            self.tell(CreditChanged, self.credit, self.drain_wanted, None)
         return True
 
     def push(self, delivery: OutgoingDelivery) -> None:
@@ -451,11 +447,10 @@ class Sender(Link):
                 continue
             their: Any = theirs.get(tag)
             action = resume_action(_told(saved), known, their)
-            handle: Handle[Any] = Handle((self.name, "out", tag))
+            handle = self.handle_of(tag)
             if action.resend is Resend.FORGET:
                 forgotten.append(tag)
-                handle.complete(saved.local)
-                self.session.transport.events.append(Settled((handle,), saved.local))
+                self.settled(handle, saved.local)
                 continue
             if action.resend is Resend.NEW and saved.payload is None:
                 lost.append(tag)
@@ -468,16 +463,7 @@ class Sender(Link):
         if self.incomplete:
             self._settle_unknown([tag for tag in theirs if tag not in restored], theirs)
         self.count_round(remote.incomplete_unsettled)
-        self.session.transport.events.append(
-            Resumed(
-                self.session.channel,
-                self.number,
-                tuple(handles),
-                tuple(forgotten),
-                tuple(lost),
-                incomplete,
-            )
-        )
+        self.tell(Resumed, tuple(handles), tuple(forgotten), tuple(lost), incomplete)
         self.resend()
 
     def _settle_unknown(self, tags: list[bytes], theirs: Mapping[Any, Any]) -> None:
@@ -487,7 +473,7 @@ class Sender(Link):
         """
         self.unknown.update(tags)
         for tag in tags:
-            handle: Handle[Any] = Handle((self.name, "out", tag))
+            handle = self.handle_of(tag)
             action = resume_action(None, True, theirs[tag])
             saved = SavedDelivery(tag, 0, None, None, theirs[tag])
             self.resending.append((saved, action.resend, action.state, handle))
@@ -664,11 +650,9 @@ class Sender(Link):
         """The tag for a new delivery: as given, or the next generated one. Raises LocalProtocolError."""
         if delivery_tag is None:
             number = self._tags
-            delivery_tag = number.to_bytes(8 if number >> 32 else 4, "big")
-            while delivery_tag in self.unsettled:
+            while (tag := number.to_bytes(8 if number >> 32 else 4, "big")) in self.unsettled:
                 number += 1
-                delivery_tag = number.to_bytes(8 if number >> 32 else 4, "big")
-            return delivery_tag
+            return tag
         if len(delivery_tag) > _TAG_SIZE:
             raise LocalProtocolError(
                 f"a delivery-tag of {len(delivery_tag)} octets, 32 is the most",
@@ -861,8 +845,7 @@ class Sender(Link):
                 self._check()
                 if resend is Resend.NEW:
                     del self.resending[at]
-                    handle.complete(state)
-                    self.session.transport.events.append(Settled((handle,), state))
+                    self.settled(handle, state)
                 else:
                     self.resending[at] = (saved, Resend.SETTLE, state, handle)
                 return True

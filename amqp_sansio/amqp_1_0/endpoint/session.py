@@ -26,7 +26,7 @@ from ..model import states
 from ..model.connection import ConnectionModel
 from ..model.link_state import LinkModel, SessionViolation, is_outcome
 from .events import DeliveryUpdated, SessionRequested, Updated
-from .outgoing import SessionEnd, Transport, remote_error, report_of
+from .outgoing import SessionEnd, Transport, remote_error, report_of, shorten
 from .receiver import Receiver, check_credit
 from .sender import OutgoingDelivery, Sender
 
@@ -433,15 +433,16 @@ class EndpointModel(ConnectionModel):
 
     def receive(self, channel: int, performative: Any, payload: bytes) -> None:
         """Take a frame from begin to end. Raises Violation; those of links and sessions go to `fail`."""
-        if performative.__class__ is Transfer:
+        kind = performative.__class__
+        session: Any = self.halves[1 - self._side].channels.get(channel)
+        ended = session is not None and session.report is not None and session.own.state is _ENDED
+        if ended and kind is not Begin and kind is not End:
+            # The session ended here with an error: then all but the peer's end is dropped (section 2.5.4).
+            return
+        if kind is Transfer:
             self._receive_transfer(channel, performative, payload)
         else:
-            self._RECEIVE[performative.__class__](self, channel, performative)
-
-    def _discards(self, channel: int) -> bool:
-        """Whether the session ended here with an error: then all but the peer's end is dropped (section 2.5.4)."""
-        session: Any = self.halves[1 - self._side].channels.get(channel)
-        return session is not None and session.report is not None and session.own.state is _ENDED
+            self._RECEIVE[kind](self, channel, performative)
 
     def _receive_begin(self, channel: int, frame: Begin) -> None:
         found, answers = self.begin(1 - self._side, channel, frame)
@@ -485,8 +486,6 @@ class EndpointModel(ConnectionModel):
         self._sessions.pop(session.channel, None)
 
     def _receive_attach(self, channel: int, frame: Attach) -> None:
-        if self._discards(channel):
-            return
         side = self._side
         # The links of that name and direction that the peer has attached already (section 2.6.1).
         key = frame.name, side if frame.role else 1 - side
@@ -520,8 +519,6 @@ class EndpointModel(ConnectionModel):
         session.names.pop((link.name, link.sender), None)
 
     def _receive_detach(self, channel: int, frame: Detach) -> None:
-        if self._discards(channel):
-            return
         peer = 1 - self._side
         session = self.halves[peer].channels.get(channel)
         link: Any = None if session is None else session.halves[peer].handles.get(frame.handle)
@@ -533,8 +530,6 @@ class EndpointModel(ConnectionModel):
         link.peer_detached(frame, answers)
 
     def _receive_flow(self, channel: int, frame: Flow) -> None:
-        if self._discards(channel):
-            return
         side = self._side
         known: Any = self.halves[1 - side].channels.get(channel)
         before = 0 if known is None else known.outgoing_window
@@ -561,8 +556,6 @@ class EndpointModel(ConnectionModel):
             session.send_flow()
 
     def _receive_transfer(self, channel: int, frame: Transfer, payload: bytes) -> None:
-        if self._discards(channel):
-            return
         delivery: Any = self.transfer(1 - self._side, channel, frame, len(payload))
         link: Receiver = delivery.link
         session = link.session
@@ -576,8 +569,6 @@ class EndpointModel(ConnectionModel):
         link.receive(delivery, frame, payload)
 
     def _receive_disposition(self, channel: int, frame: Disposition) -> None:
-        if self._discards(channel):
-            return
         found, deliveries = self.disposition(1 - self._side, channel, frame)
         session: Any = found
         if deliveries:
@@ -602,7 +593,7 @@ class EndpointModel(ConnectionModel):
         error.channel = session.channel
         text = str(violation)
         report = CloseReport(By.LOCAL, 0, text, condition=violation.condition, rule=error.rule)
-        told = Error(Symbol(violation.condition), _short(text))
+        told = Error(Symbol(violation.condition), shorten(text))
         if link is not None:
             link.fail(error, told, report)
             return
@@ -620,13 +611,6 @@ class EndpointModel(ConnectionModel):
         for session in self._sessions.values():
             session.tell_end(report)
         self._sessions.clear()
-
-
-def _short(text: str) -> str:
-    """A description that fits any frame."""
-    octets = text.encode("utf-8", "backslashreplace")
-    short = octets if len(octets) <= 255 else octets[:252] + b"..."
-    return short.decode("utf-8", "ignore")
 
 
 def _modes(snd: int | None, rcv: int | None, state: LinkState | None) -> tuple[int, int]:

@@ -98,7 +98,7 @@ class ConnectionModel:
 
     def step_sasl(self, side: Side | int, frame: SaslFrame) -> None:
         """`side` sends a SASL frame (part 5 section 5.3.2)."""
-        sender, given = _SASL[type(frame)]
+        sender, given = SASL_FRAMES[type(frame)]
         found = states.SASL[self.sasl].get(given)
         number = _number(side)
         if sender != number or found is None:
@@ -257,11 +257,7 @@ class ConnectionModel:
                 )
             session = self.new_session(side)
         own = session.halves[side]
-        own.state = states.SESSION[own.state][states.SessionInput.BEGIN]
-        own.channel = channel
-        own.begin = frame
-        own.renumber(frame.next_outgoing_id)
-        own.initial_outgoing_id = frame.next_outgoing_id
+        own.map(channel, frame)
         other = session.halves[1 - side]
         if other.begin is not None:
             # Both windows are known now; before its peer's begin a side can't send a transfer.
@@ -392,10 +388,11 @@ _STEPS: Final[dict[type[Performative], Callable[[ConnectionModel, int, int, Any]
     Disposition: ConnectionModel.disposition,
     Detach: ConnectionModel.detach,
 }
-_SASL: Final[dict[type[Any], tuple[int, states.SaslInput]]] = {
+SASL_FRAMES: Final[dict[type[Any], tuple[int, states.SaslInput]]] = {
     SaslMechanisms: (SERVER, states.SaslInput.MECHANISMS),
     SaslInit: (CLIENT, states.SaslInput.INIT),
     SaslChallenge: (SERVER, states.SaslInput.CHALLENGE),
     SaslResponse: (CLIENT, states.SaslInput.RESPONSE),
     SaslOutcome: (SERVER, states.SaslInput.OUTCOME),
 }
+"""The only side that may send each SASL frame, and the input that it is (part 5 section 5.3.2)."""

@@ -142,6 +142,14 @@ class SessionHalf:
         self.deliveries: dict[int, DeliveryModel] = {}
         self.handles: dict[int, LinkModel] = {}
 
+    def map(self, channel: int, frame: Begin) -> None:
+        """The side begins the session, or answers its begin."""
+        self.state = states.Session.MAPPED
+        self.channel = channel
+        self.begin = frame
+        self.renumber(frame.next_outgoing_id)
+        self.initial_outgoing_id = frame.next_outgoing_id
+
     def renumber(self, next_outgoing_id: int) -> None:
         """The side says which id its next transfer has; what it skips is no transfer."""
         self.counted += next_outgoing_id - self.next_outgoing_id

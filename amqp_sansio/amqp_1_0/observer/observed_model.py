@@ -28,7 +28,7 @@ from ..codec.performatives import (
 )
 from ..codec.violation import Violation
 from ..model import states
-from ..model.connection import ConnectionModel
+from ..model.connection import SASL_FRAMES, ConnectionModel
 from ..model.link_state import Rules, SessionModel, named
 from .outcomes import ObservedDelivery, ObservedLink, Outcomes
 
@@ -63,14 +63,8 @@ _EVER_WRONG: Final = frozenset(
 )
 """Rules that a frame breaks whatever came before it."""
 
-_SASL_AFTER: Final = {
-    "sasl-mechanisms": states.Sasl.OFFERED,
-    "sasl-init": states.Sasl.CHOSEN,
-    "sasl-challenge": states.Sasl.CHALLENGED,
-    "sasl-response": states.Sasl.CHOSEN,
-    "sasl-outcome": states.Sasl.DONE,
-}
-"""Where the SASL exchange must be behind a frame, whatever was missed before."""
+_SASL_AFTER: Final = {given: after for row in states.SASL.values() for given, after in row.items()}
+"""Where the SASL exchange must be behind an input, whatever was missed before."""
 
 
 class ObservedSession(SessionModel):
@@ -158,7 +152,7 @@ class ObservedModel(ConnectionModel):
             early = self.sasl is states.Sasl.START and isinstance(frame, SaslInit)
             self.sasl_early = self.sasl_early or early
             if not early:
-                self.sasl = _SASL_AFTER[frame.NAME]
+                self.sasl = _SASL_AFTER[SASL_FRAMES[type(frame)][1]]
             return None if self.assumed and broken.rule not in _EVER_WRONG else broken
         if self.sasl_early and self.sasl is states.Sasl.OFFERED:
             # The choice came before the offer, which was reported.
@@ -473,12 +467,7 @@ def _force_begin(
         if waiting is not None and waiting.halves[side].state is states.Session.UNMAPPED:
             half.channels[channel] = waiting
     session = model.assume(side, channel)
-    own = session.halves[side]
-    own.state = states.Session.MAPPED
-    own.channel = channel
-    own.begin = frame
-    own.renumber(frame.next_outgoing_id)
-    own.initial_outgoing_id = frame.next_outgoing_id
+    session.halves[side].map(channel, frame)
     _doubt(session)
     model.bound(side, session)
 
@@ -571,13 +560,9 @@ def _force_transfer(
     delivery.size += size
     delivery.settled = bool(frame.settled) or delivery.settled or frame.aborted
     link.current = delivery if frame.more and not frame.aborted else None
-    delivery.progress = (
-        states.Delivery.ABORTED
-        if frame.aborted
-        else states.Delivery.SENDING
-        if frame.more
-        else states.Delivery.SENT
-    )
+    delivery.progress = states.Delivery.SENDING if frame.more else states.Delivery.SENT
+    if frame.aborted:
+        delivery.progress = states.Delivery.ABORTED
     model.sent = delivery
     if booked:
         _book(model, own.deliveries, link, delivery)

@@ -7,7 +7,6 @@ suspended links and transactions. Part 2 sections 2.6.12 (settlement) and 2.6.13
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
 from ..._core.brevity import KEPT, short
@@ -262,10 +261,8 @@ class Outcomes:
         posted = self._join(delivery, first)
         delivery.acquired = posted is not None and posted.controller != link.sender
         self._join(delivery, answer)
-        error = None
         if delivery.transaction is not None:
             self._tell(delivery)
-            error = self.errors.pop(unit, None)
             if delivery.settled:
                 delivery.before = Accepted() if answer is None and not delivery.early else None
                 self._keep(delivery)
@@ -275,15 +272,13 @@ class Outcomes:
             delivery.unit = None
         elif delivery.settled:
             self._settle(delivery, delivery.told())
-            error = self.errors.pop(unit, None)
         elif number is None or not delivery.numbered:
             # Nothing can refer to it.
             self.settled += OPEN_FOR_GOOD
             delivery.unit = None
         else:
             self._tell(delivery)
-            error = self.errors.pop(unit, None)
-        return origin, number, error
+        return origin, number, self.errors.pop(unit, None)
 
     def aborted(self, delivery: ObservedDelivery) -> None:
         """A resumed delivery that is aborted is settled (part 3 section 3.4.6, tag 7)."""
@@ -418,7 +413,8 @@ class Outcomes:
             self.links[key] = link
             if len(self.links) > self.limits.consumers:
                 oldest = self.links.pop(next(iter(self.links)))
-                self._end([each for each in oldest.suspended.values() if not each.numbered])
+                for each in [each for each in oldest.suspended.values() if not each.numbered]:
+                    self.end(each)
         link.locate()
         if answers:
             self._compare(link)
@@ -448,10 +444,6 @@ class Outcomes:
         key = (link.name, link.sender)
         if self.links.get(key) is link:
             del self.links[key]
-
-    def _end(self, deliveries: Iterable[ObservedDelivery]) -> None:
-        for each in deliveries:
-            self.end(each)
 
     def _compare(self, link: ObservedLink) -> None:
         """Both sides have attached again: what their maps say of open deliveries (part 2 section 2.6.13)."""

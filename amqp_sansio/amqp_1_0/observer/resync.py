@@ -32,8 +32,12 @@ from ..codec.performatives import (
     SaslResponse,
     Transfer,
 )
+from ..model.connection import SASL_FRAMES
+from ..model.link_state import CLIENT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..codec.composite import Performative, SaslFrame
 
 
@@ -44,31 +48,17 @@ HEADER_BEGIN: Final = b"AMQP"
 LIKELY_MAX: Final = 1_048_576
 """The largest frame, in octets, that is looked for while no max-frame-size is known."""
 
-NAMES: Final = {
-    each.CODE: each.NAME
-    for each in (
-        *(Open, Begin, Attach, Flow, Transfer, Disposition, Detach, End, Close),
-        *(SaslMechanisms, SaslInit, SaslChallenge, SaslResponse, SaslOutcome),
-    )
-}
+_BODIES: Final[tuple[type[Performative | SaslFrame], ...]] = (
+    *(Open, Begin, Attach, Flow, Transfer, Disposition, Detach, End, Close),
+    *(SaslMechanisms, SaslInit, SaslChallenge, SaslResponse, SaslOutcome),
+)
+NAMES: Final = {each.CODE: each.NAME for each in _BODIES}
 """The frame bodies by the number of their descriptor."""
 SASL_SENDERS: Final = {
-    SaslMechanisms.CODE: Side.SERVER,
-    SaslInit.CODE: Side.CLIENT,
-    SaslChallenge.CODE: Side.SERVER,
-    SaslResponse.CODE: Side.CLIENT,
-    SaslOutcome.CODE: Side.SERVER,
+    kind.CODE: Side.CLIENT if sender == CLIENT else Side.SERVER for kind, (sender, _) in SASL_FRAMES.items()
 }
 """The only side that may send each frame of the SASL layer (part 5 section 5.3.2); either side may send the others."""
 
-_SYMBOLS: Final = {
-    each.SYMBOL.encode("ascii"): each.CODE
-    for each in (
-        *(Open, Begin, Attach, Flow, Transfer, Disposition, Detach, End, Close),
-        *(SaslMechanisms, SaslInit, SaslChallenge, SaslResponse, SaslOutcome),
-    )
-}
-_LONGEST: Final = max([len(symbol) for symbol in _SYMBOLS])
 _TRANSFER: Final = Transfer.CODE
 _OF_TYPE: Final = (frozenset(NAMES) - frozenset(SASL_SENDERS), frozenset(SASL_SENDERS))
 _PLAIN: Final = 2
@@ -77,39 +67,53 @@ _MARKS: Final = tuple([bytes((_PLAIN, kind)) for kind in (AMQP, SASL)])
 _SIZE_32: Final = Struct(">I").unpack_from
 
 
-def descriptor(data: bytes, pos: int, end: int) -> tuple[int, int]:
-    """The code of the frame body's descriptor at `pos` and where it ends, within `end`.
+class Descriptors:
+    """Reads descriptors from octets that may end early; `symbols` are those of all types, with their codes."""
 
-    The code is REFUTED for what is no descriptor of a frame body; the second number says how many octets from `pos` on
-    it takes to say more when the descriptor goes beyond `end`, and the code is PROVEN then.
-    """
-    if data[pos]:
-        return REFUTED, 0
-    if end - pos < 3:
-        return PROVEN, 3
-    kind = data[pos + 1]
-    if kind == 0x53:
-        code = data[pos + 2]
-        return (code, pos + 3) if code in NAMES else (REFUTED, 0)
-    if kind == 0x80:
-        if end - pos < 10:
-            return PROVEN, 10
-        code = int.from_bytes(data[pos + 2 : pos + 10], "big")
-        return (code, pos + 10) if code in NAMES else (REFUTED, 0)
-    if kind == 0xA3:
-        begin, size = pos + 3, data[pos + 2]
-    elif kind == 0xB3:
-        if end - pos < 6:
-            return PROVEN, 6
-        begin, size = pos + 6, _SIZE_32(data, pos + 2)[0]
-    else:
-        return REFUTED, 0
-    if size > _LONGEST:
-        return REFUTED, 0
-    if end < begin + size:
-        return PROVEN, begin + size - pos
-    named = _SYMBOLS.get(data[begin : begin + size])
-    return (REFUTED, 0) if named is None else (named, begin + size)
+    __slots__ = ("_codes", "_longest", "_symbols")
+
+    def __init__(self, symbols: Mapping[str, int]) -> None:
+        self._symbols = {symbol.encode("ascii"): code for symbol, code in symbols.items()}
+        self._codes = frozenset(symbols.values())
+        self._longest = max(map(len, symbols))
+
+    def read(self, data: bytes, pos: int, end: int) -> tuple[int, int]:
+        """The code of the descriptor at `pos` and where it ends, within `end`.
+
+        The code is REFUTED for what is none of these descriptors; the second number says how many octets from `pos` on
+        it takes to say more when the descriptor goes beyond `end`, and the code is PROVEN then.
+        """
+        if data[pos]:
+            return REFUTED, 0
+        if end - pos < 3:
+            return PROVEN, 3
+        kind = data[pos + 1]
+        if kind == 0x53:
+            code = data[pos + 2]
+            return (code, pos + 3) if code in self._codes else (REFUTED, 0)
+        if kind == 0x80:
+            if end - pos < 10:
+                return PROVEN, 10
+            code = int.from_bytes(data[pos + 2 : pos + 10], "big")
+            return (code, pos + 10) if code in self._codes else (REFUTED, 0)
+        if kind == 0xA3:
+            begin, size = pos + 3, data[pos + 2]
+        elif kind == 0xB3:
+            if end - pos < 6:
+                return PROVEN, 6
+            begin, size = pos + 6, _SIZE_32(data, pos + 2)[0]
+        else:
+            return REFUTED, 0
+        if size > self._longest:
+            return REFUTED, 0
+        if end < begin + size:
+            return PROVEN, begin + size - pos
+        named = self._symbols.get(data[begin : begin + size])
+        return (REFUTED, 0) if named is None else (named, begin + size)
+
+
+descriptor: Final = Descriptors({str(each.SYMBOL): each.CODE for each in _BODIES}).read
+"""Reads the descriptor of a frame body."""
 
 
 class Reader:
@@ -258,16 +262,3 @@ class Reader:
         if after - (at - pos) > self.performative:
             return REFUTED
         return at - pos + (1 if kind == 0x45 else 2 if kind == 0xC0 else 5)
-
-
-__all__ = [
-    "HEADERS",
-    "HEADER_BEGIN",
-    "LIKELY_MAX",
-    "NAMES",
-    "PROVEN",
-    "REFUTED",
-    "SASL_SENDERS",
-    "Reader",
-    "descriptor",
-]

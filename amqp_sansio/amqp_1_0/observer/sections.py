@@ -9,13 +9,14 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
-from ..codec.sections import AMQP_SEQUENCE, AMQP_VALUE, BINARIES, DATA, FOOTER, HEADER, SYMBOLS
+from ..._core.stream import PROVEN, REFUTED
+from ..codec.sections import AMQP_SEQUENCE, AMQP_VALUE, BINARIES, DATA, SYMBOLS
+from .resync import Descriptors
 
 _WIDTHS: Final = (-1, -1, -1, -1, 0, 1, 2, 4, 8, 16, -1, -1, -1, -1, -1, -1)
 """Octets of a value by the upper four bits of its format code; -1: no value is, or its size follows."""
 _SIZE_32: Final = Struct(">I").unpack_from
-_SYMBOL_MAX: Final = max([len(symbol) for symbol in SYMBOLS])
-_SECTIONS: Final = {symbol.encode("ascii"): code for symbol, code in SYMBOLS.items()}
+_DESCRIPTORS: Final = Descriptors(SYMBOLS)
 _OTHER: Final = (0, 0, -1)
 _KINDS: Final = {DATA: "data", AMQP_SEQUENCE: "sequence", AMQP_VALUE: "value"}
 
@@ -66,12 +67,8 @@ class Sections:
                 stop = min(end, pos + self._left)
                 self._left -= stop - pos
                 self._take(data, pos, stop, self.section in _KINDS, body)
-            elif self._values:
-                stop = self._constructor(data, pos, end)
-                in_body = self.section in _KINDS and self.section != DATA
-                self._take(data, pos, stop, in_body, body)
             else:
-                stop = self._descriptor(data, pos, end)
+                stop = (self._constructor if self._values else self._descriptor)(data, pos, end)
                 in_body = self.section in _KINDS and self.section != DATA
                 self._take(data, pos, stop, in_body, body)
             if stop == pos:
@@ -105,31 +102,16 @@ class Sections:
 
     def _descriptor(self, data: bytes, pos: int, end: int) -> int:
         """Read a section's descriptor; where it ends, `pos` when octets are missing or it's none."""
-        kind = data[pos + 1] if pos + 1 < end else 0x53
-        size = {0x53: 3, 0x80: 10, 0xA3: 3, 0xB3: 6}.get(kind, 0)
-        if data[pos] or not size:
-            self.broken = True
+        code, stop = _DESCRIPTORS.read(data, pos, end)
+        if code == PROVEN:
             return pos
-        if end - pos < size:
-            return pos
-        code: int | None
-        if kind == 0x53:
-            code = data[pos + 2]
-        elif kind == 0x80:
-            code = int.from_bytes(data[pos + 2 : pos + 10], "big")
-        else:
-            length = data[pos + 2] if kind == 0xA3 else _SIZE_32(data, pos + 2)[0]
-            if length <= _SYMBOL_MAX and end - pos < size + length:
-                return pos
-            code = _SECTIONS.get(data[pos + size : pos + size + length])
-            size += length
-        if code is None or not HEADER <= code <= FOOTER:
+        if code == REFUTED:
             self.broken = True
             return pos
         self.section = code
         self.kind = self.kind or _KINDS.get(code, "")
         self._values = 1
-        return pos + size
+        return stop
 
     def _constructor(self, data: bytes, pos: int, end: int) -> int:
         """Read a value's constructor; where it ends, `pos` when octets are missing or it's none."""
