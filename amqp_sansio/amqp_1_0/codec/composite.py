@@ -109,9 +109,7 @@ class Composite:
         self.wire = None
 
     @classmethod
-    def decode(
-        cls: type[C], data: bytes, pos: int = 0, end: int | None = None
-    ) -> tuple[C, int]:
+    def decode(cls: type[C], data: bytes, pos: int = 0, end: int | None = None) -> tuple[C, int]:
         """The record whose constructor is at `pos`, and where the octets behind it begin.
 
         Raises CodecError for malformed octets, and when it's another type's.
@@ -129,9 +127,7 @@ class Composite:
         return cls.read(data, pos, end, NESTING - 1, ENTRIES, start)
 
     @classmethod
-    def read(
-        cls: type[C], buf: bytes, pos: int, end: int, depth: int, entries: int, start: int
-    ) -> tuple[C, int]:
+    def read(cls: type[C], buf: bytes, pos: int, end: int, depth: int, entries: int, start: int) -> tuple[C, int]:
         """Read the list at `pos`, behind the descriptor; `start` is where the constructor begins."""
         code, at = read_code(buf, pos, end)
         return cls.read_data(buf, at, end, code, depth, entries, start)
@@ -304,11 +300,7 @@ def read_descriptor(buf: bytes, pos: int, end: int) -> tuple[type[Composite], in
 
 
 def decode_frame_body(
-    data: bytes,
-    pos: int = 0,
-    end: int | None = None,
-    nesting: int = NESTING,
-    entries: int = ENTRIES,
+    data: bytes, pos: int = 0, end: int | None = None, nesting: int = NESTING, entries: int = ENTRIES
 ) -> tuple[Performative | SaslFrame, int]:
     """The record of a frame's body, and where its payload begins.
 
@@ -340,17 +332,11 @@ CHOICES: Final[dict[str, tuple[str, tuple[Any, ...]]]] = {
     "receiver-settle-mode": ("transport/settle-mode/receiver", (0, 1)),
     "sasl-code": ("security/sasl/outcome-codes", (0, 1, 2, 3, 4)),
     "terminus-durability": ("terminus/durability", (0, 1, 2)),
-    "terminus-expiry-policy": (
-        "terminus/expiry-policy",
-        ("link-detach", "session-end", "connection-close", "never"),
-    ),
+    "terminus-expiry-policy": ("terminus/expiry-policy", ("link-detach", "session-end", "connection-close", "never")),
 }
 """The values that restricted types allow, and the rule that says so."""
 
-SIZES: Final = {
-    "delivery-tag": ("transport/delivery/tag-size", 32),
-    "transaction-id": ("transactions/txn-id-size", 32),
-}
+SIZES: Final = {"delivery-tag": ("transport/delivery/tag-size", 32), "transaction-id": ("transactions/txn-id-size", 32)}
 """The octets that restricted binaries have at most."""
 
 INTEGERS: Final[dict[str, tuple[type[Any], Callable[[int], bytes]]]] = {
@@ -408,9 +394,7 @@ MAP_KEYS: Final = {
 }
 
 
-def check_field(
-    owner: str, name: str, kind: str, mandatory: bool, multiple: bool, value: Any, at: int
-) -> Any:
+def check_field(owner: str, name: str, kind: str, mandatory: bool, multiple: bool, value: Any, at: int) -> Any:
     """Turn a decoded value that isn't null into the field's value. Raises CodecError when the field can't have it."""
     if not multiple:
         return _check(owner, name, kind, value, at)
@@ -470,9 +454,7 @@ _CLASSES: Final[dict[str, type[Any]]] = {
 
 
 def _wrong(owner: str, name: str, kind: str, value: Any, at: int | None) -> CodecError:
-    return fault(
-        f"{owner}: {name} can't be {value!r:.60}; it's a {kind}", at, "types/composite-list"
-    )
+    return fault(f"{owner}: {name} can't be {value!r:.60}; it's a {kind}", at, "types/composite-list")
 
 
 def _empty(owner: str, name: str, at: int | None) -> CodecError:
@@ -572,9 +554,7 @@ def _write(owner: str, name: str, kind: str, value: Any) -> bytes:
         values = cast("Mapping[object, Any]", value)
         check_keys(owner, name, kind, values, None)
         if kind in MAP_KEYS and kind != "unsettled" and not isinstance(values, Map):
-            values = {
-                Symbol(key) if isinstance(key, str) else key: item for key, item in values.items()
-            }
+            values = {Symbol(key) if isinstance(key, str) else key: item for key, item in values.items()}
         return encode(values)
     if base == "message-id" and isinstance(value, int) and value.__class__ is not bool:
         return encode_ulong(value)

@@ -83,9 +83,7 @@ class _Decimal:
             while power > highest and coefficient * 10 < 10**cls.DIGITS:
                 coefficient *= 10
                 power -= 1
-            while coefficient and coefficient % 10 == 0 and (
-                power < 0 or coefficient >= 10**cls.DIGITS
-            ):
+            while coefficient and coefficient % 10 == 0 and (power < 0 or coefficient >= 10**cls.DIGITS):
                 coefficient //= 10
                 power += 1
             if coefficient >= 10**cls.DIGITS or not 0 <= power <= highest:

@@ -182,9 +182,7 @@ def read_code(buf: bytes, pos: int, end: int) -> tuple[int, int]:
     return code, pos + 1
 
 
-def _read_described(
-    buf: bytes, pos: int, end: int, depth: int, entries: int, start: int
-) -> tuple[Any, int]:
+def _read_described(buf: bytes, pos: int, end: int, depth: int, entries: int, start: int) -> tuple[Any, int]:
     check_depth(pos, depth)
     descriptor, pos = read_value(buf, pos, end, depth - 1, entries)
     kind = COMPOSITES.get(descriptor) if descriptor.__class__ in _DESCRIPTORS else None
@@ -198,9 +196,7 @@ def _read_described(
 _DESCRIPTORS: Final = (ULong, Symbol)
 
 
-def read_data(
-    buf: bytes, pos: int, end: int, code: int, depth: int, entries: int, start: int
-) -> tuple[Any, int]:
+def read_data(buf: bytes, pos: int, end: int, code: int, depth: int, entries: int, start: int) -> tuple[Any, int]:
     """The value of this format code whose data is at `pos`; `start` is where its constructor is, or -1."""
     fixed = FIXED.get(code)
     if fixed is not None:
@@ -300,9 +296,7 @@ def read_list(buf: bytes, pos: int, stop: int, count: int, depth: int, entries: 
     return items
 
 
-def read_pairs(
-    buf: bytes, pos: int, stop: int, count: int, depth: int, entries: int
-) -> list[tuple[Any, Any]]:
+def read_pairs(buf: bytes, pos: int, stop: int, count: int, depth: int, entries: int) -> list[tuple[Any, Any]]:
     """The pairs of a map, in the order of the wire."""
     if count & 1:
         raise fault("a map has an odd number of entries", pos, "types/map-even")
@@ -341,9 +335,7 @@ def _frozen(key: Any) -> Any:
     return tuple([_frozen(item) for item in key]) if key.__class__ is list else key
 
 
-def read_array(
-    buf: bytes, pos: int, stop: int, count: int, depth: int, entries: int, wire: bytes | None
-) -> Array:
+def read_array(buf: bytes, pos: int, stop: int, count: int, depth: int, entries: int, wire: bytes | None) -> Array:
     """An array whose element constructor is at `pos`; its elements fill the octets up to `stop`."""
     descriptors: list[Any] = []
     code, pos = read_code(buf, pos, stop)
@@ -433,7 +425,7 @@ def skip(buf: bytes, pos: int, end: int, levels: int = NESTING) -> int:
 class Keyed(Mapping[Any, Any]):
     """Pairs by keys of any type, the first of those that are equal in Python; no hash but of text is taken."""
 
-    __slots__ = ("_found",)
+    __slots__ = "_found",
 
     def __init__(self, pairs: list[tuple[Any, Any]]) -> None:
         self._found: dict[Any, tuple[Any, Any]] = {}

@@ -207,11 +207,7 @@ def encode_ushort(value: int) -> bytes:
 
 def _check(value: int, kind: Any) -> None:
     if not kind.LOW <= value <= kind.HIGH:
-        raise fault(
-            f"{kind.__name__} is from {kind.LOW} to {kind.HIGH}, not {int(value)}",
-            None,
-            "types/fixed-width",
-        )
+        raise fault(f"{kind.__name__} is from {kind.LOW} to {kind.HIGH}, not {int(value)}", None, "types/fixed-width")
 
 
 def _encode_float(value: float) -> bytes:

@@ -12,14 +12,7 @@ INVALID: Final = "amqp:invalid-field"
 
 READ_FAULTS: Final = (IndexError, StructError, UnicodeDecodeError, KeyError, ValueError, TypeError)
 """Exceptions that straight-line decoding raises for octets that aren't as expected; CodecError is a ValueError."""
-WRITE_FAULTS: Final = (
-    AttributeError,
-    LookupError,
-    OverflowError,
-    StructError,
-    TypeError,
-    ValueError,
-)
+WRITE_FAULTS: Final = (AttributeError, LookupError, OverflowError, StructError, TypeError, ValueError)
 """Exceptions that straight-line encoding raises for values that aren't as expected."""
 
 

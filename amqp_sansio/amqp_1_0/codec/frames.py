@@ -60,9 +60,7 @@ def next_frame(buffer: ReceiveBuffer, wanted: int, most: int) -> Frame | None:
     if size < HEADER_SIZE:
         buffer.skip(_EVERYTHING)
         raise Violation(
-            FRAMING_ERROR,
-            f"frame with a size of {size}, its header alone takes 8",
-            rule="transport/frame/size",
+            FRAMING_ERROR, f"frame with a size of {size}, its header alone takes 8", rule="transport/frame/size"
         )
     if kind != wanted:
         buffer.skip(size)
@@ -78,9 +76,7 @@ def next_frame(buffer: ReceiveBuffer, wanted: int, most: int) -> Frame | None:
     if doff != 2 and (doff < 2 or 4 * doff > size):
         buffer.skip(size)
         raise Violation(
-            FRAMING_ERROR,
-            f"frame of {size} octets whose body begins at octet {4 * doff}",
-            rule="transport/frame/doff",
+            FRAMING_ERROR, f"frame of {size} octets whose body begins at octet {4 * doff}", rule="transport/frame/doff"
         )
     if left < size:
         if not buffer.want(size):

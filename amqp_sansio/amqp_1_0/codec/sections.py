@@ -95,9 +95,7 @@ def locate(buf: bytes) -> dict[int, Section]:
             found[MORE + extra] = section
             extra += 1
         elif number <= last:
-            raise fault(
-                f"the section {NAMES[number]} is behind {NAMES[last]}", pos, "message/section-order"
-            )
+            raise fault(f"the section {NAMES[number]} is behind {NAMES[last]}", pos, "message/section-order")
         elif DATA <= last <= AMQP_VALUE and number != FOOTER:
             raise fault("a body has sections of two kinds", pos, "message/body-choice")
         else:
@@ -135,10 +133,7 @@ def check_map(buf: bytes, at: int, end: int, number: int) -> None:
         else:
             if key.__class__ is not Symbol and key.__class__ is not ULong:
                 raise fault(
-                    f"an annotation has the key {key!r:.60}, no symbol or ulong",
-                    at,
-                    "annotations/keys",
-                    INVALID,
+                    f"an annotation has the key {key!r:.60}, no symbol or ulong", at, "annotations/keys", INVALID
                 )
             at = skip(buf, start, stop)
 
@@ -214,10 +209,5 @@ def position_octets(payload: bytes, section_number: int, section_offset: int) ->
     for _ in range(section_number):
         pos = next_section(payload, pos, end)[3]
     if pos + section_offset > end:
-        raise fault(
-            f"section {section_number} has no offset {section_offset}",
-            end,
-            "received/offset-meaning",
-            INVALID,
-        )
+        raise fault(f"section {section_number} has no offset {section_offset}", end, "received/offset-meaning", INVALID)
     return pos + section_offset

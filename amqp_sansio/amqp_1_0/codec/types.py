@@ -270,10 +270,7 @@ class Array(Sequence[Any]):
     __slots__ = ("_items", "descriptors", "element", "wire")
 
     def __init__(
-        self,
-        items: Iterable[Any] = (),
-        element: type[Any] | None = None,
-        descriptors: tuple[Any, ...] = (),
+        self, items: Iterable[Any] = (), element: type[Any] | None = None, descriptors: tuple[Any, ...] = ()
     ) -> None:
         values = tuple(items)
         if element is None:
@@ -286,9 +283,7 @@ class Array(Sequence[Any]):
         self.wire: bytes | None = None
 
     @staticmethod
-    def from_wire(
-        items: Sequence[Any], element: type[Any], descriptors: tuple[Any, ...], wire: bytes | None
-    ) -> Array:
+    def from_wire(items: Sequence[Any], element: type[Any], descriptors: tuple[Any, ...], wire: bytes | None) -> Array:
         """An array of what was decoded, with its octets, which it then encodes to."""
         array = object.__new__(Array)
         array._items = items

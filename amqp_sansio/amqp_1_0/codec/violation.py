@@ -13,13 +13,7 @@ class Violation(Exception):
     """
 
     def __init__(
-        self,
-        condition: str,
-        text: str,
-        *,
-        rule: str,
-        scope: Scope = Scope.CONNECTION,
-        channel: int = 0,
+        self, condition: str, text: str, *, rule: str, scope: Scope = Scope.CONNECTION, channel: int = 0
     ) -> None:
         super().__init__(printable(text))
         self.condition = condition

@@ -59,9 +59,7 @@ class Connection(Handshake):
             self._begin()
 
     def _new_model(self) -> ConnectionModel:
-        self._sessions = EndpointModel(
-            self, self._side, self._events, self._out, self.check_open
-        )
+        self._sessions = EndpointModel(self, self._side, self._events, self._out, self.check_open)
         return self._sessions
 
     @classmethod
@@ -134,9 +132,7 @@ class Connection(Handshake):
 
         Raises LocalProtocolError when no channel is free, EndpointClosed.
         """
-        return self._sessions.open_session(
-            self.channel_max, properties, offered_capabilities, desired_capabilities
-        )
+        return self._sessions.open_session(self.channel_max, properties, offered_capabilities, desired_capabilities)
 
     # Inside.
 

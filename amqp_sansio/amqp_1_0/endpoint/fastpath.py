@@ -71,12 +71,7 @@ class FastPath:
     __slots__ = ("_buffer", "_events", "_limits", "_model", "_peer", "_side", "_validate")
 
     def __init__(
-        self,
-        model: ConnectionModel,
-        side: int,
-        buffer: ReceiveBuffer,
-        events: deque[Event],
-        config: Config,
+        self, model: ConnectionModel, side: int, buffer: ReceiveBuffer, events: deque[Event], config: Config
     ) -> None:
         self._model = model
         self._side = side

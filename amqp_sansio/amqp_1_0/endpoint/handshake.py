@@ -91,17 +91,8 @@ class Handshake(SaslExchange[Config]):
     """The opening and the close of a connection, client and server, with its layers and its idle time-outs."""
 
     __slots__ = (
-        "_half",
-        "_incoming_max",
-        "_max_frame",
-        "_model",
-        "_sasl_hostname",
-        "_side",
-        "_stage",
-        "_tls",
-        "own_open",
-        "peer_close",
-        "peer_open",
+        "_half", "_incoming_max", "_max_frame", "_model", "_sasl_hostname", "_side", "_stage", "_tls", "own_open",
+        "peer_close", "peer_open",
     )
 
     def __init__(self, role: Role, config: Config) -> None:
@@ -170,9 +161,7 @@ class Handshake(SaslExchange[Config]):
 
     # Commands.
 
-    def close(
-        self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
-    ) -> None:
+    def close(self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None) -> None:
         """Close the connection with a handshake; `Closed` is its last event. A second call does nothing.
 
         `condition` is an error condition ("amqp:connection:forced") or "" for a normal close. Before the headers are
@@ -267,10 +256,7 @@ class Handshake(SaslExchange[Config]):
         self._become_open()
 
     def refuse_open(
-        self,
-        condition: str = "amqp:not-allowed",
-        text: str = "",
-        info: Mapping[Any, Any] | None = None,
+        self, condition: str = "amqp:not-allowed", text: str = "", info: Mapping[Any, Any] | None = None
     ) -> None:
         """Server: answer `OpenRequested` with a close: "amqp:not-found" for an unknown host,
         "amqp:connection:redirect" with an `info` that names another one (1.0 part 2 section 2.8.16)."""
@@ -346,7 +332,7 @@ class Handshake(SaslExchange[Config]):
     def _wanted(self) -> tuple[bytes, ...]:
         """The headers that are accepted here; the first is the one to offer."""
         if self._stage in (Stage.HEADER, Stage.CLOSING):
-            return (AMQP_HEADER,)
+            return AMQP_HEADER,
         config = self.config
         tls = (TLS_HEADER,) if self._may_want_tls else ()
         if self.role is Side.CLIENT:
@@ -726,9 +712,7 @@ def _merged(own: CloseReport | None, error: Error | None) -> CloseReport:
     if error is None:
         return CloseReport(By.REMOTE)
     condition = str(error.condition)
-    return CloseReport(
-        By.REMOTE, 0, error.description or "", hint=hints.for_close(condition), condition=condition
-    )
+    return CloseReport(By.REMOTE, 0, error.description or "", hint=hints.for_close(condition), condition=condition)
 
 
 def _violation_of(error: Violation | CodecError | LocalProtocolError) -> Violation:

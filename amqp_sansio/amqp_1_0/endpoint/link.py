@@ -46,17 +46,7 @@ class Link(LinkModel):
 
     ROLE: ClassVar[bool]
 
-    __slots__ = (
-        "closing",
-        "doubt",
-        "incomplete",
-        "number",
-        "opening",
-        "report",
-        "requested",
-        "restored",
-        "told",
-    )
+    __slots__ = ("closing", "doubt", "incomplete", "number", "opening", "report", "requested", "restored", "told")
 
     session: SessionEnd
 
@@ -99,12 +89,7 @@ class Link(LinkModel):
     @property
     def is_open(self) -> bool:
         """Whether both ends are attached, and to a terminus."""
-        return (
-            self.is_attached
-            and self.report is None
-            and not self.is_refused
-            and self.session.connection.is_open
-        )
+        return self.is_attached and self.report is None and not self.is_refused and self.session.connection.is_open
 
     @property
     def is_refused(self) -> bool:
@@ -171,17 +156,13 @@ class Link(LinkModel):
         self._tell_open(None)
         self.compare()
 
-    def refuse_attach(
-        self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
-    ) -> None:
+    def refuse_attach(self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None) -> None:
         """Answer `LinkRequested` with an attach that has no terminus here, and a detach."""
         self._check_requested()
         error = make_error(condition, description, info)
         self._refuse(True, error)
 
-    def close(
-        self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
-    ) -> None:
+    def close(self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None) -> None:
         """Detach for good, with an error where `condition` names one; `LinkClosed` comes with the peer's answer.
 
         Nothing happens when it is detached already.
@@ -427,10 +408,7 @@ class Link(LinkModel):
         except LimitExceeded as error:
             # Without a handle there's no way to say no to this link alone.
             raise session.error(
-                1 - session.side,
-                conditions.RESOURCE_LIMIT_EXCEEDED,
-                str(error),
-                "transport/session/handle-max",
+                1 - session.side, conditions.RESOURCE_LIMIT_EXCEEDED, str(error), "transport/session/handle-max"
             ) from None
         self.number = number
         self.requested = attach
@@ -561,9 +539,7 @@ class Link(LinkModel):
             raise LocalProtocolError(
                 f"link {self.name!r} is asked for by the peer; use accept_attach or refuse_attach first"
             )
-        raise EndpointClosed(
-            f"link {self.name!r} is detached: {self.report or 'by this end'}", self.report
-        )
+        raise EndpointClosed(f"link {self.name!r} is detached: {self.report or 'by this end'}", self.report)
 
     def _check_requested(self) -> Attach:
         self.session.check()

@@ -66,19 +66,8 @@ class Transport:
     """
 
     __slots__ = (
-        "bodies",
-        "check_open",
-        "config",
-        "connection",
-        "events",
-        "half",
-        "limits",
-        "max_frame",
-        "model",
-        "out",
-        "serial",
-        "sessions",
-        "side",
+        "bodies", "check_open", "config", "connection", "events", "half", "limits", "max_frame", "model", "out",
+        "serial", "sessions", "side",
     )
 
     def __init__(
@@ -180,17 +169,8 @@ class SessionEnd(SessionModel):
     """
 
     __slots__ = (
-        "asked",
-        "channel",
-        "leaving",
-        "next_delivery_id",
-        "opening",
-        "report",
-        "requested",
-        "side",
-        "stalled",
-        "transport",
-        "window",
+        "asked", "channel", "leaving", "next_delivery_id", "opening", "report", "requested", "side", "stalled",
+        "transport", "window",
     )
 
     def __init__(self, transport: Transport, initiator: int | None) -> None:
@@ -259,9 +239,7 @@ class SessionEnd(SessionModel):
         self.send_begin()
         self.send(end)
 
-    def close(
-        self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
-    ) -> None:
+    def close(self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None) -> None:
         """End the session, with an error where `condition` names one; `Closed` comes with the peer's answer.
 
         The links' unsettled deliveries stay unsettled: `saved_state()` of each tells them. Nothing happens when
@@ -293,9 +271,7 @@ class SessionEnd(SessionModel):
         if self.own.state is _MAPPED and self.report is None:
             return
         if self.requested is not None:
-            raise LocalProtocolError(
-                f"session {self.channel} is asked for by the peer; accept or refuse it first"
-            )
+            raise LocalProtocolError(f"session {self.channel} is asked for by the peer; accept or refuse it first")
         raise EndpointClosed(f"session {self.channel} has ended: {self.report or 'by this end'}", self.report)
 
     def send(self, performative: Performative) -> None:
@@ -303,10 +279,7 @@ class SessionEnd(SessionModel):
         self.transport.send(self.channel, performative)
 
     def send_begin(
-        self,
-        properties: Mapping[Any, Any] | None = None,
-        offered: Iterable[str] = (),
-        desired: Iterable[str] = (),
+        self, properties: Mapping[Any, Any] | None = None, offered: Iterable[str] = (), desired: Iterable[str] = ()
     ) -> None:
         """Begin the session, or answer the peer's begin; without arguments to end it at once."""
         transport = self.transport
@@ -367,9 +340,7 @@ class SessionEnd(SessionModel):
         if used and self.own.state is _MAPPED:
             self.send_flow()
 
-    def disposition(
-        self, role: bool, delivery_ids: Iterable[int], state: State | None, settled: bool
-    ) -> None:
+    def disposition(self, role: bool, delivery_ids: Iterable[int], state: State | None, settled: bool) -> None:
         """Tell the state of deliveries, those with consecutive ids together (part 2 section 2.7.6)."""
         runs: list[tuple[int, int]] = []
         for number in delivery_ids:
@@ -378,9 +349,7 @@ class SessionEnd(SessionModel):
             else:
                 runs.append((number, number))
         for first, last in runs:
-            self.send(
-                Disposition(role, first, None if last == first else last, settled=settled, state=state)
-            )
+            self.send(Disposition(role, first, None if last == first else last, settled=settled, state=state))
 
     def free_handle(self, *, answering: bool = False) -> int:
         """The lowest handle that this end hasn't in use (part 2 section 2.7.3). Raises LimitExceeded.
@@ -409,15 +378,12 @@ class SessionEnd(SessionModel):
         return f"<{type(self).__name__} {self.channel}, {state}>"
 
 
-def make_error(
-    condition: str, description: str, info: Mapping[Any, Any] | None = None
-) -> Error | None:
+def make_error(condition: str, description: str, info: Mapping[Any, Any] | None = None) -> Error | None:
     """The error record of a close, end or detach; None without a condition (part 2 section 2.8.14)."""
     if not condition:
         if description or info:
             raise LocalProtocolError(
-                f"an error needs a condition; {description!r} alone can't be sent",
-                rule="1.0/transport/error/condition",
+                f"an error needs a condition; {description!r} alone can't be sent", rule="1.0/transport/error/condition"
             )
         return None
     return Error(Symbol(condition), description or None, info)

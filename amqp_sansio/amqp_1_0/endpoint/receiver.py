@@ -56,9 +56,7 @@ _ID_SIZE: Final = 32
 _HEADER: Final = Struct(">IHH").pack
 _PLAIN: Final = 0x0200
 """A body behind eight octets, and the type of AMQP frames."""
-_ACCEPTING: Final = {
-    size: bytes((0x00, 0x53, 0x15, 0xC0, size + 8, 5, 0x41)) for size in (1, 2, 5)
-}
+_ACCEPTING: Final = {size: bytes((0x00, 0x53, 0x15, 0xC0, size + 8, 5, 0x41)) for size in (1, 2, 5)}
 """A receiver's disposition with five fields, by the size of the delivery-id that follows."""
 _AS_ACCEPTED: Final = b"\x40\x41\x00\x53\x24\x45"
 """One delivery only, settled as accepted."""
@@ -113,12 +111,7 @@ class Receiver(Link):
     # Commands.
 
     def flow(
-        self,
-        credit: int,
-        *,
-        drain: bool = False,
-        echo: bool = False,
-        properties: Mapping[Any, Any] | None = None,
+        self, credit: int, *, drain: bool = False, echo: bool = False, properties: Mapping[Any, Any] | None = None
     ) -> None:
         """Let the sender begin `credit` deliveries, counted from now (part 2 section 2.6.7); 0 stops it.
 
@@ -135,9 +128,7 @@ class Receiver(Link):
         check_credit(credit)
         recall = drain and self._dies_of_draining()
         if not recall:
-            self.session.send_flow(
-                self, credit=credit, drain=drain, echo=echo, properties=properties
-            )
+            self.session.send_flow(self, credit=credit, drain=drain, echo=echo, properties=properties)
         else:
             if credit > self.credit:
                 self.session.send_flow(self, credit=credit, properties=properties)
@@ -164,12 +155,10 @@ class Receiver(Link):
         if len(deliveries) == 1:
             handle = self._accept_fast(deliveries[0])
             if handle is not None:
-                return (handle,)
+                return handle,
         return self.update(deliveries, ACCEPTED)
 
-    def reject(
-        self, *deliveries: Delivery | int, error: Error | None = None
-    ) -> tuple[Handle[Any], ...]:
+    def reject(self, *deliveries: Delivery | int, error: Error | None = None) -> tuple[Handle[Any], ...]:
         """The deliveries are invalid and can't be processed; `error` says why. See `update`."""
         return self.update(deliveries, Rejected(error))
 
@@ -189,11 +178,7 @@ class Receiver(Link):
         return self.update(deliveries, state)
 
     def update(
-        self,
-        deliveries: Iterable[Delivery | int],
-        state: DeliveryState | None,
-        *,
-        settled: bool | None = None,
+        self, deliveries: Iterable[Delivery | int], state: DeliveryState | None, *, settled: bool | None = None
     ) -> tuple[Handle[Any], ...]:
         """Tell the sender the state of deliveries, those with consecutive ids in one frame.
 
@@ -309,11 +294,7 @@ class Receiver(Link):
 
     def ended(self) -> list[Handle[Any]]:
         self.drop()
-        return [
-            each.handle
-            for each in self.unsettled.values()
-            if each.handle is not None and not each.handle.done
-        ]
+        return [each.handle for each in self.unsettled.values() if each.handle is not None and not each.handle.done]
 
     # Inside.
 
@@ -326,9 +307,7 @@ class Receiver(Link):
             )
         return found
 
-    def _settles(
-        self, delivery: IncomingDelivery, state: DeliveryState | None, settled: bool | None
-    ) -> bool:
+    def _settles(self, delivery: IncomingDelivery, state: DeliveryState | None, settled: bool | None) -> bool:
         mode = delivery.rcv_settle_mode
         if mode is None:
             mode = self.rcv_settle_mode
@@ -548,9 +527,7 @@ class Receiver(Link):
         octets = UINTS[number] if number < 256 else PACK_U32(0x70, number)
         size = len(octets)
         total = 21 + size
-        out.parts.append(
-            _HEADER(total, _PLAIN, session.channel) + _ACCEPTING[size] + octets + _AS_ACCEPTED
-        )
+        out.parts.append(_HEADER(total, _PLAIN, session.channel) + _ACCEPTING[size] + octets + _AS_ACCEPTED)
         out.size += total
         delivery.states[side] = ACCEPTED
         delivery.settled = True

@@ -209,9 +209,7 @@ class Sender(Link):
             handle = self._send_fast(octets)
             if handle is not None:
                 return handle
-        delivery = self._start(
-            octets, delivery_tag, settled, state, message_format, rcv_settle_mode, batchable, True
-        )
+        delivery = self._start(octets, delivery_tag, settled, state, message_format, rcv_settle_mode, batchable, True)
         return delivery.handle
 
     def begin(
@@ -233,9 +231,7 @@ class Sender(Link):
             octets, delivery_tag, settled, state, message_format, rcv_settle_mode, batchable, False
         ).handle
 
-    def continue_delivery(
-        self, octets: bytes, *, more: bool = True, state: DeliveryState | None = None
-    ) -> None:
+    def continue_delivery(self, octets: bytes, *, more: bool = True, state: DeliveryState | None = None) -> None:
         """Send further octets of the delivery begun; without `more` they are its last.
 
         Raises NoCredit while earlier octets wait for the session's window.
@@ -574,9 +570,7 @@ class Sender(Link):
         )
         length = len(body)
         total = 14 + length + size
-        out.parts.append(
-            _HEADER(total, _PLAIN, session.channel) + _TRANSFER + bytes((length + 1, 4)) + body + octets
-        )
+        out.parts.append(_HEADER(total, _PLAIN, session.channel) + _TRANSFER + bytes((length + 1, 4)) + body + octets)
         out.size += total
         self._tags = tags + 1
         session.next_delivery_id = (number + 1) & MASK
@@ -629,8 +623,7 @@ class Sender(Link):
             if not self.is_open:
                 why = "it isn't attached by the peer"
             raise NoCredit(
-                f"link {self.name!r} has no credit, {why}; wait for CreditChanged",
-                rule="1.0/transport/flow/no-credit",
+                f"link {self.name!r} has no credit, {why}; wait for CreditChanged", rule="1.0/transport/flow/no-credit"
             )
         most = self.max_message_size
         if most and size > most:
@@ -655,8 +648,7 @@ class Sender(Link):
             return tag
         if len(delivery_tag) > _TAG_SIZE:
             raise LocalProtocolError(
-                f"a delivery-tag of {len(delivery_tag)} octets, 32 is the most",
-                rule="1.0/transport/delivery/tag-size",
+                f"a delivery-tag of {len(delivery_tag)} octets, 32 is the most", rule="1.0/transport/delivery/tag-size"
             )
         if delivery_tag in self.unsettled:
             raise LocalProtocolError(
@@ -685,11 +677,7 @@ class Sender(Link):
 
     def _has_credit(self) -> bool:
         limit = self.credit_limit
-        return (
-            limit is not None
-            and distance(self.delivery_count, limit) > 0
-            and self.session.outgoing_window > 0
-        )
+        return (limit is not None and distance(self.delivery_count, limit) > 0 and self.session.outgoing_window > 0)
 
     def _start(
         self,
@@ -787,9 +775,7 @@ class Sender(Link):
             delivery.payload = octets
             delivery.rest = take
             delivery.last = delivery.whole = whole
-            delivery.frame = Transfer(
-                self.number, settled=frame.settled, state=_repeated(frame.state)
-            )
+            delivery.frame = Transfer(self.number, settled=frame.settled, state=_repeated(frame.state))
             self.push(delivery)
         return delivery
 

@@ -246,9 +246,7 @@ class Session(SessionEnd):
                 others.append(delivery.delivery_id)
         self._complete(ended)
         if others:
-            self.transport.events.append(
-                DeliveryUpdated(self.channel, tuple(others), frame.state, frame.settled)
-            )
+            self.transport.events.append(DeliveryUpdated(self.channel, tuple(others), frame.state, frame.settled))
 
     def _settle(self, deliveries: list[Any], state: State | None) -> None:
         """Deliveries of this end are settled, with the state told now or before."""
@@ -364,12 +362,7 @@ class EndpointModel(ConnectionModel):
     __slots__ = ("_beginning", "_sessions", "_side", "transport")
 
     def __init__(
-        self,
-        connection: Owner,
-        side: int,
-        events: deque[Event],
-        out: SendBuffer,
-        check_open: Callable[[], None],
+        self, connection: Owner, side: int, events: deque[Event], out: SendBuffer, check_open: Callable[[], None]
     ) -> None:
         ConnectionModel.__init__(self, connection.config.limits)
         self._side = side
@@ -396,11 +389,7 @@ class EndpointModel(ConnectionModel):
         return session
 
     def open_session(
-        self,
-        channel_max: int,
-        properties: Mapping[Any, Any] | None,
-        offered: Iterable[str],
-        desired: Iterable[str],
+        self, channel_max: int, properties: Mapping[Any, Any] | None, offered: Iterable[str], desired: Iterable[str]
     ) -> Session:
         """Begin a session on the lowest free channel (part 2 section 2.5.1)."""
         transport = self.transport
@@ -490,9 +479,7 @@ class EndpointModel(ConnectionModel):
         # The links of that name and direction that the peer has attached already (section 2.6.1).
         key = frame.name, side if frame.role else 1 - side
         known: list[Any] = [each.names.get(key) for each in self._sessions.values()]
-        olds: list[Link] = [
-            each for each in known if each is not None and each.halves[1 - side].state is _ATTACHED
-        ]
+        olds: list[Link] = [each for each in known if each is not None and each.halves[1 - side].state is _ATTACHED]
         for old in olds:
             # The name is the new link's afterwards, so that one that waits for an answer has to be refused before.
             if old.requested is None:
@@ -622,9 +609,7 @@ def _modes(snd: int | None, rcv: int | None, state: LinkState | None) -> tuple[i
 def _check_dynamic(terminus: object, rule: str) -> None:
     """Refuse an address beside `dynamic`: the peer names a dynamic node (part 3 section 3.5.3)."""
     if getattr(terminus, "dynamic", False) and getattr(terminus, "address", None) is not None:
-        raise LocalProtocolError(
-            "a dynamic node gets its address from the peer; leave the address out", rule=rule
-        )
+        raise LocalProtocolError("a dynamic node gets its address from the peer; leave the address out", rule=rule)
 
 
 def _source(source: str | Source | None) -> Source | None:

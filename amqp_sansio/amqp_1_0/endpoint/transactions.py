@@ -46,7 +46,7 @@ class Controller:
     txn_id})`. None of it may be done on the control link itself (part 4 section 4.1).
     """
 
-    __slots__ = ("sender",)
+    __slots__ = "sender",
 
     def __init__(self, sender: Sender) -> None:
         local = sender.local
@@ -77,8 +77,7 @@ class Controller:
         """Commit a transaction, or with `fail` roll it back. The handle ends with Accepted or Rejected."""
         if len(txn_id) > _ID_SIZE:
             raise LocalProtocolError(
-                f"a txn-id of {len(txn_id)} octets, 32 is the most",
-                rule="1.0/transactions/txn-id-size",
+                f"a txn-id of {len(txn_id)} octets, 32 is the most", rule="1.0/transactions/txn-id-size"
             )
         return self.sender.send(Message(body=AmqpValue(Discharge(txn_id, fail))))
 
@@ -165,9 +164,7 @@ class Resource:
             self.refuse(request, conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {asked.txn_id!r} is open")
             return None
         if self._partial(transaction):
-            self._end(
-                transaction, f"transaction {transaction.txn_id!r} is discharged with a delivery half sent"
-            )
+            self._end(transaction, f"transaction {transaction.txn_id!r} is discharged with a delivery half sent")
             return None
         self._forget(transaction)
         return transaction
@@ -176,9 +173,7 @@ class Resource:
         """Say that the discharge is done."""
         self._control(request).update([request.delivery], Accepted(), settled=True)
 
-    def refuse(
-        self, request: TransactionRequested, condition: str, description: str = ""
-    ) -> None:
+    def refuse(self, request: TransactionRequested, condition: str, description: str = "") -> None:
         """Say that a declare or commit can't be done: by the outcome rejected where the control link takes it, else
         by detaching that with the error (part 4 sections 4.2 and 4.3).
 
@@ -186,9 +181,7 @@ class Resource:
         """
         asked = request.request
         if isinstance(asked, Discharge) and asked.fail and condition != conditions.TRANSACTION_UNKNOWN_ID:
-            raise LocalProtocolError(
-                "a rollback can't fail", rule="1.0/transactions/discharge/rollback-always"
-            )
+            raise LocalProtocolError("a rollback can't fail", rule="1.0/transactions/discharge/rollback-always")
         control = self._control(request)
         source = control.source
         outcomes = source.outcomes if isinstance(source, Source) else ()
@@ -198,9 +191,7 @@ class Resource:
         else:
             control.close(condition, description)
 
-    def post(
-        self, delivery: Delivery, outcome: DeliveryState, *, settled: bool = False
-    ) -> Transaction | None:
+    def post(self, delivery: Delivery, outcome: DeliveryState, *, settled: bool = False) -> Transaction | None:
         """Take note of a delivery whose state names a transaction, and tell the controller the outcome that it will
         have when the transaction succeeds (part 4 section 4.4.1).
 
@@ -269,9 +260,7 @@ class Resource:
 
     def control_link_closed(self, channel: int, link: int) -> tuple[Transaction, ...]:
         """The transactions that ended with their control link, to be rolled back (part 4 section 4.1)."""
-        lost = [
-            each for each in self.transactions.values() if (each.channel, each.link) == (channel, link)
-        ]
+        lost = [each for each in self.transactions.values() if (each.channel, each.link) == (channel, link)]
         for each in lost:
             self._forget(each)
         return tuple(lost)

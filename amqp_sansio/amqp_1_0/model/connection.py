@@ -104,9 +104,7 @@ class ConnectionModel:
         if sender != number or found is None:
             wrong = "the wrong side" if sender != number else self.sasl.value
             rule = "security/sasl/roles" if sender != number else "security/sasl/mechanisms-first"
-            raise Violation(
-                conditions.ILLEGAL_STATE, f"{frame.NAME} from {_SIDES[number]}: {wrong}", rule=rule
-            )
+            raise Violation(conditions.ILLEGAL_STATE, f"{frame.NAME} from {_SIDES[number]}: {wrong}", rule=rule)
         if isinstance(frame, SaslMechanisms) and not frame.sasl_server_mechanisms:
             raise Violation(
                 conditions.INVALID_FIELD,
@@ -261,12 +259,8 @@ class ConnectionModel:
         other = session.halves[1 - side]
         if other.begin is not None:
             # Both windows are known now; before its peer's begin a side can't send a transfer.
-            own.window_limit = own.window_known = bound(
-                own.next_outgoing_id, other.begin.incoming_window
-            )
-            other.window_limit = other.window_known = bound(
-                other.next_outgoing_id, frame.incoming_window
-            )
+            own.window_limit = own.window_known = bound(own.next_outgoing_id, other.begin.incoming_window)
+            other.window_limit = other.window_known = bound(other.next_outgoing_id, frame.incoming_window)
         elif session.initiator is None:
             own.window_limit = own.window_known = None
         else:
@@ -351,9 +345,7 @@ class ConnectionModel:
             session = self.session(side, channel, "transfer")
         return session.step_transfer(side, frame, size)
 
-    def disposition(
-        self, side: int, channel: int, frame: Disposition
-    ) -> tuple[SessionModel, list[DeliveryModel]]:
+    def disposition(self, side: int, channel: int, frame: Disposition) -> tuple[SessionModel, list[DeliveryModel]]:
         """A side tells the state of deliveries; those of them that weren't settled."""
         session = self.session(side, channel, "disposition")
         return session, session.step_disposition(side, frame)

@@ -116,17 +116,8 @@ class SessionHalf:
     """
 
     __slots__ = (
-        "allowance",
-        "begin",
-        "channel",
-        "counted",
-        "deliveries",
-        "handles",
-        "initial_outgoing_id",
-        "next_outgoing_id",
-        "state",
-        "window_known",
-        "window_limit",
+        "allowance", "begin", "channel", "counted", "deliveries", "handles", "initial_outgoing_id", "next_outgoing_id",
+        "state", "window_known", "window_limit",
     )
 
     def __init__(self) -> None:
@@ -480,20 +471,8 @@ class LinkModel:
     """
 
     __slots__ = (
-        "answered",
-        "available",
-        "credit_known",
-        "credit_limit",
-        "current",
-        "delivery_count",
-        "drain_wanted",
-        "granted",
-        "halves",
-        "name",
-        "quick",
-        "sender",
-        "session",
-        "unsettled",
+        "answered", "available", "credit_known", "credit_limit", "current", "delivery_count", "drain_wanted", "granted",
+        "halves", "name", "quick", "sender", "session", "unsettled",
     )
 
     def __init__(self, session: SessionModel, name: str, sender: int) -> None:
@@ -588,11 +567,7 @@ class LinkModel:
     def _forget_before(self) -> None:
         """Drop deliveries from before a detach: they are resumed under new delivery-ids, or were settled meanwhile."""
         deliveries = self.session.halves[self.sender].deliveries
-        old = [
-            number
-            for number, each in deliveries.items()
-            if each.link is not self and each.link.name == self.name
-        ]
+        old = [number for number, each in deliveries.items() if each.link is not self and each.link.name == self.name]
         for number in old:
             del deliveries[number]
 
@@ -772,16 +747,8 @@ class DeliveryModel:
     """One delivery. `states` and `settled` are what each side said of it; `size` the payload so far, in octets."""
 
     __slots__ = (
-        "delivery_id",
-        "delivery_tag",
-        "link",
-        "message_format",
-        "progress",
-        "rcv_settle_mode",
-        "resumed",
-        "settled",
-        "size",
-        "states",
+        "delivery_id", "delivery_tag", "link", "message_format", "progress", "rcv_settle_mode", "resumed", "settled",
+        "size", "states",
     )
 
     def __init__(self, link: LinkModel, delivery_id: int, delivery_tag: bytes) -> None:

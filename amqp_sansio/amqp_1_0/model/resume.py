@@ -43,9 +43,7 @@ class ResumeAction:
     state: State | None = None
 
 
-def resume_action(
-    local: State | None, known: bool, remote: State | None
-) -> ResumeAction:
+def resume_action(local: State | None, known: bool, remote: State | None) -> ResumeAction:
     """Choose the sender's action for a delivery: `local` is its state in the sender's unsettled map, `remote` that in
     the receiver's, where `known` says that it is in there.
 

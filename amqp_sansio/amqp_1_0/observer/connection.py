@@ -86,9 +86,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         self.closed: list[int | None] = [None, None]
         self.offered: tuple[str, ...] = ()
         self.outcome: int | None = None
-        self.events.append(
-            Identified(AMQP_1_0, "", setting.client, setting.server, setting.by, setting.at_ns)
-        )
+        self.events.append(Identified(AMQP_1_0, "", setting.client, setting.server, setting.by, setting.at_ns))
 
     def finish(self, at_ns: int) -> None:
         """End both directions."""
@@ -242,9 +240,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
             self._method(direction, number, frame, end - start, offset, size, at_ns)
         return True
 
-    def _check_frame(
-        self, direction: Direction, kind: int, number: int, size: int, offset: int
-    ) -> None:
+    def _check_frame(self, direction: Direction, kind: int, number: int, size: int, offset: int) -> None:
         """Report the rules that a frame breaks before its body is looked at."""
         if kind == SASL:
             if size > MIN_MAX_FRAME_SIZE:
@@ -286,9 +282,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
 
     # Frames.
 
-    def _empty(
-        self, direction: Direction, kind: int, number: int, offset: int, size: int, at_ns: int
-    ) -> None:
+    def _empty(self, direction: Direction, kind: int, number: int, offset: int, size: int, at_ns: int) -> None:
         if kind == SASL:
             self.blame("security/sasl/frame-empty", "an empty SASL frame", offset)
             self.observe(direction, 0, "frame", "sasl-frame", b"", offset, size, at_ns)
@@ -299,14 +293,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         self.observe(direction, number, "heartbeat", "heartbeat", None, offset, size, at_ns)
 
     def _unreadable(
-        self,
-        direction: Direction,
-        number: int,
-        body: bytes,
-        error: CodecError,
-        offset: int,
-        size: int,
-        at_ns: int,
+        self, direction: Direction, number: int, body: bytes, error: CodecError, offset: int, size: int, at_ns: int
     ) -> None:
         """A frame whose body can't be read: nothing is known of what it did."""
         code, _ = descriptor(body, 0, len(body))
@@ -321,13 +308,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         self.observe(direction, number, unit, name, body, offset, size, at_ns, missing=missing)
 
     def _sasl_frame(
-        self,
-        direction: Direction,
-        frame: Performative | SaslFrame,
-        rest: int,
-        offset: int,
-        size: int,
-        at_ns: int,
+        self, direction: Direction, frame: Performative | SaslFrame, rest: int, offset: int, size: int, at_ns: int
     ) -> None:
         answers = None
         number = direction.number
@@ -353,9 +334,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
                 self.outcome = frame.code
             else:
                 self.sasl[number] = self.seq
-        self.observe(
-            direction, 0, "method", frame.NAME, frame, offset, size, at_ns, answers=answers
-        )
+        self.observe(direction, 0, "method", frame.NAME, frame, offset, size, at_ns, answers=answers)
 
     def transfer(
         self,
@@ -370,9 +349,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
     ) -> None:
         """A transfer; `lost` octets of its payload were not captured, -1: it isn't known how many."""
         octets = len(payload) + max(lost, 0)
-        _, broken = self.model.take(
-            direction.number, number, frame, octets, self.seq, size - len(payload)
-        )
+        _, broken = self.model.take(direction.number, number, frame, octets, self.seq, size - len(payload))
         if broken is not None:
             self._fault(broken, offset, frame)
         if self.model.tolerated:
@@ -409,9 +386,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
                 self.closed[side], answers = self.seq, self.closed[1 - side]
             if direction.contents and isinstance(frame, _CLOSES):
                 self._drop(direction, number, frame)
-        self.observe(
-            direction, number, "method", frame.NAME, frame, offset, size, at_ns, answers=answers
-        )
+        self.observe(direction, number, "method", frame.NAME, frame, offset, size, at_ns, answers=answers)
         if isinstance(frame, Open):
             self._check_early(self.directions[not direction.client], frame, at_ns)
 
@@ -465,9 +440,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
             context = None
             if delivery is not None:
                 octets = body_size or (0 if properties is None else len(properties.encode()))
-                context = self.model.outcomes.message(
-                    delivery, self.seq, content.delivery_id, properties, octets
-                )
+                context = self.model.outcomes.message(delivery, self.seq, content.delivery_id, properties, octets)
             self.observe(
                 direction, number, "content", "transfer", frame, offset, size, at_ns, properties, body, body_size,
                 digest, missing=None if content.opaque and not frame.message_format else content.cut, context=context,
@@ -510,9 +483,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
                 sections.head = None
                 self._hold(content, 0)
 
-    def _message(
-        self, content: Content, offset: int
-    ) -> tuple[Message | None, bytes | None, int, str | None]:
+    def _message(self, content: Content, offset: int) -> tuple[Message | None, bytes | None, int, str | None]:
         """The message of a delivery that is whole: its properties, body, the body's size and digest."""
         self._release(content)
         if content.parts is None:
@@ -528,9 +499,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
             return (None, *self._treat(payload))
         return self._read_message(payload, offset)
 
-    def _read_message(
-        self, payload: bytes, offset: int
-    ) -> tuple[Message | None, bytes | None, int, str | None]:
+    def _read_message(self, payload: bytes, offset: int) -> tuple[Message | None, bytes | None, int, str | None]:
         """Read a whole payload, as much as the observer is told to keep. Without octets there's no message."""
         if not payload:
             return (None, *self._treat(payload))
@@ -594,9 +563,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         payload = data[start:end]
         buffer.clear()
         lost = size - held if size <= held + octets else -1
-        self.transfer(
-            direction, number, frame, payload, offset, held, direction.when(direction.end), lost
-        )
+        self.transfer(direction, number, frame, payload, offset, held, direction.when(direction.end), lost)
         return lost == octets
 
     def abandon(self, direction: Direction) -> None:

@@ -78,13 +78,7 @@ def fast_observed(observer: Any, direction: Direction) -> Observed | None:
 
 
 def _transfer(
-    observer: Any,
-    direction: Direction,
-    session: Any,
-    channel: int,
-    data: bytes,
-    pos: int,
-    end: int,
+    observer: Any, direction: Direction, session: Any, channel: int, data: bytes, pos: int, end: int
 ) -> Observed | None:
     frame, start = Transfer.fast(data, pos + 11, end, pos + 8)
     number = direction.number
@@ -186,13 +180,7 @@ def _transfer(
 
 
 def _disposition(
-    observer: Any,
-    direction: Direction,
-    session: Any,
-    channel: int,
-    data: bytes,
-    pos: int,
-    end: int,
+    observer: Any, direction: Direction, session: Any, channel: int, data: bytes, pos: int, end: int
 ) -> Observed | None:
     frame, start = Disposition.fast(data, pos + 11, end, pos + 8)
     first = frame.first

@@ -325,9 +325,7 @@ def lean_attach(attach: Attach) -> Attach:
     kept: Attach = lean(attach)
     if attach.unsettled is None:
         return kept
-    return kept.replace(
-        unsettled=Map(), incomplete_unsettled=attach.incomplete_unsettled or not attach.role
-    )
+    return kept.replace(unsettled=Map(), incomplete_unsettled=attach.incomplete_unsettled or not attach.role)
 
 
 def shorten(frame: Performative) -> Performative:
@@ -351,21 +349,15 @@ def _doubt(session: Any) -> None:
 # Steps for frames that follow the rules.
 
 
-def _step_open(
-    model: ObservedModel, side: int, channel: int, frame: Open, _: int, __: int
-) -> None:
+def _step_open(model: ObservedModel, side: int, channel: int, frame: Open, _: int, __: int) -> None:
     model.open(side, channel, frame)
 
 
-def _step_close(
-    model: ObservedModel, side: int, channel: int, _: Close, __: int, ___: int
-) -> None:
+def _step_close(model: ObservedModel, side: int, channel: int, _: Close, __: int, ___: int) -> None:
     model.close(side, channel)
 
 
-def _step_begin(
-    model: ObservedModel, side: int, channel: int, frame: Begin, _: int, seq: int
-) -> int | None:
+def _step_begin(model: ObservedModel, side: int, channel: int, frame: Begin, _: int, seq: int) -> int | None:
     session: Any
     session, answers = model.begin(side, channel, frame)
     session.begun[side] = seq
@@ -373,9 +365,7 @@ def _step_begin(
     return session.begun[1 - side] if answers else None
 
 
-def _step_end(
-    model: ObservedModel, side: int, channel: int, _: End, __: int, seq: int
-) -> int | None:
+def _step_end(model: ObservedModel, side: int, channel: int, _: End, __: int, seq: int) -> int | None:
     session: Any
     session, answers = model.end(side, channel)
     session.ended[side] = seq
@@ -383,9 +373,7 @@ def _step_end(
     return session.ended[1 - side] if answers else None
 
 
-def _step_attach(
-    model: ObservedModel, side: int, channel: int, frame: Attach, _: int, seq: int
-) -> int | None:
+def _step_attach(model: ObservedModel, side: int, channel: int, frame: Attach, _: int, seq: int) -> int | None:
     link: Any
     link, answers = model.attach(side, channel, frame)
     link.attached[side] = seq
@@ -394,9 +382,7 @@ def _step_attach(
     return link.attached[1 - side] if answers else None
 
 
-def _step_detach(
-    model: ObservedModel, side: int, channel: int, frame: Detach, _: int, seq: int
-) -> int | None:
+def _step_detach(model: ObservedModel, side: int, channel: int, frame: Detach, _: int, seq: int) -> int | None:
     link: Any
     link, answers = model.detach(side, channel, frame)
     link.detached[side] = seq
@@ -405,23 +391,17 @@ def _step_detach(
     return link.detached[1 - side] if answers else None
 
 
-def _step_flow(
-    model: ObservedModel, side: int, channel: int, frame: Flow, _: int, __: int
-) -> None:
+def _step_flow(model: ObservedModel, side: int, channel: int, frame: Flow, _: int, __: int) -> None:
     model.flow(side, channel, frame)
 
 
-def _step_transfer(
-    model: ObservedModel, side: int, channel: int, frame: Transfer, size: int, _: int
-) -> None:
+def _step_transfer(model: ObservedModel, side: int, channel: int, frame: Transfer, size: int, _: int) -> None:
     delivery: Any = model.transfer(side, channel, frame, size)
     model.sent = delivery
     model.bound(side, delivery.link.session)
 
 
-def _step_disposition(
-    model: ObservedModel, side: int, channel: int, frame: Disposition, _: int, __: int
-) -> None:
+def _step_disposition(model: ObservedModel, side: int, channel: int, frame: Disposition, _: int, __: int) -> None:
     for delivery in model.disposition(side, channel, frame)[1]:
         model.outcomes.stated(delivery, side, frame.state, frame.settled)
 
@@ -442,24 +422,18 @@ _STEPS: Final[dict[type[Any], Callable[..., int | None]]] = {
 # Steps for frames that break one: the model takes them as told.
 
 
-def _force_open(
-    model: ObservedModel, side: int, channel: int, frame: Open, _: int, __: int
-) -> None:
+def _force_open(model: ObservedModel, side: int, channel: int, frame: Open, _: int, __: int) -> None:
     half = model.halves[side]
     if half.state is not states.Connection.CLOSED:
         half.state = states.Connection.OPEN
     half.open = frame
 
 
-def _force_close(
-    model: ObservedModel, side: int, channel: int, _: Close, __: int, ___: int
-) -> None:
+def _force_close(model: ObservedModel, side: int, channel: int, _: Close, __: int, ___: int) -> None:
     model.halves[side].state = states.Connection.CLOSED
 
 
-def _force_begin(
-    model: ObservedModel, side: int, channel: int, frame: Begin, _: int, __: int
-) -> None:
+def _force_begin(model: ObservedModel, side: int, channel: int, frame: Begin, _: int, __: int) -> None:
     half = model.halves[side]
     half.channels.pop(channel, None)
     if frame.remote_channel is not None:
@@ -479,9 +453,7 @@ def _force_end(model: ObservedModel, side: int, channel: int, _: End, __: int, _
         model.ended(session, side)
 
 
-def _force_attach(
-    model: ObservedModel, side: int, channel: int, frame: Attach, _: int, __: int
-) -> None:
+def _force_attach(model: ObservedModel, side: int, channel: int, frame: Attach, _: int, __: int) -> None:
     session = model.assume(side, channel)
     key = (frame.name, 1 - side if frame.role else side)
     session.failed.pop(session.failed_key(*key), None)
@@ -501,9 +473,7 @@ def _force_attach(
         model.outcomes.attached(link, side, link.is_attached)
 
 
-def _force_detach(
-    model: ObservedModel, side: int, channel: int, frame: Detach, _: int, __: int
-) -> None:
+def _force_detach(model: ObservedModel, side: int, channel: int, frame: Detach, _: int, __: int) -> None:
     session = model.assume(side, channel)
     link = session.halves[side].handles.pop(frame.handle, None)
     if not isinstance(link, ObservedLink):
@@ -519,9 +489,7 @@ def _force_detach(
     model.outcomes.detached(link, side, frame.error is not None)
 
 
-def _force_flow(
-    model: ObservedModel, side: int, channel: int, frame: Flow, _: int, __: int
-) -> None:
+def _force_flow(model: ObservedModel, side: int, channel: int, frame: Flow, _: int, __: int) -> None:
     session = model.assume(side, channel)
     own, other = session.halves[side], session.halves[1 - side]
     own.renumber(frame.next_outgoing_id)
@@ -533,9 +501,7 @@ def _force_flow(
             link.delivery_count = frame.delivery_count
 
 
-def _force_transfer(
-    model: ObservedModel, side: int, channel: int, frame: Transfer, size: int, count: int
-) -> None:
+def _force_transfer(model: ObservedModel, side: int, channel: int, frame: Transfer, size: int, count: int) -> None:
     session = model.assume(side, channel)
     own = session.halves[side]
     own.next_outgoing_id = add(count, 1)
@@ -569,12 +535,7 @@ def _force_transfer(
         model.bound(side, session)
 
 
-def _book(
-    model: ObservedModel,
-    deliveries: dict[int, DeliveryModel],
-    link: LinkModel,
-    delivery: DeliveryModel,
-) -> None:
+def _book(model: ObservedModel, deliveries: dict[int, DeliveryModel], link: LinkModel, delivery: DeliveryModel) -> None:
     """Keep a delivery that isn't settled, in the place of any that has its id or tag."""
     for other in (deliveries.get(delivery.delivery_id), link.unsettled.get(delivery.delivery_tag)):
         if other is not None:
@@ -585,9 +546,7 @@ def _book(
         link.unsettled[delivery.delivery_tag] = delivery
 
 
-def _force_disposition(
-    model: ObservedModel, side: int, channel: int, frame: Disposition, _: int, __: int
-) -> None:
+def _force_disposition(model: ObservedModel, side: int, channel: int, frame: Disposition, _: int, __: int) -> None:
     session = model.assume(side, channel)
     deliveries = session.halves[1 - side if frame.role else side].deliveries
     for delivery in named(deliveries, frame):

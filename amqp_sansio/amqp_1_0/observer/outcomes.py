@@ -133,15 +133,10 @@ class ObservedLink(LinkModel):
 
     def locate(self) -> None:
         """Find the origin of its messages, as attaches say."""
-        if any(
-            [half.attach and isinstance(half.attach.target, Coordinator) for half in self.halves]
-        ):
+        if any([half.attach and isinstance(half.attach.target, Coordinator) for half in self.halves]):
             self.origin = None
             return
-        source, target = (
-            self._terminus(self.sender, "source"),
-            self._terminus(1 - self.sender, "target"),
-        )
+        source, target = self._terminus(self.sender, "source"), self._terminus(1 - self.sender, "target")
         address = getattr(target if self.sender == CLIENT else source, "address", None)
         anonymous = isinstance(target, Target) and target.address is None
         known = address if isinstance(address, str) else None
@@ -171,9 +166,7 @@ class ObservedLink(LinkModel):
         """Whether a terminus is kept when its session ends (part 3 section 3.5.6)."""
         for side, name in ((self.sender, "source"), (1 - self.sender, "target")):
             terminus = self._terminus(side, name)
-            if isinstance(terminus, Source | Target) and (
-                terminus.expiry_policy not in _EXPIRING or terminus.timeout
-            ):
+            if isinstance(terminus, Source | Target) and (terminus.expiry_policy not in _EXPIRING or terminus.timeout):
                 return True
         return False
 
@@ -233,12 +226,7 @@ class Outcomes:
     # Deliveries.
 
     def message(
-        self,
-        delivery: ObservedDelivery,
-        unit: int,
-        number: int | None,
-        message: Message | None,
-        octets: int,
+        self, delivery: ObservedDelivery, unit: int, number: int | None, message: Message | None, octets: int
     ) -> Context | None:
         """The unit completes a delivery with the delivery-id `number` and so many octets; None: that is no new message.
 
@@ -287,9 +275,7 @@ class Outcomes:
             told = known.told()
             self._done(known, "settled" if told is None else told.NAME, told)
 
-    def stated(
-        self, delivery: DeliveryModel, side: int, state: State | None, settled: bool
-    ) -> None:
+    def stated(self, delivery: DeliveryModel, side: int, state: State | None, settled: bool) -> None:
         """A side has said what state a delivery is in, and whether it settles it."""
         if not isinstance(delivery, ObservedDelivery):
             return
@@ -341,9 +327,7 @@ class Outcomes:
             self._explain(delivery.unit, told)
             self.settled.append((delivery.unit, told.NAME, TOLD))
 
-    def _done(
-        self, delivery: ObservedDelivery, word: str | None, told: Outcome | None, how: str = SETTLED
-    ) -> None:
+    def _done(self, delivery: ObservedDelivery, word: str | None, told: Outcome | None, how: str = SETTLED) -> None:
         unit = delivery.unit
         if unit is not None:
             self._explain(unit, told)
@@ -493,9 +477,7 @@ class Outcomes:
             if found is not None:
                 self._discharge(found, isinstance(state, Accepted) and not request.fail)
 
-    def _declare(
-        self, key: object, controller: int, declared_on: tuple[str, int] | None
-    ) -> Transaction:
+    def _declare(self, key: object, controller: int, declared_on: tuple[str, int] | None) -> Transaction:
         if len(self.transactions) >= self.limits.calls:
             self._abandon(self.transactions.pop(next(iter(self.transactions))))
         found = self.transactions[controller, key] = Transaction(key, controller, declared_on)
@@ -557,10 +539,6 @@ def _is_told(state: object) -> TypeGuard[Outcome]:
 def _map(attach: Attach | None) -> dict[bytes, Any]:
     """An attach's unsettled map, as far as it can be read."""
     try:
-        return {
-            tag: state
-            for tag, state in ((attach and attach.unsettled) or {}).items()
-            if isinstance(tag, bytes)
-        }
+        return {tag: state for tag, state in ((attach and attach.unsettled) or {}).items() if isinstance(tag, bytes)}
     except CodecError:
         return {}

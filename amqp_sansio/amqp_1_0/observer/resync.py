@@ -123,9 +123,7 @@ class Reader:
 
     __slots__ = ("largest", "performative", "side")
 
-    def __init__(
-        self, side: Side | None, largest: int = LIKELY_MAX, performative: int = LIKELY_MAX
-    ) -> None:
+    def __init__(self, side: Side | None, largest: int = LIKELY_MAX, performative: int = LIKELY_MAX) -> None:
         self.side = side
         self.largest = largest
         self.performative = performative
@@ -179,9 +177,7 @@ class Reader:
                 at += 1
         return length, REFUTED
 
-    def read(
-        self, data: bytes, begin: int, end: int
-    ) -> tuple[Performative | SaslFrame, int] | None:
+    def read(self, data: bytes, begin: int, end: int) -> tuple[Performative | SaslFrame, int] | None:
         """The frame body between `begin` and `end` and where its payload begins; None when it can't be one."""
         try:
             frame, payload = decode_frame_body(data, begin, end)

@@ -29,17 +29,7 @@ class Sections:
     the rest. `broken` says that what came last is no section, so that nothing behind it can be read.
     """
 
-    __slots__ = (
-        "_left",
-        "_pending",
-        "_values",
-        "broken",
-        "head",
-        "kind",
-        "most",
-        "section",
-        "size",
-    )
+    __slots__ = ("_left", "_pending", "_values", "broken", "head", "kind", "most", "section", "size")
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -87,9 +77,7 @@ class Sections:
         elif self.section < DATA:
             self.head = None
 
-    def _take(
-        self, data: bytes, pos: int, stop: int, in_body: bool, body: list[bytes] | None
-    ) -> None:
+    def _take(self, data: bytes, pos: int, stop: int, in_body: bool, body: list[bytes] | None) -> None:
         if in_body:
             self.size += stop - pos
             if body is not None:
