@@ -65,11 +65,8 @@ def next_frame(buffer: ReceiveBuffer, wanted: int, most: int) -> Frame | None:
     if kind != wanted:
         buffer.skip(size)
         names = {AMQP: "an AMQP frame", SASL: "a SASL frame"}
-        raise Violation(
-            FRAMING_ERROR,
-            f"{names.get(kind, f'frame of unknown type {kind}')} where {names[wanted]} belongs",
-            rule="transport/frame/type",
-        )
+        text = f"{names.get(kind, f'frame of unknown type {kind}')} where {names[wanted]} belongs"
+        raise Violation(FRAMING_ERROR, text, rule="transport/frame/type")
     if size > most:
         buffer.skip(size)
         raise Violation(FRAMING_ERROR, f"frame of {size} octets, {most} are allowed", rule=OVERSIZE)

@@ -113,22 +113,14 @@ def check_map(buf: bytes, at: int, end: int, number: int) -> None:
         key, start = read_value(buf, at, stop, NESTING, ENTRIES)
         if number == APPLICATION_PROPERTIES:
             if key.__class__ is not str:
-                raise fault(
-                    f"an application property has the key {key!r:.60}, no string",
-                    at,
-                    "application-properties/keys",
-                    INVALID,
-                )
+                text = f"an application property has the key {key!r:.60}, no string"
+                raise fault(text, at, "application-properties/keys", INVALID)
             code, inner = read_code(buf, start, stop)
             while not code:
                 code, inner = read_code(buf, skip(buf, inner, stop), stop)
             if code == 0x45 or code >> 4 & 15 > 0xB:
-                raise fault(
-                    f"the application property {key!r:.60} is no simple value",
-                    start,
-                    "application-properties/values",
-                    INVALID,
-                )
+                text = f"the application property {key!r:.60} is no simple value"
+                raise fault(text, start, "application-properties/values", INVALID)
             at = skip_data(buf, inner, stop, code)
         else:
             if key.__class__ is not Symbol and key.__class__ is not ULong:

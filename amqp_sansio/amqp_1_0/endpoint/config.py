@@ -113,8 +113,7 @@ def check_config(config: Config, role: Side) -> None:
             raise ValueError(text)
     if config.limits.unparsed < config.initial_frame_size:
         raise ValueError(
-            f"Limits.unparsed {config.limits.unparsed} can't hold a frame of "
-            f"{config.initial_frame_size} octets"
+            f"Limits.unparsed {config.limits.unparsed} can't hold a frame of {config.initial_frame_size} octets"
         )
     if config.limits.channels < 1:
         raise ValueError("Limits.channels allows no channel")

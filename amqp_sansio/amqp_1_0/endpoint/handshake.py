@@ -239,10 +239,8 @@ class Handshake(SaslExchange[Config]):
         self._check_decision(OPEN)
         open_ = make_open(self.config, changes)
         if open_.max_frame_size < MIN_MAX_FRAME_SIZE:
-            raise LocalProtocolError(
-                f"max-frame-size {open_.max_frame_size}, every peer takes {MIN_MAX_FRAME_SIZE}",
-                rule="1.0/transport/open/max-frame-size-min",
-            )
+            text = f"max-frame-size {open_.max_frame_size}, every peer takes {MIN_MAX_FRAME_SIZE}"
+            raise LocalProtocolError(text, rule="1.0/transport/open/max-frame-size-min")
         if open_.max_frame_size > self.config.limits.unparsed:
             raise LocalProtocolError(
                 f"max-frame-size {open_.max_frame_size}, Limits.unparsed is {self.config.limits.unparsed}"
@@ -422,19 +420,13 @@ class Handshake(SaslExchange[Config]):
         config = self.config
         idle = open_.idle_time_out or 0
         if 0 < idle < config.least_idle_time_out * 1000:
-            raise Violation(
-                conditions.NOT_ALLOWED,
-                f"idle-time-out {idle} ms is too short, {ceil(config.least_idle_time_out * 1000)} ms is the least",
-                rule="transport/connection/idle-unsupported",
-            )
+            text = f"idle-time-out {idle} ms is too short, {ceil(config.least_idle_time_out * 1000)} ms is the least"
+            raise Violation(conditions.NOT_ALLOWED, text, rule="transport/connection/idle-unsupported")
         offered = open_.offered_capabilities
         missing = [name for name in config.required_capabilities if name not in offered]
         if missing:
-            raise Violation(
-                conditions.NOT_IMPLEMENTED,
-                f"the peer doesn't offer {', '.join(missing)}",
-                rule="transport/open/offered-missing",
-            )
+            text = f"the peer doesn't offer {', '.join(missing)}"
+            raise Violation(conditions.NOT_IMPLEMENTED, text, rule="transport/open/offered-missing")
 
     # The SASL layer (part 5 section 5.3).
 
@@ -449,11 +441,8 @@ class Handshake(SaslExchange[Config]):
         body, at = decode_frame_body(data, start, end)
         if not isinstance(body, SaslFrame) or at != end:
             what = f"{body.NAME} with {end - at} octets behind it" if at != end else body.NAME
-            raise Violation(
-                conditions.DECODE_ERROR,
-                f"a SASL frame holds one SASL value, this one {what}",
-                rule="security/sasl/frame-one",
-            )
+            text = f"a SASL frame holds one SASL value, this one {what}"
+            raise Violation(conditions.DECODE_ERROR, text, rule="security/sasl/frame-one")
         self._model.step_sasl(self.role.other, body)
         try:
             self._STEPS[type(body)](self, body)
@@ -467,12 +456,11 @@ class Handshake(SaslExchange[Config]):
         octets = body.encode()
         most = self.config.initial_frame_size
         if len(octets) + HEADER_SIZE > most:
-            raise Violation(
-                conditions.RESOURCE_LIMIT_EXCEEDED,
+            text = (
                 f"{body.NAME} takes a frame of {len(octets) + HEADER_SIZE} octets, {most} are allowed; "
-                "Config.initial_frame_size is for peers that take more",
-                rule="security/sasl/frame-max",
+                "Config.initial_frame_size is for peers that take more"
             )
+            raise Violation(conditions.RESOURCE_LIMIT_EXCEEDED, text, rule="security/sasl/frame-max")
         self._model.step_sasl(self.role, body)
         self._out.queue(sasl_frame(octets))
 

@@ -288,10 +288,8 @@ class Link(LinkModel):
         found: Any = asked if given is None else given
         belongs = (name == "target") == self.ROLE
         if belongs and getattr(found, "dynamic", False) and found.address is None:
-            raise LocalProtocolError(
-                f"link {self.name!r} wants a dynamic node; accept it with its {name}, address included",
-                rule=f"1.0/{name}.address/dynamic-{self.role}",
-            )
+            text = f"link {self.name!r} wants a dynamic node; accept it with its {name}, address included"
+            raise LocalProtocolError(text, rule=f"1.0/{name}.address/dynamic-{self.role}")
         return found
 
     def _send_attach(self, source: Any, target: Any, modes: tuple[int, int, int], more: More) -> None:

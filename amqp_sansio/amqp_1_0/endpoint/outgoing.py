@@ -367,8 +367,7 @@ class SessionEnd(SessionModel):
             top = min(top, begin.handle_max)
         if number > top:
             raise LimitExceeded(
-                f"session {self.channel} has {number} links, the peer's handle-max and "
-                f"Limits.consumers allow no more",
+                f"session {self.channel} has {number} links, the peer's handle-max and Limits.consumers allow no more",
                 rule="1.0/transport/session/handle-max",
             )
         return number

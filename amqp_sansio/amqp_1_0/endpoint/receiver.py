@@ -336,12 +336,8 @@ class Receiver(Link):
             return
         transport = self.session.transport
         if not last and transport.bodies + len(payload) > transport.limits.bodies:
-            raise self.error(
-                self.sender,
-                conditions.RESOURCE_LIMIT_EXCEEDED,
-                f"messages under way have {transport.bodies} octets, Limits.bodies allows no more",
-                "transport/error/resource-limit",
-            )
+            text = f"messages under way have {transport.bodies} octets, Limits.bodies allows no more"
+            raise self.error(self.sender, conditions.RESOURCE_LIMIT_EXCEEDED, text, "transport/error/resource-limit")
         transport.keep(payload)
         delivery.parts.append(payload)
 
@@ -349,12 +345,8 @@ class Receiver(Link):
         session = self.session
         transport = session.transport
         if self.incomplete and not delivery.resumed:
-            raise self.error(
-                self.sender,
-                conditions.NOT_ALLOWED,
-                f"a new delivery on link {self.name!r} after an incomplete unsettled map",
-                "transport/attach/incomplete-detach",
-            )
+            text = f"a new delivery on link {self.name!r} after an incomplete unsettled map"
+            raise self.error(self.sender, conditions.NOT_ALLOWED, text, "transport/attach/incomplete-detach")
         event = Delivery(
             session.channel,
             self.number,
@@ -403,12 +395,8 @@ class Receiver(Link):
     def _deliver_request(self, event: Delivery) -> None:
         """Report a message to a coordinator: it declares or discharges a transaction (part 4 sections 4.2 and 4.3)."""
         if event.settled:
-            raise self.error(
-                self.sender,
-                conditions.NOT_ALLOWED,
-                f"a message to the coordinator on link {self.name!r} was sent settled",
-                "transactions/declare/settled-detach",
-            )
+            text = f"a message to the coordinator on link {self.name!r} was sent settled"
+            raise self.error(self.sender, conditions.NOT_ALLOWED, text, "transactions/declare/settled-detach")
         try:
             request = _request_of(event.payload)
         except CodecError as error:
@@ -440,12 +428,8 @@ class Receiver(Link):
             try:
                 start = position_octets(held, state.section_number, state.section_offset)
             except CodecError as error:
-                raise self.error(
-                    self.sender,
-                    conditions.INVALID_FIELD,
-                    f"delivery {delivery.delivery_id} of link {self.name!r} goes on behind what came of it: {error}",
-                    "received/offset-meaning",
-                ) from error
+                text = f"delivery {delivery.delivery_id} of link {self.name!r} goes on behind what came of it: {error}"
+                raise self.error(self.sender, conditions.INVALID_FIELD, text, "received/offset-meaning") from error
         delivery.skip = max(0, len(held) - start)
         if held:
             delivery.parts = [held]
@@ -552,14 +536,8 @@ def _request_of(payload: bytes) -> Declare | Discharge:
     body = Message.from_wire(payload).body
     if isinstance(body, (Declare, Discharge)):
         if isinstance(body, Discharge) and isinstance(body.txn_id, bytes) and len(body.txn_id) > _ID_SIZE:
-            raise CodecError(
-                f"a txn-id of {len(body.txn_id)} octets, 32 is the most",
-                rule="1.0/transactions/txn-id-size",
-                condition=conditions.INVALID_FIELD,
-            )
+            text = f"a txn-id of {len(body.txn_id)} octets, 32 is the most"
+            raise CodecError(text, rule="1.0/transactions/txn-id-size", condition=conditions.INVALID_FIELD)
         return body
-    raise CodecError(
-        f"a message to a coordinator holds {type(body).__name__}, not declare or discharge",
-        rule="1.0/transactions/declare/body",
-        condition=conditions.NOT_IMPLEMENTED,
-    )
+    text = f"a message to a coordinator holds {type(body).__name__}, not declare or discharge"
+    raise CodecError(text, rule="1.0/transactions/declare/body", condition=conditions.NOT_IMPLEMENTED)

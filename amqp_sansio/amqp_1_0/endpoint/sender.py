@@ -244,17 +244,13 @@ class Sender(Link):
             )
         limit = self.max_message_size
         if limit and delivery.size + len(octets) > limit:
-            raise LocalProtocolError(
-                f"delivery {delivery.delivery_id} gets larger than the {limit} octets the peer takes",
-                rule="1.0/transport/attach/max-message-size",
-            )
+            text = f"delivery {delivery.delivery_id} gets larger than the {limit} octets the peer takes"
+            raise LocalProtocolError(text, rule="1.0/transport/attach/max-message-size")
         self.session.transport.check_backlog(len(octets))
         frame = Transfer(self.number, state=state)
         if len(frame.encode()) + 16 > self.session.transport.max_frame:
-            raise LocalProtocolError(
-                f"the state of delivery {delivery.delivery_id} doesn't fit the peer's frames",
-                rule="1.0/transport/error/frame-size-too-small",
-            )
+            text = f"the state of delivery {delivery.delivery_id} doesn't fit the peer's frames"
+            raise LocalProtocolError(text, rule="1.0/transport/error/frame-size-too-small")
         before = delivery.last
         delivery.payload, delivery.rest, delivery.last, delivery.frame = octets, 0, not more, frame
         try:
@@ -610,10 +606,8 @@ class Sender(Link):
         self._check()
         if not self.credit:
             if self.current is not None and self.waiting is None:
-                raise LocalProtocolError(
-                    f"a delivery on link {self.name!r} is under way; deliveries of one link don't mix",
-                    rule="1.0/transport/transfer/no-interleave",
-                )
+                text = f"a delivery on link {self.name!r} is under way; deliveries of one link don't mix"
+                raise LocalProtocolError(text, rule="1.0/transport/transfer/no-interleave")
             limit = self.credit_limit
             why = "the receiver gave none"
             if limit is not None and distance(self.delivery_count, limit) > 0:
@@ -627,10 +621,8 @@ class Sender(Link):
             )
         most = self.max_message_size
         if most and size > most:
-            raise LocalProtocolError(
-                f"a message of {size} octets, the peer takes {most} on link {self.name!r}",
-                rule="1.0/transport/attach/max-message-size",
-            )
+            text = f"a message of {size} octets, the peer takes {most} on link {self.name!r}"
+            raise LocalProtocolError(text, rule="1.0/transport/attach/max-message-size")
         remote = self.remote
         if remote is not None and remote.incomplete_unsettled:
             raise LocalProtocolError(
@@ -651,28 +643,22 @@ class Sender(Link):
                 f"a delivery-tag of {len(delivery_tag)} octets, 32 is the most", rule="1.0/transport/delivery/tag-size"
             )
         if delivery_tag in self.unsettled:
-            raise LocalProtocolError(
-                f"delivery-tag {delivery_tag!r} belongs to an unsettled delivery of link {self.name!r}",
-                rule="1.0/transport/delivery/tag-unique",
-            )
+            text = f"delivery-tag {delivery_tag!r} belongs to an unsettled delivery of link {self.name!r}"
+            raise LocalProtocolError(text, rule="1.0/transport/delivery/tag-unique")
         return delivery_tag
 
     def _settledness(self, settled: bool | None) -> bool:
         """Whether a delivery is sent settled, as given or as the link says. Raises LocalProtocolError."""
         mode = self.snd_settle_mode
         if isinstance(self.target, Coordinator) and (settled or mode == _SETTLED):
-            raise LocalProtocolError(
-                "what goes to a coordinator isn't sent settled: its outcome is the answer",
-                rule="1.0/transactions/declare/unsettled",
-            )
+            text = "what goes to a coordinator isn't sent settled: its outcome is the answer"
+            raise LocalProtocolError(text, rule="1.0/transactions/declare/unsettled")
         if settled is None:
             return mode == _SETTLED
         if mode in (_UNSETTLED, _SETTLED) and settled != (mode == _SETTLED):
             name = "unsettled" if mode == _UNSETTLED else "settled"
-            raise LocalProtocolError(
-                f"link {self.name!r} was attached with snd-settle-mode {name}",
-                rule=f"1.0/transport/transfer/settled-mode-{name}",
-            )
+            text = f"link {self.name!r} was attached with snd-settle-mode {name}"
+            raise LocalProtocolError(text, rule=f"1.0/transport/transfer/settled-mode-{name}")
         return settled
 
     def _has_credit(self) -> bool:
@@ -721,15 +707,11 @@ class Sender(Link):
             batchable=batchable,
         )
         if rcv_settle_mode == 1 and not settled and self.rcv_settle_mode == 0:
-            raise LocalProtocolError(
-                f"link {self.name!r} has rcv-settle-mode first, a delivery can't have second",
-                rule="1.0/transport/transfer/rcv-illegal",
-            )
+            text = f"link {self.name!r} has rcv-settle-mode first, a delivery can't have second"
+            raise LocalProtocolError(text, rule="1.0/transport/transfer/rcv-illegal")
         if isinstance(state, TransactionalState) and isinstance(self.target, Coordinator):
-            raise LocalProtocolError(
-                f"link {self.name!r} goes to the coordinator, transactional work goes over others",
-                rule="1.0/transactions/control-link-no-work",
-            )
+            text = f"link {self.name!r} goes to the coordinator, transactional work goes over others"
+            raise LocalProtocolError(text, rule="1.0/transactions/control-link-no-work")
         delivery = self.launch(frame, octets, whole=whole)
         if delivery_tag is None:
             self._tags = int.from_bytes(tag, "big") + 1
@@ -765,10 +747,8 @@ class Sender(Link):
         body = frame.encode()
         take = min(len(octets), transport.max_frame - 8 - len(body))
         if take < 0:
-            raise LocalProtocolError(
-                f"a transfer of link {self.name!r} doesn't fit the peer's frames of {transport.max_frame} octets",
-                rule="1.0/transport/error/frame-size-too-small",
-            )
+            text = f"a transfer of link {self.name!r} doesn't fit the peer's frames of {transport.max_frame} octets"
+            raise LocalProtocolError(text, rule="1.0/transport/error/frame-size-too-small")
         delivery = self._step(frame, take)
         transport.queue(session.channel, body, octets[:take])
         if whole or take < len(octets):

@@ -157,10 +157,8 @@ class Session(SessionEnd):
         self.check()
         if state is not None:
             if name is not None and name != state.name:
-                raise LocalProtocolError(
-                    f"the state is that of link {state.name!r}, a resumed link can't be called {name!r}",
-                    rule="1.0/transport/link/name-unique",
-                )
+                text = f"the state is that of link {state.name!r}, a resumed link can't be called {name!r}"
+                raise LocalProtocolError(text, rule="1.0/transport/link/name-unique")
             if state.is_sender != (sender == self.side):
                 raise LocalProtocolError(
                     f"the state of link {state.name!r} is that of a "
@@ -396,10 +394,8 @@ class EndpointModel(ConnectionModel):
         transport.check_open()
         number = self._free_channel()
         if number > channel_max:
-            raise LimitExceeded(
-                f"{number} sessions are open, the peer's channel-max and Limits.channels allow no more",
-                rule="1.0/transport/open/channel-max",
-            )
+            text = f"{number} sessions are open, the peer's channel-max and Limits.channels allow no more"
+            raise LimitExceeded(text, rule="1.0/transport/open/channel-max")
         session = Session(transport, self._side)
         session.channel = number
         session.opening = Handle((number, "session", transport.serial + 1))
@@ -446,18 +442,14 @@ class EndpointModel(ConnectionModel):
         number = self._free_channel()
         peer = self.halves[1 - self._side].open
         if peer is not None and number > peer.channel_max:
+            text = f"{number} sessions are open, and no channel is left to answer another one"
             raise Violation(
-                conditions.RESOURCE_LIMIT_EXCEEDED,
-                f"{number} sessions are open, and no channel is left to answer another one",
-                rule="transport/open/channel-max",
-                channel=channel,
+                conditions.RESOURCE_LIMIT_EXCEEDED, text, rule="transport/open/channel-max", channel=channel
             )
         if len(self._sessions) >= self.limits.channels:
+            text = f"{len(self._sessions)} sessions, Limits.channels allows no more"
             raise session.error(
-                1 - self._side,
-                conditions.RESOURCE_LIMIT_EXCEEDED,
-                f"{len(self._sessions)} sessions, Limits.channels allows no more",
-                "transport/error/resource-limit",
+                1 - self._side, conditions.RESOURCE_LIMIT_EXCEEDED, text, "transport/error/resource-limit"
             )
         self._ask(session, number, frame)
         self.transport.events.append(SessionRequested(number, frame))
@@ -485,12 +477,8 @@ class EndpointModel(ConnectionModel):
             if old.requested is None:
                 continue
             if old.session.own.state is _UNMAPPED and old.session.peer.channel == channel:
-                raise old.session.error(
-                    1 - side,
-                    conditions.NOT_ALLOWED,
-                    f"attach of {frame.name!r}, which is attached in the same session, unanswered",
-                    "transport/link/name-unique",
-                )
+                text = f"attach of {frame.name!r}, which is attached in the same session, unanswered"
+                raise old.session.error(1 - side, conditions.NOT_ALLOWED, text, "transport/link/name-unique")
             old.steal()
         found, answers = self.attach(1 - side, channel, frame)
         link: Any = found

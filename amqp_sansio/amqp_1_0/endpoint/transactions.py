@@ -65,10 +65,8 @@ class Controller:
         target = self.sender.target
         offered = target.capabilities if isinstance(target, Coordinator) else ()
         if global_id is not None and _DISTRIBUTED not in offered:
-            raise LocalProtocolError(
-                "a global-id is for coordinators with amqp:distributed-transactions, this one hasn't it",
-                rule="1.0/transactions/declare/global-id",
-            )
+            text = "a global-id is for coordinators with amqp:distributed-transactions, this one hasn't it"
+            raise LocalProtocolError(text, rule="1.0/transactions/declare/global-id")
         answer: Any = self.sender.send(Message(body=AmqpValue(Declare(global_id))))
         handle: Handle[Declared] = answer
         return handle

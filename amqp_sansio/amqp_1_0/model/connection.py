@@ -106,11 +106,8 @@ class ConnectionModel:
             rule = "security/sasl/roles" if sender != number else "security/sasl/mechanisms-first"
             raise Violation(conditions.ILLEGAL_STATE, f"{frame.NAME} from {_SIDES[number]}: {wrong}", rule=rule)
         if isinstance(frame, SaslMechanisms) and not frame.sasl_server_mechanisms:
-            raise Violation(
-                conditions.INVALID_FIELD,
-                "sasl-mechanisms offers no mechanism",
-                rule="security/sasl/mechanisms-nonempty",
-            )
+            text = "sasl-mechanisms offers no mechanism"
+            raise Violation(conditions.INVALID_FIELD, text, rule="security/sasl/mechanisms-nonempty")
         self.sasl = found
 
     def step_empty(self, side: Side | int, channel: int = 0) -> None:
@@ -132,11 +129,8 @@ class ConnectionModel:
     def open(self, side: int, channel: int, frame: Open) -> None:
         """The first frame of a side (part 2 section 2.7.1)."""
         if channel:
-            raise Violation(
-                conditions.FRAMING_ERROR,
-                f"open on channel {channel}; it goes on channel 0",
-                rule="transport/connection/open-channel-0",
-            )
+            text = f"open on channel {channel}; it goes on channel 0"
+            raise Violation(conditions.FRAMING_ERROR, text, rule="transport/connection/open-channel-0")
         if frame.max_frame_size < MIN_MAX_FRAME_SIZE:
             # Broker-J says 0 where it closes at once.
             self.tolerate(
@@ -170,11 +164,8 @@ class ConnectionModel:
                 rule = "transport/version/header-first"
             elif given is _EMPTY:
                 rule = "transport/connection/idle-empty-when"
-            raise Violation(
-                conditions.ILLEGAL_STATE,
-                f"{_SIDES[side]} sends {what}, state of its side: {half.state.value}",
-                rule=rule,
-            )
+            text = f"{_SIDES[side]} sends {what}, state of its side: {half.state.value}"
+            raise Violation(conditions.ILLEGAL_STATE, text, rule=rule)
         half.state = found
 
     def _check_channel(self, side: int, channel: int, what: str) -> None:
@@ -187,12 +178,8 @@ class ConnectionModel:
             rule = "transport/open/channel-max"
             if other.open is None:
                 rule = "transport/connection/pre-open-limits"
-            raise Violation(
-                conditions.FRAMING_ERROR,
-                f"{what} on channel {channel}, the channel-max of the other side is {top}",
-                rule=rule,
-                channel=channel,
-            )
+            text = f"{what} on channel {channel}, the channel-max of the other side is {top}"
+            raise Violation(conditions.FRAMING_ERROR, text, rule=rule, channel=channel)
 
     # Sessions.
 
@@ -207,12 +194,8 @@ class ConnectionModel:
         self._check_channel(side, channel, what)
         if half.assumed and session is None:
             return self._assume_session(side, channel)
-        raise Violation(
-            conditions.NOT_ALLOWED,
-            f"{what} on channel {channel}, where no session has begun",
-            rule="transport/session.state/unmapped",
-            channel=channel,
-        )
+        text = f"{what} on channel {channel}, where no session has begun"
+        raise Violation(conditions.NOT_ALLOWED, text, rule="transport/session.state/unmapped", channel=channel)
 
     def _assume_session(self, side: int, channel: int) -> SessionModel:
         """A session whose begin wasn't seen, and whose other half may already be known on the same channel."""
@@ -235,23 +218,17 @@ class ConnectionModel:
             self._step_connection(side, _FRAME, "begin")
         self._check_channel(side, channel, "begin")
         if channel in half.channels:
-            raise half.channels[channel].error(
-                side,
-                conditions.ILLEGAL_STATE,
-                f"begin on channel {channel}, which is in use",
-                "transport/session.state/mapped",
-            )
+            text = f"begin on channel {channel}, which is in use"
+            raise half.channels[channel].error(side, conditions.ILLEGAL_STATE, text, "transport/session.state/mapped")
         remote = frame.remote_channel
         answers = remote is not None
         if remote is not None:
             session = self._answered(side, channel, remote)
         else:
             if len(half.channels) >= self.limits.channels:
+                text = f"more than {self.limits.channels} sessions"
                 raise Violation(
-                    conditions.RESOURCE_LIMIT_EXCEEDED,
-                    f"more than {self.limits.channels} sessions",
-                    rule="transport/error/resource-limit",
-                    channel=channel,
+                    conditions.RESOURCE_LIMIT_EXCEEDED, text, rule="transport/error/resource-limit", channel=channel
                 )
             session = self.new_session(side)
         own = session.halves[side]
@@ -274,11 +251,9 @@ class ConnectionModel:
         if session is None and self.halves[side].assumed:
             session = self.new_session(None)
         if session is None or session.halves[side].state is not states.Session.UNMAPPED:
+            text = f"begin answers channel {remote_channel}, where no session waits for an answer"
             raise Violation(
-                conditions.INVALID_FIELD,
-                f"begin answers channel {remote_channel}, where no session waits for an answer",
-                rule="transport/session/remote-channel-answer",
-                channel=channel,
+                conditions.INVALID_FIELD, text, rule="transport/session/remote-channel-answer", channel=channel
             )
         return session
 

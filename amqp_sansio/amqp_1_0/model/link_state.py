@@ -183,59 +183,34 @@ class SessionModel:
         own, other = self.halves[side], self.halves[1 - side]
         handle_max = 0xFFFF_FFFF if other.begin is None else other.begin.handle_max
         if frame.handle > handle_max:
-            raise Violation(
-                conditions.FRAMING_ERROR,
-                f"attach of {frame.name!r} with handle {frame.handle}, the handle-max is {handle_max}",
-                rule="transport/session/handle-max",
-                channel=own.channel,
-            )
+            text = f"attach of {frame.name!r} with handle {frame.handle}, the handle-max is {handle_max}"
+            raise Violation(conditions.FRAMING_ERROR, text, rule="transport/session/handle-max", channel=own.channel)
         if frame.handle in own.handles:
-            raise self.error(
-                side,
-                conditions.HANDLE_IN_USE,
-                f"attach of {frame.name!r} with handle {frame.handle}, "
-                f"which {own.handles[frame.handle].name!r} has",
-                "transport/link/handle-in-use",
-            )
+            text = f"attach of {frame.name!r} with handle {frame.handle}, which {own.handles[frame.handle].name!r} has"
+            raise self.error(side, conditions.HANDLE_IN_USE, text, "transport/link/handle-in-use")
         # role is True for a receiver (part 2 section 2.8.1).
         sender = 1 - side if frame.role else side
         if not frame.role and frame.initial_delivery_count is None:
-            raise self.error(
-                side,
-                conditions.INVALID_FIELD,
-                f"attach of the sender {frame.name!r} without initial-delivery-count",
-                "transport/attach/initial-delivery-count",
-            )
+            text = f"attach of the sender {frame.name!r} without initial-delivery-count"
+            raise self.error(side, conditions.INVALID_FIELD, text, "transport/attach/initial-delivery-count")
         for tag in frame.unsettled or ():
             if not isinstance(tag, bytes):
-                raise self.error(
-                    side,
-                    conditions.INVALID_FIELD,
-                    f"attach of {frame.name!r}: a key of the unsettled map is {tag!r}, no delivery-tag",
-                    "transport/attach/unsettled-keys",
-                )
+                text = f"attach of {frame.name!r}: a key of the unsettled map is {tag!r}, no delivery-tag"
+                raise self.error(side, conditions.INVALID_FIELD, text, "transport/attach/unsettled-keys")
         key = (frame.name, sender)
         failed = self.failed_key(frame.name, sender)
         if self.failed.get(failed) == 1 - side:
             if frame.unsettled is None:
-                raise self.error(
-                    side,
-                    conditions.ERRANT_LINK,
-                    f"attach of {frame.name!r}, which ended in an error and may only be resumed",
-                    "transport/link/errant-link",
-                )
+                text = f"attach of {frame.name!r}, which ended in an error and may only be resumed"
+                raise self.error(side, conditions.ERRANT_LINK, text, "transport/link/errant-link")
             del self.failed[failed]
         link = self.names.get(key)
         # Answers aren't counted: what they answer is.
         answering = link is not None and link.halves[1 - side].attaches > link.halves[side].attaches
         most = self.rules.limits.consumers
         if not answering and len(own.handles) >= most:
-            raise self.error(
-                side,
-                conditions.RESOURCE_LIMIT_EXCEEDED,
-                f"more than {most} links in a session",
-                "transport/error/resource-limit",
-            )
+            text = f"more than {most} links in a session"
+            raise self.error(side, conditions.RESOURCE_LIMIT_EXCEEDED, text, "transport/error/resource-limit")
         given = states.LinkInput.ATTACH if frame.unsettled is None else states.LinkInput.RESUME
         if link is None or given not in states.LINK[link.halves[side].state]:
             # The same name once more while it is attached: the link is stolen (part 2 section 2.6.1).
@@ -304,12 +279,8 @@ class SessionModel:
             raise self._unattached(side, handle, "flow")
         if side == link.sender:
             if frame.delivery_count is None:
-                raise link.error(
-                    side,
-                    conditions.INVALID_FIELD,
-                    f"flow of the sender {link.name!r} without delivery-count",
-                    "transport/flow/delivery-count-sender",
-                )
+                text = f"flow of the sender {link.name!r} without delivery-count"
+                raise link.error(side, conditions.INVALID_FIELD, text, "transport/flow/delivery-count-sender")
             link.delivery_count = frame.delivery_count
             if frame.available is not None:
                 link.available = frame.available
@@ -349,20 +320,12 @@ class SessionModel:
             link = self._unknown(side, frame.handle, "transfer")
         window = own.window_known
         if window is not None and window == own.next_outgoing_id:
-            raise self.error(
-                side,
-                conditions.WINDOW_VIOLATION,
-                f"transfer {own.next_outgoing_id} of link {link.name!r} is beyond the session's incoming window",
-                "transport/session.window/violation",
-            )
+            text = f"transfer {own.next_outgoing_id} of link {link.name!r} is beyond the session's incoming window"
+            raise self.error(side, conditions.WINDOW_VIOLATION, text, "transport/session.window/violation")
         own.next_outgoing_id = (own.next_outgoing_id + 1) & MASK
         if link.sender != side:
-            raise link.error(
-                side,
-                conditions.NOT_ALLOWED,
-                f"transfer from the receiver of link {link.name!r}",
-                "transport/transfer/delivery-id",
-            )
+            text = f"transfer from the receiver of link {link.name!r}"
+            raise link.error(side, conditions.NOT_ALLOWED, text, "transport/transfer/delivery-id")
         return link.sent(frame, size)
 
     def step_disposition(self, side: int, frame: Disposition) -> list[DeliveryModel]:
@@ -380,12 +343,8 @@ class SessionModel:
         says = settled or state is not None
         count = 0 if frame.last is None else distance(first, frame.last)
         if count < 0:
-            raise self.error(
-                side,
-                conditions.INVALID_FIELD,
-                f"disposition of deliveries {first} to {frame.last}",
-                "transport/disposition/range",
-            )
+            text = f"disposition of deliveries {first} to {frame.last}"
+            raise self.error(side, conditions.INVALID_FIELD, text, "transport/disposition/range")
         if not says:
             return []
         steps = min(count + 1, len(deliveries))
@@ -419,14 +378,12 @@ class SessionModel:
         # The deliveries that stay never need more, so no more is saved for later.
         half.allowance = min(half.allowance + EACH * earned, EACH * len(half.deliveries))
         if half.allowance < (0 if settled else steps):
-            raise self.error(
-                side,
-                conditions.RESOURCE_LIMIT_EXCEEDED,
+            text = (
                 f"a disposition is about {steps} deliveries, and the ones before have looked at so many without "
                 f"settling them that no transfer pays for more; say at most {EACH} times what becomes of a delivery, "
-                f"or name at most {FREE} at a time",
-                "transport/error/resource-limit",
+                f"or name at most {FREE} at a time"
             )
+            raise self.error(side, conditions.RESOURCE_LIMIT_EXCEEDED, text, "transport/error/resource-limit")
 
     def _unknown(self, side: int, handle: int, what: str) -> LinkModel:
         """A link whose attach wasn't seen, where that is no wonder."""
@@ -581,12 +538,8 @@ class LinkModel:
             delivery.check_continuation(frame)
         if frame.settled and not delivery.settled:
             if self.snd_settle_mode == _UNSETTLED and not frame.aborted:
-                raise self.error(
-                    side,
-                    conditions.NOT_ALLOWED,
-                    f"settled delivery {delivery.delivery_id} on link {self.name!r}, whose sender never settles",
-                    "transport/transfer/settled-mode-unsettled",
-                )
+                text = f"settled delivery {delivery.delivery_id} on link {self.name!r}, whose sender never settles"
+                raise self.error(side, conditions.NOT_ALLOWED, text, "transport/transfer/settled-mode-unsettled")
             delivery.settled = True
         if frame.state is not None:
             delivery.check_told(side, frame.state, first=delivery.progress is _NOT_SENT)
@@ -595,20 +548,12 @@ class LinkModel:
         receiver = self.halves[1 - side].attach
         limit = 0 if receiver is None else receiver.max_message_size or 0
         if limit and delivery.size > limit and not frame.aborted:
-            raise self.error(
-                side,
-                conditions.MESSAGE_SIZE_EXCEEDED,
-                f"delivery {delivery.delivery_id} of link {self.name!r} has more than {limit} octets",
-                "transport/attach/max-message-size",
-            )
+            text = f"delivery {delivery.delivery_id} of link {self.name!r} has more than {limit} octets"
+            raise self.error(side, conditions.MESSAGE_SIZE_EXCEEDED, text, "transport/attach/max-message-size")
         given = _ABORT if frame.aborted else _MORE if frame.more else _LAST
         if given is _LAST and self.snd_settle_mode == _SETTLED and not delivery.settled:
-            raise self.error(
-                side,
-                conditions.NOT_ALLOWED,
-                f"delivery {delivery.delivery_id} of link {self.name!r} ends unsettled, whose sender settles all",
-                "transport/transfer/settled-mode-settled",
-            )
+            text = f"delivery {delivery.delivery_id} of link {self.name!r} ends unsettled, whose sender settles all"
+            raise self.error(side, conditions.NOT_ALLOWED, text, "transport/transfer/settled-mode-settled")
         delivery.progress = states.DELIVERY[delivery.progress][given]
         deliveries = self.session.halves[side].deliveries
         if given is _MORE:
@@ -636,12 +581,8 @@ class LinkModel:
         if delivery_id is None or tag is None:
             if not rules.is_assumed(side):
                 name = "delivery-id" if delivery_id is None else "delivery-tag"
-                raise self.error(
-                    side,
-                    conditions.INVALID_FIELD,
-                    f"the first transfer of a delivery on link {self.name!r} has no {name}",
-                    f"transport/transfer/{name}",
-                )
+                text = f"the first transfer of a delivery on link {self.name!r} has no {name}"
+                raise self.error(side, conditions.INVALID_FIELD, text, f"transport/transfer/{name}")
             delivery_id, tag = delivery_id or 0, tag or b""
         if frame.message_format is None and not rules.is_assumed(side):
             # Clients leave it out that post to a coordinator; 0 is the format of all that this library reads.
@@ -655,21 +596,13 @@ class LinkModel:
                 )
             )
         if len(tag) > _TAG_SIZE:
-            raise self.error(
-                side,
-                conditions.INVALID_FIELD,
-                f"a delivery-tag of {len(tag)} octets on link {self.name!r}, 32 is the most",
-                "transport/delivery/tag-size",
-            )
+            text = f"a delivery-tag of {len(tag)} octets on link {self.name!r}, 32 is the most"
+            raise self.error(side, conditions.INVALID_FIELD, text, "transport/delivery/tag-size")
         deliveries = session.halves[side].deliveries
         if delivery_id in deliveries or tag in self.unsettled:
             what = "delivery-id" if delivery_id in deliveries else "delivery-tag"
-            raise self.error(
-                side,
-                conditions.NOT_ALLOWED,
-                f"the {what} of delivery {delivery_id} on link {self.name!r} belongs to one that isn't settled",
-                "transport/delivery/tag-unique",
-            )
+            text = f"the {what} of delivery {delivery_id} on link {self.name!r} belongs to one that isn't settled"
+            raise self.error(side, conditions.NOT_ALLOWED, text, "transport/delivery/tag-unique")
         credit = self.credit_known
         if credit is not None and distance(self.delivery_count, credit) <= 0:
             excess = self.error(
@@ -683,20 +616,12 @@ class LinkModel:
                 raise excess
             rules.tolerate(excess)
         if len(deliveries) >= rules.limits.unsettled:
-            raise self.error(
-                side,
-                conditions.RESOURCE_LIMIT_EXCEEDED,
-                f"{len(deliveries)} deliveries aren't settled, Limits.unsettled allows no more",
-                "transport/error/resource-limit",
-            )
+            text = f"{len(deliveries)} deliveries aren't settled, Limits.unsettled allows no more"
+            raise self.error(side, conditions.RESOURCE_LIMIT_EXCEEDED, text, "transport/error/resource-limit")
         self._check_resumption(frame, delivery_id, tag)
         if frame.rcv_settle_mode == _SECOND and self.rcv_settle_mode == _FIRST and not frame.settled:
-            raise self.error(
-                side,
-                conditions.INVALID_FIELD,
-                f"delivery {delivery_id} wants rcv-settle-mode second on link {self.name!r}, which has first",
-                "transport/transfer/rcv-illegal",
-            )
+            text = f"delivery {delivery_id} wants rcv-settle-mode second on link {self.name!r}, which has first"
+            raise self.error(side, conditions.INVALID_FIELD, text, "transport/transfer/rcv-illegal")
         self.delivery_count = (self.delivery_count + 1) & MASK
         if self.available:
             self.available -= 1
@@ -716,26 +641,14 @@ class LinkModel:
         own, other = self.halves[side].attach, self.halves[1 - side].attach
         if frame.resume:
             if own is not None and not own.incomplete_unsettled and tag not in (own.unsettled or {}):
-                raise self.error(
-                    side,
-                    conditions.NOT_ALLOWED,
-                    f"resumed delivery-tag {tag!r} on link {self.name!r} isn't in the sender's unsettled map",
-                    "transport/transfer/resume-own-map",
-                )
+                text = f"resumed delivery-tag {tag!r} on link {self.name!r} isn't in the sender's unsettled map"
+                raise self.error(side, conditions.NOT_ALLOWED, text, "transport/transfer/resume-own-map")
         elif other is not None and other.incomplete_unsettled:
-            raise self.error(
-                side,
-                conditions.NOT_ALLOWED,
-                f"a new delivery on link {self.name!r} while the receiver's unsettled map is incomplete",
-                "transport/attach/incomplete-no-new",
-            )
+            text = f"a new delivery on link {self.name!r} while the receiver's unsettled map is incomplete"
+            raise self.error(side, conditions.NOT_ALLOWED, text, "transport/attach/incomplete-no-new")
         elif frame.aborted:
-            raise self.error(
-                side,
-                conditions.ILLEGAL_STATE,
-                f"delivery {delivery_id} on link {self.name!r} is aborted before it began",
-                "transport/transfer/aborted",
-            )
+            text = f"delivery {delivery_id} on link {self.name!r} is aborted before it began"
+            raise self.error(side, conditions.ILLEGAL_STATE, text, "transport/transfer/aborted")
 
     def __getstate__(self) -> object:
         # The shortcut finds its facts again; commands that raise leave everything else as it was.
@@ -769,31 +682,19 @@ class DeliveryModel:
         said = self.states[side]
         link = self.link
         if is_outcome(said) and said != state:
-            raise link.error(
-                side,
-                conditions.ILLEGAL_STATE,
-                f"delivery {self.delivery_id} of link {link.name!r} was {said!r}, now {state!r}",
-                "delivery-state/terminal-final",
-            )
+            text = f"delivery {self.delivery_id} of link {link.name!r} was {said!r}, now {state!r}"
+            raise link.error(side, conditions.ILLEGAL_STATE, text, "delivery-state/terminal-final")
         if isinstance(state, Received) and side == link.sender and not (first and self.resumed):
-            raise link.error(
-                side,
-                conditions.INVALID_FIELD,
-                f"the sender of link {link.name!r} says received of delivery {self.delivery_id}",
-                "received/sender-only-first-resume",
-            )
+            text = f"the sender of link {link.name!r} says received of delivery {self.delivery_id}"
+            raise link.error(side, conditions.INVALID_FIELD, text, "received/sender-only-first-resume")
 
     def check_second(self) -> None:
         """Raise Violation where the receiver settles first in mode second (part 2 section 2.7.5, rcv-settle-mode)."""
         link = self.link
         mode = link.rcv_settle_mode if self.rcv_settle_mode is None else self.rcv_settle_mode
         if mode == _SECOND and not self.settled and not is_outcome(self.states[link.sender]):
-            raise link.error(
-                1 - link.sender,
-                conditions.NOT_ALLOWED,
-                f"the receiver of link {link.name!r} settles delivery {self.delivery_id} before the sender",
-                "transport/transfer/rcv-second",
-            )
+            text = f"the receiver of link {link.name!r} settles delivery {self.delivery_id} before the sender"
+            raise link.error(1 - link.sender, conditions.NOT_ALLOWED, text, "transport/transfer/rcv-second")
 
     def check_continuation(self, frame: Transfer) -> None:
         """Raise Violation where a further transfer changes what the first one said; repeating it is fine."""
@@ -817,8 +718,7 @@ class DeliveryModel:
                 isinstance(first, TransactionalState) and first.txn_id == state.txn_id
             ):
                 text = (
-                    f"a further transfer of delivery {self.delivery_id} on link {link.name!r} "
-                    "names another transaction"
+                    f"a further transfer of delivery {self.delivery_id} on link {link.name!r} names another transaction"
                 )
                 wrong = conditions.ILLEGAL_STATE, text, "transactions/posting/all-frames"
         if wrong is not None:
