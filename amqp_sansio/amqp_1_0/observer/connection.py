@@ -53,7 +53,7 @@ from .sections import Sections, body_of
 if TYPE_CHECKING:
     from ..._core.observation import Setting
     from ..codec.violation import Violation
-    from .outcomes import Context, ObservedDelivery
+    from .outcomes import Context
 
 
 _EARLY: Final = "transport/connection/pre-open-limits"
@@ -63,14 +63,20 @@ _CLOSES: Final = (Detach, End, Close, Begin, Attach)
 """Performatives that end deliveries under way on a handle, a channel or everywhere."""
 
 
+Contents = tuple["Message | None", "bytes | None", int, "str | None"]
+"""Of a delivery that is whole: its message without a body that isn't kept, the body, the body's size and digest."""
+_NO_CONTENTS: Final[Contents] = (None, None, 0, None)
+
+
 class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
     """Observes 1.0.
 
     `offered` are the mechanisms of the server, `outcome` how the login ended. `sasl`, `opened` and `closed` are the
-    last units of each side that may be answered.
+    last units of each side that may be answered. The unit at hand begins at `offset`, has `size` octets and was there
+    at `at_ns`.
     """
 
-    __slots__ = ("closed", "offered", "opened", "outcome", "sasl")
+    __slots__ = ("at_ns", "closed", "offered", "offset", "opened", "outcome", "sasl", "size")
 
     fastpath = fast_observed
 
@@ -86,6 +92,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         self.closed: list[int | None] = [None, None]
         self.offered: tuple[str, ...] = ()
         self.outcome: int | None = None
+        self.offset = self.size = self.at_ns = 0
         self.events.append(Identified(AMQP_1_0, "", setting.client, setting.server, setting.by, setting.at_ns))
 
     def finish(self, at_ns: int) -> None:
@@ -150,24 +157,22 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
     def _header(self, direction: Direction) -> None:
         """A protocol header, of this version or another (part 2 section 2.2, part 5 section 5.1)."""
         buffer = direction.buffer
-        offset = buffer.offset
+        self._begin_unit(direction, HEADER_SIZE)
         header = buffer.data[buffer.pos : buffer.pos + HEADER_SIZE]
         buffer.pos += HEADER_SIZE
         headers = direction.headers
         if header == AMQP_HEADER:
-            self._check_sasl_end(direction, offset)
-            broken = self.model.take_header(direction.number)
-            if broken is not None:
-                self._fault(broken, offset)
+            self._check_sasl_end(direction)
+            self._fault(self.model.take_header(direction.number))
             direction.layer = AMQP
         elif header not in HEADERS:
             # A server may answer with what it speaks instead; then the connection ends.
             if direction.client or headers:
                 text = f"protocol header {header!r} on a connection of 1.0"
-                self.blame("transport/version/data-match", text, offset)
+                self.blame("transport/version/data-match", text, self.offset)
         elif AMQP_HEADER in headers or header in headers:
             text = f"protocol header {header!r} behind {headers[-1]!r}"
-            self.blame("transport/version/data-match", text, offset)
+            self.blame("transport/version/data-match", text, self.offset)
         elif header == SASL_HEADER:
             direction.layer = SASL
         if header == TLS_HEADER:
@@ -175,10 +180,9 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
             direction.skip_from = buffer.offset
         if len(headers) < len(HEADERS):
             headers.append(header)
-        at_ns = direction.when(offset + HEADER_SIZE)
-        self.observe(direction, 0, "header", "protocol-header", header, offset, HEADER_SIZE, at_ns)
+        self.observe(direction, 0, "header", "protocol-header", header)
 
-    def _check_sasl_end(self, direction: Direction, offset: int) -> None:
+    def _check_sasl_end(self, direction: Direction) -> None:
         """The server goes on behind the SASL layer when the login has succeeded, not before."""
         model = self.model
         if direction.client or SASL_HEADER not in direction.headers or model.assumed:
@@ -187,7 +191,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
             text = f"the server goes on after SASL, whose state is: {model.sasl.value}"
             if self.outcome:
                 text = f"the server goes on after sasl-outcome {self.outcome}"
-            self.blame("security/sasl/outcome", text, offset)
+            self.blame("security/sasl/outcome", text, self.offset)
 
     def _frame(self, direction: Direction) -> bool:
         buffer = direction.buffer
@@ -217,60 +221,65 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
             return True
         if not buffer.want(size):
             return False
+        self._begin_unit(direction, size)
         data = buffer.data
         pos = buffer.pos
-        offset = buffer.offset
         buffer.pos = end = pos + size
-        at_ns = direction.when(offset + size)
-        self._check_frame(direction, kind, number, size, offset)
+        self._check_frame(direction, kind, number, size)
         begin = pos + 4 * doff
         if begin == end:
-            self._empty(direction, kind, number, offset, size, at_ns)
+            self._empty(direction, kind, number)
             return True
         try:
             frame, start = decode_frame_body(data, begin, end)
         except CodecError as error:
-            self._unreadable(direction, number, data[begin:end], error, offset, size, at_ns)
+            self._unreadable(direction, number, data[begin:end], error)
             return True
         if kind == SASL:
-            self._sasl_frame(direction, frame, end - start, offset, size, at_ns)
+            self._sasl_frame(direction, frame, end - start)
         elif isinstance(frame, Transfer):
-            self.transfer(direction, number, frame, data[start:end], offset, size, at_ns)
+            self.transfer(direction, number, frame, data[start:end])
         else:
-            self._method(direction, number, frame, end - start, offset, size, at_ns)
+            self._method(direction, number, frame, end - start)
         return True
 
-    def _check_frame(self, direction: Direction, kind: int, number: int, size: int, offset: int) -> None:
+    def _begin_unit(self, direction: Direction, size: int) -> None:
+        """The next `size` octets are the unit at hand."""
+        self.offset = offset = direction.buffer.offset
+        self.size = size
+        self.at_ns = direction.when(offset + size)
+
+    def _check_frame(self, direction: Direction, kind: int, number: int, size: int) -> None:
         """Report the rules that a frame breaks before its body is looked at."""
         if kind == SASL:
             if size > MIN_MAX_FRAME_SIZE:
                 text = f"SASL frame of {size} octets, {MIN_MAX_FRAME_SIZE} are the most"
-                self.blame("security/sasl/frame-max", text, offset)
+                self.blame("security/sasl/frame-max", text, self.offset)
             if direction.layer == AMQP:
                 text = "a SASL frame where an AMQP frame belongs"
-                self.blame("transport/frame/type", text, offset)
+                self.blame("transport/frame/type", text, self.offset)
             return
         agreed = self.model.halves[1 - direction.number].open
         if agreed is None:
             # Whether this fits, the other side's open will tell; the sender may know it already.
             for index, value in enumerate((size, number)):
                 if value > direction.early[index][0]:
-                    direction.early[index] = (value, offset, self.seq)
+                    direction.early[index] = (value, self.offset, self.seq)
         elif size > agreed.max_frame_size and size > MIN_MAX_FRAME_SIZE:
             text = f"frame of {size} octets, the other side takes {agreed.max_frame_size}"
-            self.blame(OVERSIZE, text, offset)
+            self.blame(OVERSIZE, text, self.offset)
 
-    def _check_early(self, direction: Direction, opened: Open, at_ns: int) -> None:
+    def _check_early(self, direction: Direction, opened: Open) -> None:
         """Judge the frames sent before the other side's open, now that it is here (part 2 section 2.4.4)."""
         if self.model.assumed:
             return
         (size, size_at, size_seq), (channel, at, seq) = direction.early
         if size > max(opened.max_frame_size, MIN_MAX_FRAME_SIZE):
             text = f"frame of {size} octets before the other side's open, which takes {opened.max_frame_size}"
-            self.report(direction, (_EARLY, text, size_at, "error"), at_ns, size_seq, 0)
+            self.report(direction, (_EARLY, text, size_at, "error"), self.at_ns, size_seq, 0)
         if channel > opened.channel_max:
             text = f"channel {channel} before the other side's open, whose channel-max is {opened.channel_max}"
-            self.report(direction, (_EARLY, text, at, "error"), at_ns, seq, channel)
+            self.report(direction, (_EARLY, text, at, "error"), self.at_ns, seq, channel)
 
     def _largest(self, direction: Direction) -> int:
         """The largest frame that is waited for: where the other side takes any, as large as a message may be."""
@@ -282,113 +291,79 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
 
     # Frames.
 
-    def _empty(self, direction: Direction, kind: int, number: int, offset: int, size: int, at_ns: int) -> None:
+    def _empty(self, direction: Direction, kind: int, number: int) -> None:
         if kind == SASL:
-            self.blame("security/sasl/frame-empty", "an empty SASL frame", offset)
-            self.observe(direction, 0, "frame", "sasl-frame", b"", offset, size, at_ns)
+            self.blame("security/sasl/frame-empty", "an empty SASL frame", self.offset)
+            self.observe(direction, 0, "frame", "sasl-frame", b"")
             return
-        broken = self.model.take_empty(direction.number, number)
-        if broken is not None:
-            self._fault(broken, offset)
-        self.observe(direction, number, "heartbeat", "heartbeat", None, offset, size, at_ns)
+        self._fault(self.model.take_empty(direction.number, number))
+        self.observe(direction, number, "heartbeat", "heartbeat", None)
 
-    def _unreadable(
-        self, direction: Direction, number: int, body: bytes, error: CodecError, offset: int, size: int, at_ns: int
-    ) -> None:
+    def _unreadable(self, direction: Direction, number: int, body: bytes, error: CodecError) -> None:
         """A frame whose body can't be read: nothing is known of what it did."""
         code, _ = descriptor(body, 0, len(body))
         name = NAMES.get(code, "unknown") if code not in (PROVEN, REFUTED) else "unknown"
         rule = (error.rule or "transport/frame/performative").removeprefix("1.0/")
-        self.blame(rule, f"{name} can't be read: {error}", offset)
+        self.blame(rule, f"{name} can't be read: {error}", self.offset)
         unit = {"transfer": "partial", "unknown": "unknown"}.get(name, "method")
-        missing = None if unit == "partial" else 0
         layer = direction.layer
         self.doubt(direction)
         direction.layer = layer
-        self.observe(direction, number, unit, name, body, offset, size, at_ns, missing=missing)
+        self.observe(direction, number, unit, name, body, missing=None if unit == "partial" else 0)
 
-    def _sasl_frame(
-        self, direction: Direction, frame: Performative | SaslFrame, rest: int, offset: int, size: int, at_ns: int
-    ) -> None:
+    def _sasl_frame(self, direction: Direction, frame: Performative | SaslFrame, rest: int) -> None:
         answers = None
         number = direction.number
         if not isinstance(frame, SaslFrame) or rest:
-            what = f"{frame.NAME} with {rest} octets behind it" if rest else frame.NAME
-            text = f"a SASL frame holds one SASL value, this one {what}"
-            self.blame("security/sasl/frame-one", text, offset)
+            text = f"a SASL frame holds one SASL value, this one {_surplus(frame, rest)}"
+            self.blame("security/sasl/frame-one", text, self.offset)
         if isinstance(frame, SaslFrame):
             if direction.layer != AMQP:
-                broken = self.model.take_sasl(number, frame)
-                if broken is not None:
-                    self._fault(broken, offset)
+                self._fault(self.model.take_sasl(number, frame))
                 direction.layer = SASL
             if isinstance(frame, SaslMechanisms):
                 # Of a longer list than may be sent, nothing is held against the client.
-                self.offered = frame.sasl_server_mechanisms if size <= KEPT else ()
+                self.offered = frame.sasl_server_mechanisms if self.size <= KEPT else ()
             else:
                 answers, self.sasl[1 - number] = self.sasl[1 - number], None
             if isinstance(frame, SaslInit) and self.offered and frame.mechanism not in self.offered:
                 text = f"sasl-init chooses {frame.mechanism}, which the server hasn't offered"
-                self.blame("security/sasl/mechanisms-first", text, offset)
+                self.blame("security/sasl/mechanisms-first", text, self.offset)
             if isinstance(frame, SaslOutcome):
                 self.outcome = frame.code
             else:
                 self.sasl[number] = self.seq
-        self.observe(direction, 0, "method", frame.NAME, frame, offset, size, at_ns, answers=answers)
+        self.observe(direction, 0, "method", frame.NAME, frame, answers=answers)
 
-    def transfer(
-        self,
-        direction: Direction,
-        number: int,
-        frame: Transfer,
-        payload: bytes,
-        offset: int,
-        size: int,
-        at_ns: int,
-        lost: int = 0,
-    ) -> None:
-        """A transfer; `lost` octets of its payload were not captured, -1: it isn't known how many."""
-        octets = len(payload) + max(lost, 0)
-        _, broken = self.model.take(direction.number, number, frame, octets, self.seq, size - len(payload))
-        if broken is not None:
-            self._fault(broken, offset, frame)
-        if self.model.tolerated:
-            self._take_tolerated(offset)
-        sent = self.model.take_sent()
-        self._receive(direction, number, frame, sent, payload, offset, size, at_ns, lost)
-
-    def _method(
-        self,
-        direction: Direction,
-        number: int,
-        frame: Performative | SaslFrame,
-        rest: int,
-        offset: int,
-        size: int,
-        at_ns: int,
-    ) -> None:
+    def _method(self, direction: Direction, number: int, frame: Performative | SaslFrame, rest: int) -> None:
         answers = None
         side = direction.number
         if isinstance(frame, SaslFrame) or rest:
-            what = f"{frame.NAME} with {rest} octets behind it" if rest else frame.NAME
-            text = f"an AMQP frame with {what}"
-            self.blame("transport/frame/performative", text, offset)
+            text = f"an AMQP frame with {_surplus(frame, rest)}"
+            self.blame("transport/frame/performative", text, self.offset)
         if not isinstance(frame, SaslFrame):
             direction.layer = AMQP
-            answers, broken = self.model.take(side, number, frame, 0, self.seq, size)
-            if broken is not None:
-                self._fault(broken, offset, frame)
-            if self.model.tolerated:
-                self._take_tolerated(offset)
+            answers = self._take(direction, number, frame, 0, self.size)
             if isinstance(frame, Open):
                 self.opened[side], answers = self.seq, self.opened[1 - side]
             elif isinstance(frame, Close):
                 self.closed[side], answers = self.seq, self.closed[1 - side]
             if direction.contents and isinstance(frame, _CLOSES):
                 self._drop(direction, number, frame)
-        self.observe(direction, number, "method", frame.NAME, frame, offset, size, at_ns, answers=answers)
+        self.observe(direction, number, "method", frame.NAME, frame, answers=answers)
         if isinstance(frame, Open):
-            self._check_early(self.directions[not direction.client], frame, at_ns)
+            self._check_early(self.directions[not direction.client], frame)
+
+    def _take(self, direction: Direction, number: int, frame: Performative, octets: int, size: int) -> int | None:
+        """Step the model for a frame with `octets` octets of payload and `size` others; the unit that it answers."""
+        model = self.model
+        answers, broken = model.take(direction.number, number, frame, octets, self.seq, size)
+        self._fault(broken, frame)
+        if model.tolerated:
+            for each in model.tolerated:
+                self.blame(each.rule, str(each), self.offset, "warning")
+            model.tolerated = []
+        return answers
 
     def _drop(self, direction: Direction, number: int, frame: Any) -> None:
         """Deliveries under way end with their link, session or connection."""
@@ -399,19 +374,10 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
 
     # Deliveries: the last of their transfers carries the message, those before it are units of their own (2.6.14).
 
-    def _receive(
-        self,
-        direction: Direction,
-        number: int,
-        frame: Transfer,
-        delivery: ObservedDelivery | None,
-        payload: bytes,
-        offset: int,
-        size: int,
-        at_ns: int,
-        lost: int = 0,
-    ) -> None:
-        """A transfer of `size` octets. `lost` octets of its payload were not captured; -1: it isn't known how many."""
+    def transfer(self, direction: Direction, number: int, frame: Transfer, payload: bytes, lost: int = 0) -> None:
+        """A transfer; `lost` octets of its payload were not captured, -1: it isn't known how many."""
+        self._take(direction, number, frame, len(payload) + max(lost, 0), self.size - len(payload))
+        delivery = self.model.take_sent()
         key = (number, frame.handle)
         content = direction.contents.get(key)
         if content is not None and frame.delivery_id not in (None, content.delivery_id):
@@ -424,34 +390,28 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         if not frame.aborted:
             self._add(content, payload, lost, frame.more)
         if lost < 0 or frame.aborted or (not content.begun and not frame.more):
-            self._release(content)
+            self._hold(content, 0)
             if frame.aborted and delivery is not None:
                 self.model.outcomes.aborted(delivery)
-            self.observe(
-                direction, number, "partial", "transfer", frame, offset, size, at_ns, missing=missing(content)
-            )  # fmt: skip
+            self.observe(direction, number, "partial", "transfer", frame, missing=missing(content))
         elif frame.more:
             direction.contents[key] = content
             if len(direction.contents) > self.limits.consumers:
                 self._drop_content(direction, next(iter(direction.contents)))
-            self.observe(direction, number, "part", "transfer", frame, offset, size, at_ns)
+            self.observe(direction, number, "part", "transfer", frame)
         else:
-            properties, body, body_size, digest = self._message(content, offset)
+            message = self._message(content)
             context = None
             if delivery is not None:
+                properties, _, body_size, _ = message
                 octets = body_size or (0 if properties is None else len(properties.encode()))
                 context = self.model.outcomes.message(delivery, self.seq, content.delivery_id, properties, octets)
-            self.observe(
-                direction, number, "content", "transfer", frame, offset, size, at_ns, properties, body, body_size,
-                digest, missing=None if content.opaque and not frame.message_format else content.cut, context=context,
-            )  # fmt: skip
+            lacks = None if content.opaque and not frame.message_format else content.cut
+            self.observe(direction, number, "content", "transfer", frame, message, missing=lacks, context=context)
 
     def _drop_content(self, direction: Direction, key: tuple[int, int]) -> None:
         """Nothing more of a delivery comes, or what comes can't be trusted to belong to it."""
-        self._release(direction.contents.pop(key))
-
-    def _release(self, content: Content) -> None:
-        self._hold(content, 0)
+        self._hold(direction.contents.pop(key), 0)
 
     def _hold(self, content: Content, octets: int) -> None:
         """So many octets of a delivery are kept now."""
@@ -483,9 +443,9 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
                 sections.head = None
                 self._hold(content, 0)
 
-    def _message(self, content: Content, offset: int) -> tuple[Message | None, bytes | None, int, str | None]:
+    def _message(self, content: Content) -> Contents:
         """The message of a delivery that is whole: its properties, body, the body's size and digest."""
-        self._release(content)
+        self._hold(content, 0)
         if content.parts is None:
             sections = content.sections
             if content.opaque or sections is None:
@@ -497,9 +457,9 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         payload = parts[0] if len(parts) == 1 else b"".join(parts)
         if content.opaque:
             return (None, *self._treat(payload))
-        return self._read_message(payload, offset)
+        return self._read_message(payload)
 
-    def _read_message(self, payload: bytes, offset: int) -> tuple[Message | None, bytes | None, int, str | None]:
+    def _read_message(self, payload: bytes) -> Contents:
         """Read a whole payload, as much as the observer is told to keep. Without octets there's no message."""
         if not payload:
             return (None, *self._treat(payload))
@@ -510,7 +470,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
             at, begin, size = body_of(payload)
         except CodecError as error:
             rule = (error.rule or "message/section-order").removeprefix("1.0/")
-            self.blame(rule, f"the message can't be read: {error}", offset)
+            self.blame(rule, f"the message can't be read: {error}", self.offset)
         except READ_FAULTS:
             # It's a message of a rarer kind, which the general way reads.
             size = -1
@@ -559,11 +519,11 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         except CodecError:
             return False
         assert isinstance(frame, Transfer)
-        offset = buffer.offset
+        self._begin_unit(direction, held)
         payload = data[start:end]
         buffer.clear()
         lost = size - held if size <= held + octets else -1
-        self.transfer(direction, number, frame, payload, offset, held, direction.when(direction.end), lost)
+        self.transfer(direction, number, frame, payload, lost)
         return lost == octets
 
     def abandon(self, direction: Direction) -> None:
@@ -573,37 +533,23 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
 
     # Events.
 
-    def _fault(self, broken: Violation, offset: int, frame: object = None) -> None:
-        late = broken.rule == NOTHING_AFTER and isinstance(frame, _AFTER_CLOSE)
-        self.blame(broken.rule, str(broken), offset, "warning" if late else "error")
-
-    def _take_tolerated(self, offset: int) -> None:
-        for broken in self.model.tolerated:
-            self.blame(broken.rule, str(broken), offset, "warning")
-        self.model.tolerated = []
+    def _fault(self, broken: Violation | None, frame: object = None) -> None:
+        if broken is not None:
+            late = broken.rule == NOTHING_AFTER and isinstance(frame, _AFTER_CLOSE)
+            self.blame(broken.rule, str(broken), self.offset, "warning" if late else "error")
 
     def observe(
-        self,
-        direction: Direction,
-        number: int,
-        unit: str,
-        event: str,
-        content: Any,
-        offset: int,
-        size: int,
-        at_ns: int,
-        properties: Any = None,
-        body: bytes | None = None,
-        body_size: int = 0,
-        digest: str | None = None,
-        answers: int | None = None,
-        missing: int | None = 0,
-        context: Context | None = None,
-    ) -> None:
-        """A unit, and behind it the rules that it broke."""
+        self, direction: Direction, number: int, unit: str, event: str, content: Any, contents: Contents = _NO_CONTENTS,
+        answers: int | None = None, missing: int | None = 0, context: Context | None = None,
+    ) -> None:  # fmt: skip
+        """The unit at hand, and behind it the rules that it broke."""
         settles, errors = self.model.outcomes.take_settled()
         told = Observed(
-            self.seq, direction.side, number, unit, event, content, properties, body, body_size, digest, offset,
-            size, at_ns, answers, missing, settles, context if event == "transfer" else errors,
+            self.seq, direction.side, number, unit, event, content, *contents, self.offset, self.size, self.at_ns,
+            answers, missing, settles, context if event == "transfer" else errors,
         )  # fmt: skip
         self.tell(direction, told)
+
+
+def _surplus(frame: Performative | SaslFrame, rest: int) -> str:
+    return f"{frame.NAME} with {rest} octets behind it" if rest else frame.NAME
