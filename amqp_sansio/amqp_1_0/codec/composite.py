@@ -347,25 +347,13 @@ INTEGERS: Final[dict[str, tuple[type[Any], Callable[[int], bytes]]]] = {
 }
 
 SOURCES: Final = {
-    "sender-settle-mode": "ubyte",
-    "receiver-settle-mode": "ubyte",
-    "sasl-code": "ubyte",
-    "terminus-durability": "uint",
-    "terminus-expiry-policy": "symbol",
-    "handle": "uint",
-    "seconds": "uint",
-    "milliseconds": "uint",
-    "sequence-no": "uint",
-    "delivery-number": "uint",
-    "transfer-number": "uint",
-    "message-format": "uint",
+    **dict.fromkeys(("sender-settle-mode", "receiver-settle-mode", "sasl-code"), "ubyte"),
+    **dict.fromkeys(("terminus-durability", "handle", "seconds", "milliseconds", "sequence-no"), "uint"),
+    **dict.fromkeys(("delivery-number", "transfer-number", "message-format"), "uint"),
+    **dict.fromkeys(("terminus-expiry-policy", "ietf-language-tag", "error-condition"), "symbol"),
+    **dict.fromkeys(("distribution-mode", "txn-capability"), "symbol"),
+    **dict.fromkeys(("delivery-tag", "transaction-id"), "binary"),
     "role": "boolean",
-    "delivery-tag": "binary",
-    "transaction-id": "binary",
-    "ietf-language-tag": "symbol",
-    "error-condition": "symbol",
-    "distribution-mode": "symbol",
-    "txn-capability": "symbol",
 }
 """The primitive type of each restricted one."""
 
@@ -374,10 +362,7 @@ PROVIDERS: Final = {
     "source": ("source",),
     "target": ("target", "coordinator"),
     "outcome": ("accepted", "rejected", "released", "modified", "declared"),
-    "delivery-state": (
-        *("received", "accepted", "rejected", "released", "modified"),
-        *("declared", "transactional-state"),
-    ),
+    "delivery-state": ("received", "accepted", "rejected", "released", "modified", "declared", "transactional-state"),
 }
 """The composite types that may be where a field requires something; types of others' own may, too."""
 
@@ -385,10 +370,7 @@ LOOSE: Final = ("error-info", "state-annotations")
 """Maps that only inform: real peers have strings as keys there, and nothing is worth ending a connection for."""
 
 MAP_KEYS: Final = {
-    "error-info": "transport/fields-keys",
-    "state-annotations": "transport/fields-keys",
-    "fields": "transport/fields-keys",
-    "node-properties": "transport/fields-keys",
+    **dict.fromkeys((*LOOSE, "fields", "node-properties"), "transport/fields-keys"),
     "filter-set": "filter-set/keys-values",
     "unsettled": "transport/attach/unsettled-keys",
 }

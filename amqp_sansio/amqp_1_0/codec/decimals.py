@@ -47,15 +47,10 @@ class _Decimal:
                 digits = ()
             kind: Any = "N" if number >> (width - 7) & 1 else "n"
             return Decimal((sign, digits, kind))
-        if top >> 3 == 3:
-            tail = width - 3 - self.EXPONENT_BITS
-            exponent = number >> tail & ((1 << self.EXPONENT_BITS) - 1)
-            coefficient = 4 << tail
-            coefficient |= number & ((1 << tail) - 1)
-        else:
-            tail = width - 1 - self.EXPONENT_BITS
-            exponent = number >> tail & ((1 << self.EXPONENT_BITS) - 1)
-            coefficient = number & ((1 << tail) - 1)
+        large = top >> 3 == 3
+        tail = width - (3 if large else 1) - self.EXPONENT_BITS
+        exponent = number >> tail & ((1 << self.EXPONENT_BITS) - 1)
+        coefficient = (4 << tail if large else 0) | number & ((1 << tail) - 1)
         if coefficient >= 10**self.DIGITS:
             coefficient = 0
         return Decimal((sign, tuple([int(digit) for digit in str(coefficient)]), exponent - self.BIAS))

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from .decimals import Decimal32, Decimal64, Decimal128
 from .faults import fault
-from .octets import PACK_F64, PACK_I64, PACK_U32
+from .octets import BOOLEANS, PACK_F64, PACK_I64, PACK_U32
 from .types import (
     Array,
     Byte,
@@ -224,14 +224,10 @@ def _encode_char(value: str) -> bytes:
     return PACK_U32(0x73, point)
 
 
-def _encode_boolean(value: bool) -> bytes:
-    return b"\x41" if value else b"\x42"
-
-
 # Subclasses first: the first class that fits is taken for one that isn't here itself.
 ENCODERS: Final[dict[type[Any], Callable[[Any], bytes]]] = {
     type(None): lambda value: b"\x40",
-    bool: _encode_boolean,
+    bool: BOOLEANS.__getitem__,
     UByte: encode_ubyte,
     UShort: encode_ushort,
     UInt: encode_uint,

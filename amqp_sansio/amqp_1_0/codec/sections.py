@@ -41,14 +41,9 @@ LISTS: Final = (0x45, 0xC0, 0xD0)
 MAPS: Final = (0xC1, 0xD1)
 BINARIES: Final = (0xA0, 0xB0)
 FORMS: Final = {
-    HEADER: LISTS,
-    DELIVERY_ANNOTATIONS: MAPS,
-    MESSAGE_ANNOTATIONS: MAPS,
-    PROPERTIES: LISTS,
-    APPLICATION_PROPERTIES: MAPS,
+    **dict.fromkeys((HEADER, PROPERTIES, AMQP_SEQUENCE), LISTS),
+    **dict.fromkeys((DELIVERY_ANNOTATIONS, MESSAGE_ANNOTATIONS, APPLICATION_PROPERTIES, FOOTER), MAPS),
     DATA: BINARIES,
-    AMQP_SEQUENCE: LISTS,
-    FOOTER: MAPS,
 }
 """The format codes that each section's value may have; an amqp-value may have any."""
 

@@ -673,13 +673,8 @@ class Handshake(SaslExchange[Config]):
             return
         closable = self._may_close
         text = str(violation)
-        error = RemoteProtocolError(
-            text,
-            channel=violation.channel,
-            offset=self._unit_offset,
-            rule=f"1.0/{violation.rule}",
-            condition=violation.condition if closable else "",
-        )
+        error = violation.error(self._unit_offset)
+        error.condition = violation.condition if closable else ""
         hint = hint or hints.of_first_octets(self.first_octets(hints.LOOKED_AT))
         report = CloseReport(By.LOCAL, 0, text, hint=hint, rule=error.rule, condition=error.condition)
         self._events.append(Failed(Scope.CONNECTION, 0, error, By.LOCAL))

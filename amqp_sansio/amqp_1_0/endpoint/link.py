@@ -305,21 +305,14 @@ class Link(LinkModel):
             # The peer's end went with an error: what isn't said to be resumed would be errant (section 2.6.5).
             unsettled = {}
         frame = Attach(
-            self.name,
-            self.number,
-            self.ROLE,
-            snd_settle_mode,
-            rcv_settle_mode,
-            source,
-            target,
-            unsettled=unsettled,
+            self.name, self.number, self.ROLE, snd_settle_mode, rcv_settle_mode, source, target, unsettled,
             incomplete_unsettled=False,
             initial_delivery_count=None if self.ROLE else 0,
             max_message_size=max_message_size or None,
             offered_capabilities=symbols(offered),
             desired_capabilities=symbols(desired),
             properties=properties,
-        )
+        )  # fmt: skip
         self._check_modes(frame)
         if unsettled:
             frame = self._fitting(frame, unsettled)

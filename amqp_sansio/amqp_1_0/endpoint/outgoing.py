@@ -60,9 +60,8 @@ class Waiting(Protocol):
 class Transport:
     """The part of a connection that its sessions and links share: frames out, events, numbers, room for messages.
 
-    `max_frame` is the largest frame that the peer takes. `bodies` are
-    the octets of messages that have come in part. `half` is what this end has sent on the connection, `sessions` are
-    those of this end, by channel.
+    `max_frame` is the largest frame that the peer takes. `bodies` are the octets of messages that have come in part and
+    are kept. `half` is what this end has sent on the connection, `sessions` are those of this end, by channel.
     """
 
     __slots__ = (
@@ -143,10 +142,6 @@ class Transport:
         """A number that this connection hasn't used, for keys and names."""
         self.serial += 1
         return self.serial
-
-    def keep(self, part: bytes) -> None:
-        """Count a part of a message that is kept until the rest has come."""
-        self.bodies += len(part)
 
     def let_go(self, parts: list[bytes]) -> None:
         """Count the parts of a message off."""

@@ -338,7 +338,7 @@ class Receiver(Link):
         if not last and transport.bodies + len(payload) > transport.limits.bodies:
             text = f"messages under way have {transport.bodies} octets, Limits.bodies allows no more"
             raise self.error(self.sender, conditions.RESOURCE_LIMIT_EXCEEDED, text, "transport/error/resource-limit")
-        transport.keep(payload)
+        transport.bodies += len(payload)
         delivery.parts.append(payload)
 
     def _deliver(self, delivery: IncomingDelivery, payload: bytes) -> None:
@@ -348,16 +348,9 @@ class Receiver(Link):
             text = f"a new delivery on link {self.name!r} after an incomplete unsettled map"
             raise self.error(self.sender, conditions.NOT_ALLOWED, text, "transport/attach/incomplete-detach")
         event = Delivery(
-            session.channel,
-            self.number,
-            delivery.delivery_id,
-            delivery.delivery_tag,
-            delivery.message_format,
-            delivery.settled,
-            delivery.states[self.sender],
-            payload,
-            delivery.resumed,
-        )
+            session.channel, self.number, delivery.delivery_id, delivery.delivery_tag, delivery.message_format,
+            delivery.settled, delivery.states[self.sender], payload, delivery.resumed,
+        )  # fmt: skip
         validate = transport.config.validate_content
         if validate is None:
             validate = session.side == 1
@@ -433,7 +426,7 @@ class Receiver(Link):
         delivery.skip = max(0, len(held) - start)
         if held:
             delivery.parts = [held]
-            self.session.transport.keep(held)
+            self.session.transport.bodies += len(held)
         (self.restored or {}).pop(delivery.delivery_tag, None)
 
     def _restates(self, delivery: IncomingDelivery, frame: Transfer) -> bool:

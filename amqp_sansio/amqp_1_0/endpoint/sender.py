@@ -209,8 +209,8 @@ class Sender(Link):
             handle = self._send_fast(octets)
             if handle is not None:
                 return handle
-        delivery = self._start(octets, delivery_tag, settled, state, message_format, rcv_settle_mode, batchable, True)
-        return delivery.handle
+        wanted = (delivery_tag, message_format, settled, False, rcv_settle_mode, state)
+        return self._start(Transfer(self.number, None, *wanted, batchable=batchable), octets, True).handle
 
     def begin(
         self,
@@ -227,9 +227,8 @@ class Sender(Link):
 
         The link keeps none of the parts: a resumed link can't send such a delivery again.
         """
-        return self._start(
-            octets, delivery_tag, settled, state, message_format, rcv_settle_mode, batchable, False
-        ).handle
+        wanted = (delivery_tag, message_format, settled, False, rcv_settle_mode, state)
+        return self._start(Transfer(self.number, None, *wanted, batchable=batchable), octets, False).handle
 
     def continue_delivery(self, octets: bytes, *, more: bool = True, state: DeliveryState | None = None) -> None:
         """Send further octets of the delivery begun; without `more` they are its last.
@@ -665,20 +664,11 @@ class Sender(Link):
         limit = self.credit_limit
         return (limit is not None and distance(self.delivery_count, limit) > 0 and self.session.outgoing_window > 0)
 
-    def _start(
-        self,
-        octets: bytes,
-        delivery_tag: bytes | None,
-        settled: bool | None,
-        state: DeliveryState | None,
-        message_format: int,
-        rcv_settle_mode: int | None,
-        batchable: bool,
-        whole: bool,
-    ) -> OutgoingDelivery:
+    def _start(self, frame: Transfer, octets: bytes, whole: bool) -> OutgoingDelivery:
+        """Begin a delivery with what a caller wants of its first transfer; tag and settledness may be left out."""
         self._check_sendable(len(octets))
-        tag = self._new_tag(delivery_tag)
-        settled = self._settledness(settled)
+        tag = self._new_tag(frame.delivery_tag)
+        settled = self._settledness(frame.settled)
         session = self.session
         limits = session.transport.limits
         own = session.own
@@ -694,26 +684,16 @@ class Sender(Link):
                     f"{len(octets)} more would pass Limits.bodies"
                 )
         self.session.transport.check_backlog(len(octets))
-        delivery_id = session.next_delivery_id
-        frame = Transfer(
-            self.number,
-            delivery_id,
-            tag,
-            message_format,
-            settled or None,
-            False,
-            rcv_settle_mode,
-            state,
-            batchable=batchable,
-        )
-        if rcv_settle_mode == 1 and not settled and self.rcv_settle_mode == 0:
+        if frame.rcv_settle_mode == 1 and not settled and self.rcv_settle_mode == 0:
             text = f"link {self.name!r} has rcv-settle-mode first, a delivery can't have second"
             raise LocalProtocolError(text, rule="1.0/transport/transfer/rcv-illegal")
-        if isinstance(state, TransactionalState) and isinstance(self.target, Coordinator):
+        if isinstance(frame.state, TransactionalState) and isinstance(self.target, Coordinator):
             text = f"link {self.name!r} goes to the coordinator, transactional work goes over others"
             raise LocalProtocolError(text, rule="1.0/transactions/control-link-no-work")
+        generated = frame.delivery_tag is None
+        frame.delivery_id, frame.delivery_tag, frame.settled = session.next_delivery_id, tag, settled or None
         delivery = self.launch(frame, octets, whole=whole)
-        if delivery_tag is None:
+        if generated:
             self._tags = int.from_bytes(tag, "big") + 1
         return delivery
 

@@ -133,13 +133,8 @@ class ConnectionModel:
             raise Violation(conditions.FRAMING_ERROR, text, rule="transport/connection/open-channel-0")
         if frame.max_frame_size < MIN_MAX_FRAME_SIZE:
             # Broker-J says 0 where it closes at once.
-            self.tolerate(
-                Violation(
-                    conditions.INVALID_FIELD,
-                    f"max-frame-size {frame.max_frame_size}, at least {MIN_MAX_FRAME_SIZE} is a must",
-                    rule="transport/open/max-frame-size-min",
-                )
-            )
+            text = f"max-frame-size {frame.max_frame_size}, at least {MIN_MAX_FRAME_SIZE} is a must"
+            self.tolerate(Violation(conditions.INVALID_FIELD, text, rule="transport/open/max-frame-size-min"))
         self._step_connection(side, _OPEN, "open")
         self.halves[side].open = frame
 

@@ -287,14 +287,9 @@ class SessionModel:
             return link
         if frame.delivery_count is None and link.answered == side:
             # It had seen the sender's attach when it answered it. RabbitMQ 3 leaves the count out all the same.
-            self.rules.tolerate(
-                link.error(
-                    side,
-                    conditions.INVALID_FIELD,
-                    f"flow of the receiver {link.name!r} without delivery-count after the sender's attach",
-                    "transport/flow/delivery-count-receiver",
-                )
-            )
+            text = f"flow of the receiver {link.name!r} without delivery-count after the sender's attach"
+            rule = "transport/flow/delivery-count-receiver"
+            self.rules.tolerate(link.error(side, conditions.INVALID_FIELD, text, rule))
         if frame.link_credit is not None:
             count = frame.delivery_count
             if count is None:
@@ -586,15 +581,9 @@ class LinkModel:
             delivery_id, tag = delivery_id or 0, tag or b""
         if frame.message_format is None and not rules.is_assumed(side):
             # Clients leave it out that post to a coordinator; 0 is the format of all that this library reads.
-            rules.tolerate(
-                self.error(
-                    side,
-                    conditions.INVALID_FIELD,
-                    f"the first transfer of delivery {delivery_id} on link {self.name!r} has no message-format; "
-                    "0 is meant",
-                    "transport/transfer/message-format",
-                )
-            )
+            first = f"the first transfer of delivery {delivery_id} on link {self.name!r}"
+            text = f"{first} has no message-format; 0 is meant"
+            rules.tolerate(self.error(side, conditions.INVALID_FIELD, text, "transport/transfer/message-format"))
         if len(tag) > _TAG_SIZE:
             text = f"a delivery-tag of {len(tag)} octets on link {self.name!r}, 32 is the most"
             raise self.error(side, conditions.INVALID_FIELD, text, "transport/delivery/tag-size")
@@ -605,12 +594,8 @@ class LinkModel:
             raise self.error(side, conditions.NOT_ALLOWED, text, "transport/delivery/tag-unique")
         credit = self.credit_known
         if credit is not None and distance(self.delivery_count, credit) <= 0:
-            excess = self.error(
-                side,
-                conditions.TRANSFER_LIMIT_EXCEEDED,
-                f"delivery {delivery_id} on link {self.name!r} is beyond its credit",
-                "transport/error/transfer-limit",
-            )
+            text = f"delivery {delivery_id} on link {self.name!r} is beyond its credit"
+            excess = self.error(side, conditions.TRANSFER_LIMIT_EXCEEDED, text, "transport/error/transfer-limit")
             # RabbitMQ 3 counts a flow that crosses its transfers as credit in addition; so much more is taken.
             if distance(credit, self.delivery_count) >= self.granted:
                 raise excess

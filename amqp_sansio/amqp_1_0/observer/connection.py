@@ -44,7 +44,7 @@ from ..codec.performatives import (
     Transfer,
 )
 from ..model import states
-from .content import REQUESTS, Content, Direction, follow, missing
+from .content import Content, Direction, follow, is_request, missing
 from .fastpath import fast_observed
 from .observed_model import NOTHING_AFTER, ObservedModel
 from .resync import HEADER_BEGIN, HEADERS, LIKELY_MAX, NAMES, Reader, descriptor
@@ -482,7 +482,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
             sections.feed(payload, pieces)
             body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
             head = bytes(sections.head or b"")
-            request = sections.kind == "value" and body.startswith(REQUESTS)
+            request = sections.kind == "value" and is_request(body)
         kept, size, digest = self._treat(body)
         # A declare or a discharge is no application's: it's always kept (part 4 section 4.2).
         whole = kept is not None or request

@@ -13,30 +13,21 @@ from ..codec.frames import FRAME, HEADER_SIZE
 from ..codec.performatives import Declare, Discharge, Received
 from ..codec.sections import AMQP_VALUE
 from ..model.link_state import CLIENT, SERVER
-from .resync import LIKELY_MAX
+from .resync import LIKELY_MAX, Descriptors
 from .sections import Sections
 
 if TYPE_CHECKING:
     from ..codec.performatives import Transfer
 
 
-def _descriptors(code: int, symbol: str) -> tuple[bytes, ...]:
-    """All forms of a descriptor."""
-    name = symbol.encode("ascii")
-    size = len(name)
-    forms = (b"\x53%c" % code, b"\x80" + code.to_bytes(8, "big"), b"\xa3%c" % size + name)
-    return tuple([b"\0" + form for form in (*forms, b"\xb3" + size.to_bytes(4, "big") + name)])
+_VALUE: Final = Descriptors({"amqp:amqp-value:*": AMQP_VALUE})
+_REQUEST: Final = Descriptors({str(kind.SYMBOL): kind.CODE for kind in (Declare, Discharge)})
 
 
-REQUESTS: Final = tuple(
-    [
-        section + value
-        for section in _descriptors(AMQP_VALUE, "amqp:amqp-value:*")
-        for kind in (Declare, Discharge)
-        for value in _descriptors(kind.CODE, kind.SYMBOL)
-    ]
-)
-"""How the body of a declare or a discharge begins."""
+def is_request(body: bytes) -> bool:
+    """Whether a body, an encoded section, begins as that of a declare or a discharge does."""
+    code, at = _VALUE.read(body, 0, len(body))
+    return code == AMQP_VALUE and at < len(body) and _REQUEST.read(body, at, len(body))[0] > 0
 
 
 class Content:

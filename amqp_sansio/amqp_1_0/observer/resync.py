@@ -14,32 +14,15 @@ from typing import TYPE_CHECKING, Final
 from ..._core.stream import PROVEN, REFUTED
 from ...endpoint import Side
 from ...errors import CodecError
-from ..codec.composite import decode_frame_body
+from ..codec.composite import Performative, SaslFrame, decode_frame_body
+from ..codec.decode import COMPOSITES
 from ..codec.frames import AMQP, AMQP_HEADER, FRAME, HEADER_SIZE, SASL, SASL_HEADER, TLS_HEADER
-from ..codec.performatives import (
-    Attach,
-    Begin,
-    Close,
-    Detach,
-    Disposition,
-    End,
-    Flow,
-    Open,
-    SaslChallenge,
-    SaslInit,
-    SaslMechanisms,
-    SaslOutcome,
-    SaslResponse,
-    Transfer,
-)
+from ..codec.performatives import Transfer
 from ..model.connection import SASL_FRAMES
 from ..model.link_state import CLIENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from ..codec.composite import Performative, SaslFrame
-
 
 HEADERS: Final = (AMQP_HEADER, TLS_HEADER, SASL_HEADER)
 """The protocol headers of this version."""
@@ -48,11 +31,8 @@ HEADER_BEGIN: Final = b"AMQP"
 LIKELY_MAX: Final = 1_048_576
 """The largest frame, in octets, that is looked for while no max-frame-size is known."""
 
-_BODIES: Final[tuple[type[Performative | SaslFrame], ...]] = (
-    *(Open, Begin, Attach, Flow, Transfer, Disposition, Detach, End, Close),
-    *(SaslMechanisms, SaslInit, SaslChallenge, SaslResponse, SaslOutcome),
-)
-NAMES: Final = {each.CODE: each.NAME for each in _BODIES}
+_BODIES: Final = {kind.CODE: kind for kind in COMPOSITES.values() if issubclass(kind, (Performative, SaslFrame))}
+NAMES: Final = {code: kind.NAME for code, kind in _BODIES.items()}
 """The frame bodies by the number of their descriptor."""
 SASL_SENDERS: Final = {
     kind.CODE: Side.CLIENT if sender == CLIENT else Side.SERVER for kind, (sender, _) in SASL_FRAMES.items()
@@ -112,7 +92,7 @@ class Descriptors:
         return (REFUTED, 0) if named is None else (named, begin + size)
 
 
-descriptor: Final = Descriptors({str(each.SYMBOL): each.CODE for each in _BODIES}).read
+descriptor: Final = Descriptors({str(kind.SYMBOL): code for code, kind in _BODIES.items()}).read
 """Reads the descriptor of a frame body."""
 
 
