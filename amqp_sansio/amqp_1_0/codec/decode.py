@@ -493,16 +493,9 @@ class Map(Mapping[Any, Any]):
         self._values = None
 
     @staticmethod
-    def from_wire(raw: bytes) -> Map:
-        """A map over its octets, which begin with the format code. Checks nothing yet."""
-        found: Map = NEW(Map)
-        found._raw = raw
-        found._values = None
-        return found
-
-    @staticmethod
-    def of_values(raw: bytes, values: dict[Any, Any]) -> Map:
-        """A map over its octets, and what they were decoded to."""
+    def from_wire(raw: bytes, values: dict[Any, Any] | None = None) -> Map:
+        """A map over its octets, which begin with the format code, and what they were decoded to, where that is known.
+        Checks nothing yet."""
         found: Map = NEW(Map)
         found._raw = raw
         found._values = values

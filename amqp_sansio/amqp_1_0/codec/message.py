@@ -510,7 +510,7 @@ class Message:
         payload = self._payload
         try:
             values, stop = read_properties(payload, at, len(payload))
-            found = Map.of_values(payload[at:stop], values)
+            found = Map.from_wire(payload[at:stop], values)
         except READ_FAULTS:
             found = self._read_map(_APPLICATION_PROPERTIES)
         self._application_properties = found
@@ -532,7 +532,7 @@ class Message:
         _, _, at, stop = section
         if number != _APPLICATION_PROPERTIES:
             try:
-                return Map.of_values(payload[at:stop], read_symbols(payload, at, stop)[0])
+                return Map.from_wire(payload[at:stop], read_symbols(payload, at, stop)[0])
             except READ_FAULTS:
                 pass
         check_map(payload, at, stop, number)

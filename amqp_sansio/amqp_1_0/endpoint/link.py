@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
-from ...events import By, Handle, Settled
+from ...events import By, Handle
 from ..codec import conditions
 from ..codec.conditions import SenderSettleMode
 from ..codec.performatives import Attach, Coordinator, Detach, Source, Target
@@ -230,11 +230,6 @@ class Link(LinkModel):
     def handle_of(self, tag: bytes) -> Handle[Any]:
         """A new handle of the delivery with this tag."""
         return Handle((self.name, "in" if self.ROLE else "out", tag))
-
-    def settled(self, handle: Handle[Any], state: State | None) -> None:
-        """A delivery is settled: complete its handle, and tell the application."""
-        handle.complete(state)
-        self.session.transport.events.append(Settled((handle,), state))
 
     # For the session.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..._core.serial import distance
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
-from ...events import Abandoned, By, CloseReport, Opened
+from ...events import Abandoned, By, CloseReport, Opened, Settled
 from ..codec.frames import AMQP, FRAME, HEADER_SIZE
 from ..codec.performatives import Begin, Disposition, End, Error, Flow
 from ..codec.values import Symbol
@@ -345,6 +345,18 @@ class SessionEnd(SessionModel):
                 runs.append((number, number))
         for first, last in runs:
             self.send(Disposition(role, first, None if last == first else last, settled=settled, state=state))
+
+    def complete(self, ended: list[tuple[Handle[Any], State | None]]) -> None:
+        """Deliveries are settled: one event for each run of handles that end with the same state."""
+        groups: list[tuple[State | None, list[Handle[Any]]]] = []
+        for handle, final in ended:
+            handle.complete(final)
+            if groups and groups[-1][0] == final:
+                groups[-1][1].append(handle)
+            else:
+                groups.append((final, [handle]))
+        for final, handles in groups:
+            self.transport.events.append(Settled(tuple(handles), final))
 
     def free_handle(self, *, answering: bool = False) -> int:
         """The lowest handle that this end hasn't in use (part 2 section 2.7.3). Raises LimitExceeded.

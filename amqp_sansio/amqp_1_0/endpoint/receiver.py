@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from ..model.link_state import SessionViolation, State
     from .outgoing import SessionEnd
 
-_SECOND: Final = 1
 _ABORTED: Final = states.Delivery.ABORTED
 _SENDING: Final = states.Delivery.SENDING
 _SENT: Final = states.Delivery.SENT
@@ -286,7 +285,7 @@ class Receiver(Link):
         if not remote.incomplete_unsettled:
             forgotten = [tag for tag in restored if tag not in theirs]
         for tag in forgotten:
-            self.settled(self.handle_of(tag), restored.pop(tag).local)
+            self.session.complete([(self.handle_of(tag), restored.pop(tag).local)])
         self.restored = self.name_later(restored)
         incomplete = self.incomplete or remote.incomplete_unsettled
         self.count_round(incomplete)
@@ -308,11 +307,7 @@ class Receiver(Link):
         return found
 
     def _settles(self, delivery: IncomingDelivery, state: DeliveryState | None, settled: bool | None) -> bool:
-        mode = delivery.rcv_settle_mode
-        if mode is None:
-            mode = self.rcv_settle_mode
-        outcome = delivery.states[self.sender]
-        may = mode != _SECOND or is_outcome(outcome)
+        may = delivery.may_settle
         if settled and not may:
             raise LocalProtocolError(
                 f"delivery {delivery.delivery_id} of link {self.name!r} has rcv-settle-mode second: the sender "
@@ -443,7 +438,7 @@ class Receiver(Link):
             # The sender's outcome counts: it is echoed and settled (part 3 section 3.4.6, tag 13).
             delivery.states[self.session.side] = None
             self.session.disposition(True, [delivery.delivery_id], outcome, True)
-        self.settled(self.handle_of(delivery.delivery_tag), state)
+        self.session.complete([(self.handle_of(delivery.delivery_tag), state)])
         return True
 
     def sender_flow(self, frame: Flow) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.serial import MASK, distance
 from ...errors import CodecError, LimitExceeded, LocalProtocolError
-from ...events import Handle, Settled
+from ...events import Handle
 from ..codec.message import Message, position_octets
 from ..codec.octets import NEW, PACK_U32, UINTS
 from ..codec.performatives import Coordinator, Received, TransactionalState, Transfer
@@ -126,7 +126,7 @@ class Resending:
             self.handle.complete(state)
             self.link.unknown.discard(self.saved.delivery_tag)
         else:
-            self.link.settled(self.handle, state)
+            self.link.session.complete([(self.handle, state)])
 
 
 class Sender(Link):
@@ -268,7 +268,7 @@ class Sender(Link):
         delivery.rest = None
         if self.waiting is delivery:
             self.waiting = None
-        self._settle([delivery], None)
+        self._settle(delivery, None)
 
     def settle(self, which: Handle[Any] | bytes, state: DeliveryState | None = None) -> None:
         """Forget a delivery and tell the receiver so; `state` is its final one here (None: as told before).
@@ -283,7 +283,7 @@ class Sender(Link):
         if final is None:
             final = delivery.states[self.session.side] or delivery.states[1 - self.session.side]
         self.session.disposition(False, [delivery.delivery_id], final, True)
-        self._settle([delivery], final)
+        self._settle(delivery, final)
 
     def update(self, which: Handle[Any] | bytes, state: DeliveryState) -> None:
         """Tell the receiver the state of a delivery here without settling it."""
@@ -380,7 +380,7 @@ class Sender(Link):
         delivery.frame = delivery.payload = None
         if delivery.settled and delivery.last:
             if not delivery.whole:
-                self._settle([delivery], None)
+                self._settle(delivery, None)
             else:
                 if not delivery.handle.done:
                     delivery.handle.complete(None)
@@ -441,7 +441,7 @@ class Sender(Link):
             handle = self.handle_of(tag)
             if action.resend is Resend.FORGET:
                 forgotten.append(tag)
-                self.settled(handle, saved.local)
+                self.session.complete([(handle, saved.local)])
                 continue
             if action.resend is Resend.NEW and saved.payload is None:
                 lost.append(tag)
@@ -791,18 +791,15 @@ class Sender(Link):
                 self._check()
                 if resend is Resend.NEW:
                     del self.resending[at]
-                    self.settled(handle, state)
+                    self.session.complete([(handle, state)])
                 else:
                     self.resending[at] = (saved, Resend.SETTLE, state, handle)
                 return True
         return False
 
-    def _settle(self, deliveries: list[OutgoingDelivery], state: State | None) -> None:
-        for delivery in deliveries:
-            delivery.handle.complete(state)
-            self.forget(delivery)
-        handles = tuple([each.handle for each in deliveries])
-        self.session.transport.events.append(Settled(handles, state))
+    def _settle(self, delivery: OutgoingDelivery, state: State | None) -> None:
+        self.forget(delivery)
+        self.session.complete([(delivery.handle, state)])
 
 
 def _repeated(state: State | None) -> State | None:

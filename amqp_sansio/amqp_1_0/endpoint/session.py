@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
-from ...events import By, Closed, CloseReport, Failed, Handle, Opened, Settled
+from ...events import By, Closed, CloseReport, Failed, Handle, Opened
 from ..codec import conditions
 from ..codec.performatives import (
     Attach,
@@ -242,7 +242,7 @@ class Session(SessionEnd):
                 ended.append((handle, frame.state or delivery.states[self.side]))
             else:
                 others.append(delivery.delivery_id)
-        self._complete(ended)
+        self.complete(ended)
         if others:
             self.transport.events.append(DeliveryUpdated(self.channel, tuple(others), frame.state, frame.settled))
 
@@ -253,19 +253,7 @@ class Session(SessionEnd):
             delivery.link.forget(delivery)
             if not delivery.handle.done:
                 ended.append((delivery.handle, delivery.states[1 - self.side] if state is None else state))
-        self._complete(ended)
-
-    def _complete(self, ended: list[tuple[Handle[Any], State | None]]) -> None:
-        """One event for each run of handles that end with the same state."""
-        groups: list[tuple[State | None, list[Handle[Any]]]] = []
-        for handle, final in ended:
-            handle.complete(final)
-            if groups and groups[-1][0] == final:
-                groups[-1][1].append(handle)
-            else:
-                groups.append((final, [handle]))
-        for final, handles in groups:
-            self.transport.events.append(Settled(tuple(handles), final))
+        self.complete(ended)
 
     def window_came(self, before: int, named: LinkModel | None) -> None:
         """The window was `before`: send what waits for it, and tell the links but the one the flow names."""

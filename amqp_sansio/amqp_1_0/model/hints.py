@@ -36,14 +36,18 @@ def of_first_octets(first: bytes) -> str:
     return of_foreign(first)
 
 
+_LAYERS: Final = {
+    SASL_HEADER: ("wants SASL", "give Config.sasl a mechanism, Anonymous() when no user is needed"),
+    TLS_HEADER: ("wants TLS", "use amqps, or Config.tls"),
+    AMQP_HEADER: ("wants no SASL", "leave Config.sasl out"),
+}
+"""Of a peer that answers with a header of this version: what it does, and what to do then."""
+
+
 def speaks(header: bytes) -> str:
     """Say what a peer does that sends this protocol header."""
-    if header == SASL_HEADER:
-        return "wants SASL"
-    if header == TLS_HEADER:
-        return "wants TLS"
-    if header == AMQP_HEADER:
-        return "wants no SASL"
+    if header in _LAYERS:
+        return _LAYERS[header][0]
     version = version_of(header)
     if version is not None:
         return f"speaks {version.label}"
@@ -52,15 +56,10 @@ def speaks(header: bytes) -> str:
 
 def for_server_header(header: bytes) -> str:
     """Advise about a server that answers with another protocol header than was sent."""
-    if header == SASL_HEADER:
-        return "give Config.sasl a mechanism, Anonymous() when no user is needed"
-    if header == TLS_HEADER:
-        return "use amqps, or Config.tls"
-    if header == AMQP_HEADER:
-        return "leave Config.sasl out"
-    if header == b"AMQP\x00\x00\x09\x01":
-        return f"connect with the version the server offers; {_OFF}"
-    return "connect with the version the server offers"
+    if header in _LAYERS:
+        return _LAYERS[header][1]
+    off = f"; {_OFF}" if header == b"AMQP\x00\x00\x09\x01" else ""
+    return f"connect with the version the server offers{off}"
 
 
 def for_close(condition: str) -> str:

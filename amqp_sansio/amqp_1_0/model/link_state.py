@@ -673,11 +673,17 @@ class DeliveryModel:
             text = f"the sender of link {link.name!r} says received of delivery {self.delivery_id}"
             raise link.error(side, conditions.INVALID_FIELD, text, "received/sender-only-first-resume")
 
+    @property
+    def may_settle(self) -> bool:
+        """Whether the receiver may settle: in mode second not before the sender (part 2 section 2.7.5)."""
+        link = self.link
+        mode = link.rcv_settle_mode if self.rcv_settle_mode is None else self.rcv_settle_mode
+        return mode != _SECOND or is_outcome(self.states[link.sender])
+
     def check_second(self) -> None:
         """Raise Violation where the receiver settles first in mode second (part 2 section 2.7.5, rcv-settle-mode)."""
         link = self.link
-        mode = link.rcv_settle_mode if self.rcv_settle_mode is None else self.rcv_settle_mode
-        if mode == _SECOND and not self.settled and not is_outcome(self.states[link.sender]):
+        if not self.settled and not self.may_settle:
             text = f"the receiver of link {link.name!r} settles delivery {self.delivery_id} before the sender"
             raise link.error(1 - link.sender, conditions.NOT_ALLOWED, text, "transport/transfer/rcv-second")
 

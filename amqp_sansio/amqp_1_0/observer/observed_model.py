@@ -189,7 +189,7 @@ class ObservedModel(ConnectionModel):
         broken: Violation | None = None
         answers: int | None = None
         try:
-            answers = _STEPS[type(frame)](self, side, channel, frame, size, seq)
+            answers = self._step(side, channel, frame, size, seq)
         except Violation as violation:
             broken = violation
             if broken.rule != _TOO_MUCH:
@@ -208,6 +208,42 @@ class ObservedModel(ConnectionModel):
             if doubt and self.tolerated:
                 self.tolerated = [each for each in self.tolerated if each.rule in _EVER_WRONG]
         return answers, broken
+
+    def _step(self, side: int, channel: int, frame: Any, size: int, seq: int) -> int | None:
+        """A frame that follows the rules; the unit that it answers."""
+        found: Any
+        if isinstance(frame, Transfer):
+            found = self.transfer(side, channel, frame, size)
+            self.sent = found
+            self.bound(side, found.link.session)
+        elif isinstance(frame, Disposition):
+            for delivery in self.disposition(side, channel, frame)[1]:
+                self.outcomes.stated(delivery, side, frame.state, frame.settled)
+        elif isinstance(frame, Begin):
+            found, answers = self.begin(side, channel, frame)
+            found.begun[side] = seq
+            self.bound(side, found)
+            return found.begun[1 - side] if answers else None
+        elif isinstance(frame, End):
+            found, answers = self.end(side, channel)
+            found.ended[side] = seq
+            self.ended(found, side)
+            return found.ended[1 - side] if answers else None
+        elif isinstance(frame, Attach):
+            found, answers = self.attach(side, channel, frame)
+            found.attached[side] = seq
+            self.bound(side, found.session)
+            self.outcomes.attached(found, side, answers)
+            return found.attached[1 - side] if answers else None
+        elif isinstance(frame, Detach):
+            found, answers = self.detach(side, channel, frame)
+            found.detached[side] = seq
+            self.leave(found.session, found)
+            self.outcomes.detached(found, side, frame.error is not None)
+            return found.detached[1 - side] if answers else None
+        else:
+            self.step(side, channel, frame)
+        return None
 
     def _lighten(self, side: int, channel: int, frame: Performative) -> None:
         """Of a large frame that opens something, keep only what later rules ask for."""
@@ -344,79 +380,6 @@ def _doubt(session: Any) -> None:
         half.window_limit = half.window_known = None
         for link in half.handles.values():
             link.credit_limit = link.credit_known = None
-
-
-# Steps for frames that follow the rules.
-
-
-def _step_open(model: ObservedModel, side: int, channel: int, frame: Open, _: int, __: int) -> None:
-    model.open(side, channel, frame)
-
-
-def _step_close(model: ObservedModel, side: int, channel: int, _: Close, __: int, ___: int) -> None:
-    model.close(side, channel)
-
-
-def _step_begin(model: ObservedModel, side: int, channel: int, frame: Begin, _: int, seq: int) -> int | None:
-    session: Any
-    session, answers = model.begin(side, channel, frame)
-    session.begun[side] = seq
-    model.bound(side, session)
-    return session.begun[1 - side] if answers else None
-
-
-def _step_end(model: ObservedModel, side: int, channel: int, _: End, __: int, seq: int) -> int | None:
-    session: Any
-    session, answers = model.end(side, channel)
-    session.ended[side] = seq
-    model.ended(session, side)
-    return session.ended[1 - side] if answers else None
-
-
-def _step_attach(model: ObservedModel, side: int, channel: int, frame: Attach, _: int, seq: int) -> int | None:
-    link: Any
-    link, answers = model.attach(side, channel, frame)
-    link.attached[side] = seq
-    model.bound(side, link.session)
-    model.outcomes.attached(link, side, answers)
-    return link.attached[1 - side] if answers else None
-
-
-def _step_detach(model: ObservedModel, side: int, channel: int, frame: Detach, _: int, seq: int) -> int | None:
-    link: Any
-    link, answers = model.detach(side, channel, frame)
-    link.detached[side] = seq
-    model.leave(link.session, link)
-    model.outcomes.detached(link, side, frame.error is not None)
-    return link.detached[1 - side] if answers else None
-
-
-def _step_flow(model: ObservedModel, side: int, channel: int, frame: Flow, _: int, __: int) -> None:
-    model.flow(side, channel, frame)
-
-
-def _step_transfer(model: ObservedModel, side: int, channel: int, frame: Transfer, size: int, _: int) -> None:
-    delivery: Any = model.transfer(side, channel, frame, size)
-    model.sent = delivery
-    model.bound(side, delivery.link.session)
-
-
-def _step_disposition(model: ObservedModel, side: int, channel: int, frame: Disposition, _: int, __: int) -> None:
-    for delivery in model.disposition(side, channel, frame)[1]:
-        model.outcomes.stated(delivery, side, frame.state, frame.settled)
-
-
-_STEPS: Final[dict[type[Any], Callable[..., int | None]]] = {
-    Open: _step_open,
-    Begin: _step_begin,
-    Attach: _step_attach,
-    Flow: _step_flow,
-    Transfer: _step_transfer,
-    Disposition: _step_disposition,
-    Detach: _step_detach,
-    End: _step_end,
-    Close: _step_close,
-}
 
 
 # Steps for frames that break one: the model takes them as told.

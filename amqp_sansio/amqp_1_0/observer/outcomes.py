@@ -91,8 +91,8 @@ class ObservedDelivery(DeliveryModel):
         sender = self.link.sender
         for side in (sender, 1 - sender):
             state = self.states[side]
-            if isinstance(state, TransactionalState):
-                state = state.outcome if state.txn_id == key else None
+            if isinstance(state, TransactionalState) and state.txn_id == key:
+                state = state.outcome
             if _is_told(state):
                 return state
         return None
