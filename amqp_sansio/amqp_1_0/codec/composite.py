@@ -32,7 +32,7 @@ from .encode import (
     encode_ushort,
 )
 from .faults import INVALID, READ_FAULTS, WRITE_FAULTS, fault
-from .octets import INT
+from .octets import BOOLEANS, INT
 from .types import Array, Described, Symbol, Timestamp, UByte, UInt, ULong, UShort, token
 
 C = TypeVar("C", bound="Composite")
@@ -339,13 +339,6 @@ CHOICES: Final[dict[str, tuple[str, tuple[Any, ...]]]] = {
 SIZES: Final = {"delivery-tag": ("transport/delivery/tag-size", 32), "transaction-id": ("transactions/txn-id-size", 32)}
 """The octets that restricted binaries have at most."""
 
-INTEGERS: Final[dict[str, tuple[type[Any], Callable[[int], bytes]]]] = {
-    "ubyte": (UByte, encode_ubyte),
-    "ushort": (UShort, encode_ushort),
-    "uint": (UInt, encode_uint),
-    "ulong": (ULong, encode_ulong),
-}
-
 SOURCES: Final = {
     **dict.fromkeys(("sender-settle-mode", "receiver-settle-mode", "sasl-code"), "ubyte"),
     **dict.fromkeys(("terminus-durability", "handle", "seconds", "milliseconds", "sequence-no"), "uint"),
@@ -397,10 +390,10 @@ def _primitive(kind: type[Any]) -> str:
 def _check(owner: str, name: str, kind: str, value: Any, at: int) -> Any:
     base = SOURCES.get(kind, kind)
     got = value.__class__
-    wanted = _CLASSES.get(base)
+    wanted = Map if base in _MAPS else _TYPES[base][0] if base in _TYPES else None
     if not _fits(base, value) if wanted is None else got is not wanted:
         raise _wrong(owner, name, kind, value, at)
-    if base in INTEGERS or (got is ULong and base == "message-id"):
+    if base in _INTEGERS or (got is ULong and base == "message-id"):
         value = int(value)
     elif base in _MAPS:
         check_keys(owner, name, kind, value, at)
@@ -423,16 +416,27 @@ def _fits(base: str, value: Any) -> bool:
 
 
 _MAPS: Final = (*LOOSE, "map", "fields", "node-properties", "filter-set", "unsettled", "annotations")
-_CLASSES: Final[dict[str, type[Any]]] = {
-    **{name: kind for name, (kind, _) in INTEGERS.items()},
-    **dict.fromkeys(_MAPS, Map),
-    "boolean": bool,
-    "string": str,
-    "binary": bytes,
-    "symbol": Symbol,
-    "outcome-symbol": Symbol,
-    "timestamp": Timestamp,
+
+
+def _write_boolean(value: Any) -> bytes:
+    if value is not True and value is not False:
+        raise TypeError
+    return BOOLEANS[value]
+
+
+_TYPES: Final[dict[str, tuple[type[Any], Callable[[Any], bytes]]]] = {
+    "ubyte": (UByte, encode_ubyte),
+    "ushort": (UShort, encode_ushort),
+    "uint": (UInt, encode_uint),
+    "ulong": (ULong, encode_ulong),
+    "boolean": (bool, _write_boolean),
+    "string": (str, encode_string),
+    "binary": (bytes, lambda value: encode_binary(b"" + value)),
+    **dict.fromkeys(("symbol", "outcome-symbol"), (Symbol, encode_symbol)),
+    "timestamp": (Timestamp, lambda value: encode_timestamp(to_timestamp(value))),
 }
+"""Of fields of one type: the class of what is read, and the writer."""
+_INTEGERS: Final = ("ubyte", "ushort", "uint", "ulong")
 
 
 def _wrong(owner: str, name: str, kind: str, value: Any, at: int | None) -> CodecError:
@@ -513,23 +517,10 @@ def _write(owner: str, name: str, kind: str, value: Any) -> bytes:
         kind = "transaction-id"
     if base not in _MAPS:
         check_choice(owner, name, kind, value, None)
-    integer = INTEGERS.get(base)
-    if integer is not None:
-        if value.__class__ is bool:
+    if base in _TYPES:
+        if value.__class__ is bool and base in _INTEGERS:
             raise TypeError
-        return integer[1](value)
-    if base == "boolean":
-        if value is True or value is False:
-            return b"\x41" if value else b"\x42"
-        raise TypeError
-    if base == "string":
-        return encode_string(value)
-    if base in ("symbol", "outcome-symbol"):
-        return encode_symbol(value)
-    if base == "binary":
-        return encode_binary(b"" + value)
-    if base == "timestamp":
-        return encode_timestamp(value if isinstance(value, int) else Timestamp.from_datetime(value))
+        return _TYPES[base][1](value)
     if base in _MAPS:
         if not isinstance(value, Mapping):
             raise TypeError

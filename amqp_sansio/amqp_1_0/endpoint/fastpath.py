@@ -7,12 +7,11 @@ ways. It leaves everything but the common case, errors included, to the general 
 from __future__ import annotations
 
 from struct import Struct
-from struct import error as StructError
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import CodecError
 from ...events import Settled
-from ..codec.octets import NEW, READ_U32
+from ..codec.octets import NEW
 from ..codec.performatives import ACCEPTED
 from ..model import states
 from .events import Delivery
@@ -42,6 +41,9 @@ _SETTLED: Final = 1
 _MASK: Final = 0xFFFF_FFFF
 _HALF: Final = 0x8000_0000
 
+_UINT: Final = {0x43: 1, 0x52: 2, 0x70: 5}
+"""The octets of a uint, by its format code."""
+_number: Final = int.from_bytes
 _FLAGS: Final = {
     b"": False,
     **{
@@ -111,7 +113,7 @@ class FastPath:
                 return self._transfer(channel, data, pos, end)
             if lead == _DISPOSITION:
                 return self._disposition(channel, data, pos, end)
-        except (IndexError, StructError):
+        except (IndexError, KeyError):
             pass
         return None
 
@@ -122,27 +124,10 @@ class FastPath:
         stop = pos + data[pos - 2] - 1
         if stop > end:
             return None
-        code = data[pos]
-        if code == 0x43:
-            handle = 0
-            pos += 1
-        elif code == 0x52:
-            handle = data[pos + 1]
-            pos += 2
-        else:
-            return None
-        code = data[pos]
-        if code == 0x70:
-            delivery_id = READ_U32(data, pos + 1)[0]
-            pos += 5
-        elif code == 0x52:
-            delivery_id = data[pos + 1]
-            pos += 2
-        elif code == 0x43:
-            delivery_id = 0
-            pos += 1
-        else:
-            return None
+        at = pos + _UINT[data[pos]]
+        handle = _number(data[pos + 1 : at], "big")
+        pos = at + _UINT[data[at]]
+        delivery_id = _number(data[at + 1 : pos], "big")
         at = pos + 2
         pos = at + data[at - 1]
         tag = data[at:pos]
@@ -241,30 +226,13 @@ class FastPath:
         pos += 15
         if data[start + 12] + start + 13 != end or data[start + 14] != 0x41:
             return None
-        code = data[pos]
-        if code == 0x70:
-            first = READ_U32(data, pos + 1)[0]
-            pos += 5
-        elif code == 0x52:
-            first = data[pos + 1]
-            pos += 2
-        elif code == 0x43:
-            first = 0
-            pos += 1
+        at = pos + _UINT[data[pos]]
+        first = last = _number(data[pos + 1 : at], "big")
+        if data[at] == 0x40:
+            pos = at + 1
         else:
-            return None
-        code = data[pos]
-        if code == 0x40:
-            last = first
-            pos += 1
-        elif code == 0x70:
-            last = READ_U32(data, pos + 1)[0]
-            pos += 5
-        elif code == 0x52:
-            last = data[pos + 1]
-            pos += 2
-        else:
-            return None
+            pos = at + _UINT[data[at]]
+            last = _number(data[at + 1 : pos], "big")
         if _OUTCOMES.get(data[pos:end]) != data[start + 13]:
             return None
         side = self._side
