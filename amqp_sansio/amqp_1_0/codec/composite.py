@@ -325,6 +325,11 @@ def decode_frame_body(
     return kind.read(data, at, end, nesting - 1, entries, pos)
 
 
+def with_rest(body: Composite, octets: int) -> str:
+    """The name of a frame's body that has so many octets behind it."""
+    return f"{body.NAME} with {octets} octets behind it" if octets else body.NAME
+
+
 # Fields: what each of their types takes, and what it is in Python.
 
 CHOICES: Final[dict[str, tuple[str, tuple[Any, ...]]]] = {

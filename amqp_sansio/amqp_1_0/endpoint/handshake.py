@@ -14,6 +14,7 @@ from ...endpoint import CloseHint, Role, Side
 from ...errors import CodecError, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
 from ...events import By, CloseReport, Failed, OpenRequested
 from ..codec import conditions
+from ..codec.composite import with_rest
 from ..codec.frames import (
     AMQP,
     AMQP_HEADER,
@@ -440,8 +441,7 @@ class Handshake(SaslExchange[Config]):
             raise Violation(conditions.FRAMING_ERROR, "an empty SASL frame", rule="security/sasl/frame-empty")
         body, at = decode_frame_body(data, start, end)
         if not isinstance(body, SaslFrame) or at != end:
-            what = f"{body.NAME} with {end - at} octets behind it" if at != end else body.NAME
-            text = f"a SASL frame holds one SASL value, this one {what}"
+            text = f"a SASL frame holds one SASL value, this one {with_rest(body, end - at)}"
             raise Violation(conditions.DECODE_ERROR, text, rule="security/sasl/frame-one")
         self._model.step_sasl(self.role.other, body)
         try:
@@ -716,7 +716,7 @@ def _violation_of(error: Violation | CodecError | LocalProtocolError) -> Violati
 
 def misplaced(body: Performative | SaslFrame, octets: int) -> Violation:
     """A frame's body that isn't one: only performatives are, and only a transfer has a payload."""
-    text = f"{body.NAME} with {octets} octets behind it" if octets else f"{body.NAME} in an AMQP frame"
+    text = with_rest(body, octets) if octets else f"{body.NAME} in an AMQP frame"
     return Violation(conditions.FRAMING_ERROR, text, rule=_PERFORMATIVE)
 
 

@@ -16,7 +16,7 @@ from ..._core.stream import AT_HEADER, IN_DAMAGE, IN_FRAMES, OPAQUE, PROVEN, REF
 from ...endpoint import Side
 from ...errors import CodecError
 from ...versions import AMQP_1_0
-from ..codec.composite import Performative, SaslFrame, decode_frame_body
+from ..codec.composite import Performative, SaslFrame, decode_frame_body, with_rest
 from ..codec.faults import READ_FAULTS
 from ..codec.frames import (
     AMQP,
@@ -315,7 +315,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         answers = None
         number = direction.number
         if not isinstance(frame, SaslFrame) or rest:
-            text = f"a SASL frame holds one SASL value, this one {_surplus(frame, rest)}"
+            text = f"a SASL frame holds one SASL value, this one {with_rest(frame, rest)}"
             self.blame("security/sasl/frame-one", text, self.offset)
         if isinstance(frame, SaslFrame):
             if direction.layer != AMQP:
@@ -339,7 +339,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         answers = None
         side = direction.number
         if isinstance(frame, SaslFrame) or rest:
-            text = f"an AMQP frame with {_surplus(frame, rest)}"
+            text = f"an AMQP frame with {with_rest(frame, rest)}"
             self.blame("transport/frame/performative", text, self.offset)
         if not isinstance(frame, SaslFrame):
             direction.layer = AMQP
@@ -549,7 +549,3 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
             answers, missing, settles, context if event == "transfer" else errors,
         )  # fmt: skip
         self.tell(direction, told)
-
-
-def _surplus(frame: Performative | SaslFrame, rest: int) -> str:
-    return f"{frame.NAME} with {rest} octets behind it" if rest else frame.NAME

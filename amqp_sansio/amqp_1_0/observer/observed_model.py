@@ -7,7 +7,7 @@ Sections of 1.0 part 2: 2.4.6, 2.5.5, 2.6.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ..._core.brevity import KEPT, short
 from ..._core.serial import add
@@ -33,11 +33,11 @@ from ..model.link_state import Rules, SessionModel, named
 from .outcomes import ObservedDelivery, ObservedLink, Outcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from ..._core.settlements import Settlements
     from ..codec.performatives import Performative, SaslFrame
-    from ..model.link_state import DeliveryModel, LinkModel
+    from ..model.link_state import LinkModel
 
 _UNBOUNDED: Final = 1 << 62
 
@@ -193,7 +193,7 @@ class ObservedModel(ConnectionModel):
         except Violation as violation:
             broken = violation
             if broken.rule != _TOO_MUCH:
-                _FORCE[type(frame)](self, side, channel, frame, size, count)
+                self._force(side, channel, frame, size, count)
             if doubt and broken.rule not in _EVER_WRONG:
                 broken = None
             if broken is not None:
@@ -244,6 +244,133 @@ class ObservedModel(ConnectionModel):
         else:
             self.step(side, channel, frame)
         return None
+
+    def _force(self, side: int, channel: int, frame: Any, size: int, count: int) -> None:
+        """A frame that breaks a rule: the model takes it as told. `count` is the id of a transfer."""
+        half = self.halves[side]
+        if isinstance(frame, Open):
+            if half.state is not states.Connection.CLOSED:
+                half.state = states.Connection.OPEN
+            half.open = frame
+        elif isinstance(frame, Close):
+            half.state = states.Connection.CLOSED
+        elif isinstance(frame, End):
+            session = half.channels.pop(channel, None)
+            if session is not None:
+                session.halves[side].state = states.Session.ENDED
+                self.ended(session, side)
+        elif isinstance(frame, Begin):
+            half.channels.pop(channel, None)
+            if frame.remote_channel is not None:
+                waiting = self.halves[1 - side].channels.get(frame.remote_channel)
+                if waiting is not None and waiting.halves[side].state is states.Session.UNMAPPED:
+                    half.channels[channel] = waiting
+            session = self.assume(side, channel)
+            session.halves[side].map(channel, frame)
+            _doubt(session)
+            self.bound(side, session)
+        elif isinstance(frame, Transfer):
+            self._force_transfer(side, self.assume(side, channel), frame, size, count)
+        else:
+            self._FORCE[type(frame)](self, side, self.assume(side, channel), frame)
+
+    def _force_attach(self, side: int, session: SessionModel, frame: Attach) -> None:
+        key = (frame.name, 1 - side if frame.role else side)
+        session.failed.pop(session.failed_key(*key), None)
+        link = session.names.get(key)
+        if link is None or link.halves[side].state is states.Link.ATTACHED:
+            link = session.names[key] = session.new_link(*key)
+        half = link.halves[side]
+        half.state = states.Link.ATTACHED
+        half.handle = frame.handle
+        half.attach = frame
+        session.halves[side].handles[frame.handle] = link
+        if side == link.sender:
+            link.delivery_count = frame.initial_delivery_count or 0
+        link.credit_limit = link.credit_known = None
+        self.bound(side, session)
+        if isinstance(link, ObservedLink):
+            self.outcomes.attached(link, side, link.is_attached)
+
+    def _force_detach(self, side: int, session: SessionModel, frame: Detach) -> None:
+        link = session.halves[side].handles.pop(frame.handle, None)
+        if not isinstance(link, ObservedLink):
+            return
+        half = link.halves[side]
+        half.state = states.Link.CLOSED if frame.closed else states.Link.DETACHED
+        if link.sender == side:
+            link.current = None
+        key = (link.name, link.sender)
+        if link.halves[1 - side].state is not states.Link.ATTACHED and session.names.get(key) is link:
+            del session.names[key]
+        self.leave(session, link)
+        self.outcomes.detached(link, side, frame.error is not None)
+
+    def _force_flow(self, side: int, session: SessionModel, frame: Flow) -> None:
+        own, other = session.halves[side], session.halves[1 - side]
+        own.renumber(frame.next_outgoing_id)
+        other.window_limit = other.window_known = None
+        link = None if frame.handle is None else own.handles.get(frame.handle)
+        if link is not None:
+            link.credit_limit = link.credit_known = None
+            if link.sender == side and frame.delivery_count is not None:
+                link.delivery_count = frame.delivery_count
+
+    def _force_transfer(self, side: int, session: SessionModel, frame: Transfer, size: int, count: int) -> None:
+        own = session.halves[side]
+        own.next_outgoing_id = add(count, 1)
+        own.window_limit = own.window_known = None
+        link = own.handles.get(frame.handle)
+        if link is None:
+            link = own.handles[frame.handle] = session.new_link("", side)
+            link.halves[side].state = states.Link.ATTACHED
+            link.halves[side].handle = frame.handle
+        # Nothing more is said about its credit until the receiver gives some.
+        link.credit_limit = link.credit_known = None
+        booked = link.sender == side
+        if not booked:
+            # Receivers can't send; what they send belongs to no link that there is.
+            link = session.new_link("", side)
+        delivery: Any = link.current
+        if delivery is None or frame.delivery_id not in (None, delivery.delivery_id):
+            delivery = link.new_delivery(frame.delivery_id or 0, short(frame.delivery_tag or b""))
+            delivery.resumed = frame.resume
+        if frame.state is not None:
+            delivery.states[side] = frame.state
+        delivery.size += size
+        delivery.settled = bool(frame.settled) or delivery.settled or frame.aborted
+        link.current = delivery if frame.more and not frame.aborted else None
+        delivery.progress = states.Delivery.SENDING if frame.more else states.Delivery.SENT
+        if frame.aborted:
+            delivery.progress = states.Delivery.ABORTED
+        self.sent = delivery
+        if booked:
+            # A delivery that isn't settled is kept in the place of any that has its id or tag.
+            deliveries = own.deliveries
+            for other in (deliveries.get(delivery.delivery_id), link.unsettled.get(delivery.delivery_tag)):
+                if other is not None:
+                    other.forget(deliveries)
+                    self.outcomes.end(other)
+            if not delivery.settled:
+                deliveries[delivery.delivery_id] = link.unsettled[delivery.delivery_tag] = delivery
+            self.bound(side, session)
+
+    def _force_disposition(self, side: int, session: SessionModel, frame: Disposition) -> None:
+        deliveries = session.halves[1 - side if frame.role else side].deliveries
+        for delivery in named(deliveries, frame):
+            if frame.state is not None:
+                delivery.states[side] = frame.state
+            if frame.settled:
+                delivery.settled = True
+                delivery.forget(deliveries)
+            self.outcomes.stated(delivery, side, frame.state, frame.settled)
+
+    _FORCE: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
+        Attach: _force_attach,
+        Flow: _force_flow,
+        Disposition: _force_disposition,
+        Detach: _force_detach,
+    }
 
     def _lighten(self, side: int, channel: int, frame: Performative) -> None:
         """Of a large frame that opens something, keep only what later rules ask for."""
@@ -380,155 +507,3 @@ def _doubt(session: Any) -> None:
         half.window_limit = half.window_known = None
         for link in half.handles.values():
             link.credit_limit = link.credit_known = None
-
-
-# Steps for frames that break one: the model takes them as told.
-
-
-def _force_open(model: ObservedModel, side: int, channel: int, frame: Open, _: int, __: int) -> None:
-    half = model.halves[side]
-    if half.state is not states.Connection.CLOSED:
-        half.state = states.Connection.OPEN
-    half.open = frame
-
-
-def _force_close(model: ObservedModel, side: int, channel: int, _: Close, __: int, ___: int) -> None:
-    model.halves[side].state = states.Connection.CLOSED
-
-
-def _force_begin(model: ObservedModel, side: int, channel: int, frame: Begin, _: int, __: int) -> None:
-    half = model.halves[side]
-    half.channels.pop(channel, None)
-    if frame.remote_channel is not None:
-        waiting = model.halves[1 - side].channels.get(frame.remote_channel)
-        if waiting is not None and waiting.halves[side].state is states.Session.UNMAPPED:
-            half.channels[channel] = waiting
-    session = model.assume(side, channel)
-    session.halves[side].map(channel, frame)
-    _doubt(session)
-    model.bound(side, session)
-
-
-def _force_end(model: ObservedModel, side: int, channel: int, _: End, __: int, ___: int) -> None:
-    session = model.halves[side].channels.pop(channel, None)
-    if session is not None:
-        session.halves[side].state = states.Session.ENDED
-        model.ended(session, side)
-
-
-def _force_attach(model: ObservedModel, side: int, channel: int, frame: Attach, _: int, __: int) -> None:
-    session = model.assume(side, channel)
-    key = (frame.name, 1 - side if frame.role else side)
-    session.failed.pop(session.failed_key(*key), None)
-    link = session.names.get(key)
-    if link is None or link.halves[side].state is states.Link.ATTACHED:
-        link = session.names[key] = session.new_link(*key)
-    half = link.halves[side]
-    half.state = states.Link.ATTACHED
-    half.handle = frame.handle
-    half.attach = frame
-    session.halves[side].handles[frame.handle] = link
-    if side == link.sender:
-        link.delivery_count = frame.initial_delivery_count or 0
-    link.credit_limit = link.credit_known = None
-    model.bound(side, session)
-    if isinstance(link, ObservedLink):
-        model.outcomes.attached(link, side, link.is_attached)
-
-
-def _force_detach(model: ObservedModel, side: int, channel: int, frame: Detach, _: int, __: int) -> None:
-    session = model.assume(side, channel)
-    link = session.halves[side].handles.pop(frame.handle, None)
-    if not isinstance(link, ObservedLink):
-        return
-    half = link.halves[side]
-    half.state = states.Link.CLOSED if frame.closed else states.Link.DETACHED
-    if link.sender == side:
-        link.current = None
-    key = (link.name, link.sender)
-    if link.halves[1 - side].state is not states.Link.ATTACHED and session.names.get(key) is link:
-        del session.names[key]
-    model.leave(session, link)
-    model.outcomes.detached(link, side, frame.error is not None)
-
-
-def _force_flow(model: ObservedModel, side: int, channel: int, frame: Flow, _: int, __: int) -> None:
-    session = model.assume(side, channel)
-    own, other = session.halves[side], session.halves[1 - side]
-    own.renumber(frame.next_outgoing_id)
-    other.window_limit = other.window_known = None
-    link = None if frame.handle is None else own.handles.get(frame.handle)
-    if link is not None:
-        link.credit_limit = link.credit_known = None
-        if link.sender == side and frame.delivery_count is not None:
-            link.delivery_count = frame.delivery_count
-
-
-def _force_transfer(model: ObservedModel, side: int, channel: int, frame: Transfer, size: int, count: int) -> None:
-    session = model.assume(side, channel)
-    own = session.halves[side]
-    own.next_outgoing_id = add(count, 1)
-    own.window_limit = own.window_known = None
-    link = own.handles.get(frame.handle)
-    if link is None:
-        link = own.handles[frame.handle] = session.new_link("", side)
-        link.halves[side].state = states.Link.ATTACHED
-        link.halves[side].handle = frame.handle
-    # Nothing more is said about its credit until the receiver gives some.
-    link.credit_limit = link.credit_known = None
-    booked = link.sender == side
-    if not booked:
-        # Receivers can't send; what they send belongs to no link that there is.
-        link = session.new_link("", side)
-    delivery: Any = link.current
-    if delivery is None or frame.delivery_id not in (None, delivery.delivery_id):
-        delivery = link.new_delivery(frame.delivery_id or 0, short(frame.delivery_tag or b""))
-        delivery.resumed = frame.resume
-    if frame.state is not None:
-        delivery.states[side] = frame.state
-    delivery.size += size
-    delivery.settled = bool(frame.settled) or delivery.settled or frame.aborted
-    link.current = delivery if frame.more and not frame.aborted else None
-    delivery.progress = states.Delivery.SENDING if frame.more else states.Delivery.SENT
-    if frame.aborted:
-        delivery.progress = states.Delivery.ABORTED
-    model.sent = delivery
-    if booked:
-        _book(model, own.deliveries, link, delivery)
-        model.bound(side, session)
-
-
-def _book(model: ObservedModel, deliveries: dict[int, DeliveryModel], link: LinkModel, delivery: DeliveryModel) -> None:
-    """Keep a delivery that isn't settled, in the place of any that has its id or tag."""
-    for other in (deliveries.get(delivery.delivery_id), link.unsettled.get(delivery.delivery_tag)):
-        if other is not None:
-            other.forget(deliveries)
-            model.outcomes.end(other)
-    if not delivery.settled:
-        deliveries[delivery.delivery_id] = delivery
-        link.unsettled[delivery.delivery_tag] = delivery
-
-
-def _force_disposition(model: ObservedModel, side: int, channel: int, frame: Disposition, _: int, __: int) -> None:
-    session = model.assume(side, channel)
-    deliveries = session.halves[1 - side if frame.role else side].deliveries
-    for delivery in named(deliveries, frame):
-        if frame.state is not None:
-            delivery.states[side] = frame.state
-        if frame.settled:
-            delivery.settled = True
-            delivery.forget(deliveries)
-        model.outcomes.stated(delivery, side, frame.state, frame.settled)
-
-
-_FORCE: Final[dict[type[Any], Callable[..., None]]] = {
-    Open: _force_open,
-    Begin: _force_begin,
-    Attach: _force_attach,
-    Flow: _force_flow,
-    Transfer: _force_transfer,
-    Disposition: _force_disposition,
-    Detach: _force_detach,
-    End: _force_end,
-    Close: _force_close,
-}

@@ -127,11 +127,12 @@ class Reader:
             return REFUTED if last else size
         after = pos + size
         if size > HEADER_SIZE:
-            read = self.read(data, pos + HEADER_SIZE, after)
-            if read is None:
+            try:
+                frame, payload = decode_frame_body(data, pos + HEADER_SIZE, after)
+            except CodecError:
                 return REFUTED
-            if read[0].CODE != _TRANSFER:
-                return PROVEN
+            if frame.CODE != _TRANSFER:
+                return PROVEN if payload == after else REFUTED
         if after == len(data):
             return PROVEN if last else held + 1
         follows = self._begins(data, after)
@@ -156,16 +157,6 @@ class Reader:
                     return at, answer
                 at += 1
         return length, REFUTED
-
-    def read(self, data: bytes, begin: int, end: int) -> tuple[Performative | SaslFrame, int] | None:
-        """The frame body between `begin` and `end` and where its payload begins; None when it can't be one."""
-        try:
-            frame, payload = decode_frame_body(data, begin, end)
-        except CodecError:
-            return None
-        if payload != end and frame.CODE != _TRANSFER:
-            return None
-        return frame, payload
 
     def _candidate(self, data: bytes, pos: int) -> int:
         """The first place from `pos` on where a header may begin by its data offset and type, or is cut short."""
