@@ -238,11 +238,13 @@ def test_described_and_opaque_values() -> None:
     one = Described(Symbol("a:b"), [1])
     assert one == Described("a:b", [1])
     assert one != Described(Symbol("a:b"), [2])
-    assert one != [1]
+    plain: Any = [1]
+    assert one != plain
     assert hash(one) == hash(Described(Symbol("a:b"), [1]))
     match one:
         case Described(descriptor, value):
             assert (descriptor, value) == ("a:b", [1])
-    assert Opaque(b"\x5a\x01") == Opaque(b"\x5a\x01") != b"\x5a\x01"
+    octets: Any = b"\x5a\x01"
+    assert Opaque(octets) == Opaque(octets) != octets
     assert len({Opaque(b"\x5a\x01"), Opaque(b"\x5a\x01")}) == 1
     assert repr(Opaque(b"F")) == "Opaque(b'F')"
