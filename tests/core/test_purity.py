@@ -6,8 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-from tests.kit import purity
+import pytest
+
+from tests.kit import purity, purity_0_10, purity_1_0
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,10 +28,11 @@ def run(*arguments: str, seed: str = "0") -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_all_output_is_the_same_under_every_hash_seed() -> None:
-    digests = {purity.digest()}
+@pytest.mark.parametrize("module", [purity, purity_0_10, purity_1_0], ids=["classic", "0-10", "1.0"])
+def test_all_output_is_the_same_under_every_hash_seed(module: Any) -> None:
+    digests = {module.digest()}
     for seed in ("1", "2"):
-        result = run("-m", "tests.kit.purity", seed=seed)
+        result = run("-m", module.__name__, seed=seed)
         assert result.returncode == 0, result.stderr
         digests.add(result.stdout.strip())
     (digest,) = digests
