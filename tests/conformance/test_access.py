@@ -76,11 +76,7 @@ def test_a_method_needs_a_ticket_for_what_it_does(name: str) -> None:
     server = Facing.opened(AMQP_0_8, SERVER, dialect=DIALECT)
     granted(server, 3, *others)
     server.refuses(
-        server.method(name, ticket=3, **fields),
-        code=403,
-        rule=f"{name}/ticket",
-        scope=Scope.CHANNEL,
-        blames=name,
+        server.method(name, ticket=3, **fields), code=403, rule=f"{name}/ticket", scope=Scope.CHANNEL, blames=name
     )
 
 
@@ -127,12 +123,7 @@ def test_a_ticket_is_never_0(name: str) -> None:
     client = Facing.opened(AMQP_0_8, CLIENT, dialect=DIALECT)
     client.misuse(lambda: use(client, name, **fields), "domain/access-ticket.nonzero")
     server = Facing.opened(AMQP_0_8, SERVER, dialect=DIALECT)
-    server.refuses(
-        server.method(name, **fields),
-        code=502,
-        rule="domain/access-ticket.nonzero",
-        blames=name,
-    )
+    server.refuses(server.method(name, **fields), code=502, rule="domain/access-ticket.nonzero", blames=name)
 
 
 @pytest.mark.rule("0-8/domain/access-ticket.nonzero", "0-8/access/grammar")
@@ -140,18 +131,12 @@ def test_a_server_grants_no_ticket_0() -> None:
     server = Facing.opened(AMQP_0_8, SERVER, dialect=DIALECT)
     server.feed(server.method("access.request", realm="/data"))
     assert [event.method.NAME for event in server.of(Request)] == ["access.request"]
-    server.misuse(
-        lambda: server.channel.reply(server.make("access.request-ok")),
-        "domain/access-ticket.nonzero",
-    )
+    server.misuse(lambda: server.channel.reply(server.make("access.request-ok")), "domain/access-ticket.nonzero")
     client = Facing.opened(AMQP_0_8, CLIENT, dialect=DIALECT)
     client.channel.call(client.make("access.request", realm="/data"))
     client.settle()
     client.refuses(
-        client.method("access.request-ok"),
-        code=502,
-        rule="domain/access-ticket.nonzero",
-        blames="access.request-ok",
+        client.method("access.request-ok"), code=502, rule="domain/access-ticket.nonzero", blames="access.request-ok"
     )
 
 
@@ -161,9 +146,7 @@ def test_a_ticket_is_good_on_its_own_channel_only(name: str) -> None:
     _, fields = NEEDS.get(name, ("", {"queue": "q"}))
     client = Facing.opened(AMQP_0_8, CLIENT, channels=2, dialect=DIALECT)
     granted(client, 5, *RIGHTS)
-    client.misuse(
-        lambda: use(client, name, 2, ticket=5, **fields), "access.request-ok/channel-scope"
-    )
+    client.misuse(lambda: use(client, name, 2, ticket=5, **fields), "access.request-ok/channel-scope")
     use(client, name, 1, ticket=5, **fields)
     server = Facing.opened(AMQP_0_8, SERVER, channels=2, dialect=DIALECT)
     granted(server, 5, *RIGHTS)
@@ -184,10 +167,7 @@ def test_a_ticket_ends_with_its_channel() -> None:
     client.feed(client.method("channel.close-ok"))
     client.end.open_channel(1)
     client.feed(client.method("channel.open-ok"))
-    client.misuse(
-        lambda: use(client, "queue.declare", queue="q", ticket=5),
-        "access.request-ok/channel-scope",
-    )
+    client.misuse(lambda: use(client, "queue.declare", queue="q", ticket=5), "access.request-ok/channel-scope")
 
 
 @pytest.mark.rule("0-8/access/opaque")

@@ -48,19 +48,13 @@ def test_a_reply_without_a_request_is_an_invalid_command(version: Version, side:
         if not kind.IS_REPLY or side.other not in dialect.senders[number] or kind.CLASS_ID < 30:
             continue
         facing = Facing.opened(version, side)
-        facing.refuses(
-            facing.method(kind.NAME), code=503, rule="method/sync-reply", blames=kind.NAME
-        )
+        facing.refuses(facing.method(kind.NAME), code=503, rule="method/sync-reply", blames=kind.NAME)
         checked += 1
     assert checked or side is SERVER
     facing = Facing.opened(version, side)
-    facing.refuses(
-        facing.method("channel.flow-ok"), code=503, rule="method/sync-reply", blames="channel.flow-ok"
-    )
+    facing.refuses(facing.method("channel.flow-ok"), code=503, rule="method/sync-reply", blames="channel.flow-ok")
     facing = Facing.opened(version, side)
-    facing.misuse(
-        lambda: facing.channel.reply(facing.make("channel.flow-ok")), "method/sync-reply"
-    )
+    facing.misuse(lambda: facing.channel.reply(facing.make("channel.flow-ok")), "method/sync-reply")
 
 
 @BOTH_VERSIONS
@@ -163,9 +157,7 @@ def test_what_a_request_changes_is_visible_after_its_reply_and_not_before(versio
 
 @BOTH_VERSIONS
 @pytest.mark.rule("0-9-1/channel/content-sync")
-def test_a_client_refuses_deliveries_before_consume_ok_and_after_cancel_ok(
-    version: Version,
-) -> None:
+def test_a_client_refuses_deliveries_before_consume_ok_and_after_cancel_ok(version: Version) -> None:
     for ready in (False, True):
         client = Facing.opened(version, CLIENT)
         client.channel.call(client.make("basic.consume", queue="q", consumer_tag="t"))
@@ -210,9 +202,7 @@ NEED_A_QUEUE = {
     "0-8/queue.declare/current-queue",
     "0-9-1/queue.declare/current-queue",
 )
-def test_an_empty_queue_name_needs_a_queue_declared_on_the_channel(
-    version: Version, name: str
-) -> None:
+def test_an_empty_queue_name_needs_a_queue_declared_on_the_channel(version: Version, name: str) -> None:
     client = Facing.opened(version, CLIENT, channels=2)
     client.end.channel(2).call(client.make("queue.declare"))
     client.misuse(lambda: client.channel.call(client.make(name)), f"{name}/no-current-queue")
@@ -261,6 +251,4 @@ def test_methods_without_a_reply_succeed_silently(version: Version) -> None:
 def test_replies_go_out_in_the_order_of_the_requests() -> None:
     server = Facing.opened(AMQP_0_9_1, SERVER)
     server.feed(server.method("queue.declare", queue="q"), server.method("basic.get", queue="q"))
-    server.misuse(
-        lambda: server.channel.reply(server.make("basic.get-empty")), "method/sync-reply"
-    )
+    server.misuse(lambda: server.channel.reply(server.make("basic.get-empty")), "method/sync-reply")

@@ -32,30 +32,16 @@ from tests.kit.pair import Pair
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/channel.open/already-open",
-    "0-9-1/channel.open/already-open",
-    "0-8/channel/grammar",
-)
+@pytest.mark.rule("0-8/channel.open/already-open", "0-9-1/channel.open/already-open", "0-8/channel/grammar")
 def test_opening_an_open_channel_is_a_channel_error(version: Version) -> None:
     server = Facing.opened(version, SERVER)
-    server.refuses(
-        server.method("channel.open"),
-        code=504,
-        rule="channel.open/already-open",
-        blames="channel.open",
-    )
+    server.refuses(server.method("channel.open"), code=504, rule="channel.open/already-open", blames="channel.open")
     client = Facing.opened(version, CLIENT)
     client.misuse(lambda: client.end.open_channel(1), "channel.open/already-open")
     # And once more before open-ok came.
     client.end.open_channel(2)
     client.misuse(lambda: client.end.open_channel(2), "channel.open/already-open")
-    client.refuses(
-        client.method("channel.open-ok", 1),
-        code=504,
-        rule="channel/closed-when",
-        blames="channel.open-ok",
-    )
+    client.refuses(client.method("channel.open-ok", 1), code=504, rule="channel/closed-when", blames="channel.open-ok")
 
 
 @pytest.mark.rule("0-8/channel.open/oob-null")
@@ -91,9 +77,7 @@ def test_out_of_band_settings_are_empty_in_0_8() -> None:
     "0-8/stream/grammar",
     "0-9-1/connection/error-scope",
 )
-def test_each_method_is_taken_only_from_the_side_that_sends_it(
-    version: Version, side: Side
-) -> None:
+def test_each_method_is_taken_only_from_the_side_that_sends_it(version: Version, side: Side) -> None:
     """Every method of the version that isn't this endpoint's peer's to send; and this end can't send the others."""
     dialect = Facing.opened(version, side).dialect
     refused = 0
@@ -129,9 +113,7 @@ def test_each_method_is_taken_only_from_the_side_that_sends_it(
     [(0x00630001, "class 99"), (0x000A00FF, "method 255"), (0xF0000001, "class 61440")],
 )
 @pytest.mark.rule("0-8/wire/class-id-range", "0-9-1/wire/class-id-range")
-def test_unknown_classes_and_methods_are_invalid_commands(
-    version: Version, side: Side, number: int, text: str
-) -> None:
+def test_unknown_classes_and_methods_are_invalid_commands(version: Version, side: Side, number: int, text: str) -> None:
     for channel in (0, 1):
         facing = Facing.opened(version, side)
         facing.feed(frame(METHOD, channel, number.to_bytes(4, "big") + b"arguments"))
@@ -145,9 +127,7 @@ def test_unknown_classes_and_methods_are_invalid_commands(
 @BOTH_VERSIONS
 @BOTH_SIDES
 @pytest.mark.rule("0-9-1/wire/channel-zero", "0-8/wire/channel-range", "0-9-1/wire/channel-range")
-def test_connection_methods_belong_on_channel_0_and_others_elsewhere(
-    version: Version, side: Side
-) -> None:
+def test_connection_methods_belong_on_channel_0_and_others_elsewhere(version: Version, side: Side) -> None:
     facing = Facing.opened(version, side)
     facing.refuses(
         facing.method("connection.close", 1, reply_code=200, reply_text="x"),
@@ -159,20 +139,14 @@ def test_connection_methods_belong_on_channel_0_and_others_elsewhere(
     name = "channel.flow"
     facing.refuses(facing.method(name, 0), code=503, rule="wire/channel-zero", blames=name)
     facing = Facing.opened(version, side)
-    facing.misuse(
-        lambda: facing.end.channel(0).call(facing.make("channel.flow")), "wire/channel-zero"
-    )
+    facing.misuse(lambda: facing.end.channel(0).call(facing.make("channel.flow")), "wire/channel-zero")
 
 
 # Flow.
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/channel.flow/start-paused",
-    "0-9-1/channel.flow/initially-active",
-    "0-9-1/channel.flow-ok/echo",
-)
+@pytest.mark.rule("0-8/channel.flow/start-paused", "0-9-1/channel.flow/initially-active", "0-9-1/channel.flow-ok/echo")
 def test_a_channel_flows_at_first_and_a_client_may_pause_it_at_once(version: Version) -> None:
     pair = Pair(version).open()
     channel = pair.client.open_channel()
@@ -215,9 +189,7 @@ def test_a_stopped_channel_sends_no_content_but_methods(version: Version) -> Non
         lambda: client.channel.begin(client.make("basic.publish"), BasicProperties(), 1),
         "channel.flow/react",
     )
-    client.misuse(
-        lambda: client.channel.send(client.make("basic.publish"), None, b"x"), "channel.flow/react"
-    )
+    client.misuse(lambda: client.channel.send(client.make("basic.publish"), None, b"x"), "channel.flow/react")
     client.channel.call(client.make("queue.declare", queue="q"))
     client.end.channel(2).publish(b"x", routing_key="q")
     client.settle()
@@ -227,11 +199,7 @@ def test_a_stopped_channel_sends_no_content_but_methods(version: Version) -> Non
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/channel.flow/finish-current",
-    "0-8/channel.flow/react",
-    "0-9-1/channel.flow/react",
-)
+@pytest.mark.rule("0-8/channel.flow/finish-current", "0-8/channel.flow/react", "0-9-1/channel.flow/react")
 def test_content_under_way_is_finished_when_the_flow_stops(version: Version) -> None:
     """flow-ok waits until then, as nothing may go between the frames of a content."""
     client = Facing.opened(version, CLIENT)
@@ -303,9 +271,7 @@ def test_many_channels_are_open_at_once(version: Version) -> None:
 @BOTH_VERSIONS
 @pytest.mark.rule("0-9-1/connection/error-scope", "0-8/connection/error-scope", "0-9-1/error/levels",
                   "0-8/error/levels")  # fmt: skip
-def test_a_channel_error_ends_the_channel_and_a_connection_error_everything(
-    version: Version,
-) -> None:
+def test_a_channel_error_ends_the_channel_and_a_connection_error_everything(version: Version) -> None:
     facing = Facing.opened(version, SERVER, channels=3)
     facing.refuses(
         facing.method("basic.ack", 2, delivery_tag=7),

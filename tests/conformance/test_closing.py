@@ -84,9 +84,7 @@ def test_after_its_close_of_the_connection_an_end_drops_all_but_close_and_close_
 @BOTH_VERSIONS
 @BOTH_SIDES
 @pytest.mark.rule("0-8/channel.close/discard", "0-9-1/channel.close/discard")
-def test_after_its_close_of_a_channel_an_end_drops_all_but_close_and_close_ok(
-    version: Version, side: Side
-) -> None:
+def test_after_its_close_of_a_channel_an_end_drops_all_but_close_and_close_ok(version: Version, side: Side) -> None:
     facing = Facing.opened(version, side, channels=2)
     facing.channel.close(404, "gone")
     facing.forget()
@@ -104,11 +102,7 @@ def test_after_its_close_of_a_channel_an_end_drops_all_but_close_and_close_ok(
 
 @BOTH_VERSIONS
 @BOTH_SIDES
-@pytest.mark.rule(
-    "0-9-1/connection.close/discard",
-    "0-9-1/connection.close/answer",
-    "0-8/connection.close/handshake",
-)
+@pytest.mark.rule("0-9-1/connection.close/discard", "0-9-1/connection.close/answer", "0-8/connection.close/handshake")
 def test_a_close_that_crosses_this_ends_own_is_answered(version: Version, side: Side) -> None:
     facing = Facing.opened(version, side)
     facing.end.close()
@@ -124,9 +118,7 @@ def test_a_close_that_crosses_this_ends_own_is_answered(version: Version, side: 
 @BOTH_VERSIONS
 @BOTH_SIDES
 @pytest.mark.rule("0-9-1/channel.close/discard", "0-9-1/connection.close/answer")
-def test_a_channel_close_that_crosses_this_ends_own_is_answered(
-    version: Version, side: Side
-) -> None:
+def test_a_channel_close_that_crosses_this_ends_own_is_answered(version: Version, side: Side) -> None:
     facing = Facing.opened(version, side)
     facing.channel.close()
     facing.forget()
@@ -162,9 +154,7 @@ def test_a_close_is_always_answered_by_close_ok(version: Version, side: Side) ->
 @BOTH_VERSIONS
 @BOTH_SIDES
 @pytest.mark.rule("0-9-1/connection.close/handshake", "0-8/connection/grammar", "0-8/channel/grammar")
-def test_an_open_connection_or_channel_is_closed_by_handshake_only(
-    version: Version, side: Side
-) -> None:
+def test_an_open_connection_or_channel_is_closed_by_handshake_only(version: Version, side: Side) -> None:
     facing = Facing.opened(version, side)
     facing.channel.close()
     facing.settle()
@@ -184,10 +174,7 @@ def test_an_open_connection_or_channel_is_closed_by_handshake_only(
 @BOTH_VERSIONS
 @BOTH_SIDES
 @pytest.mark.rule(
-    "0-8/connection.close/ids",
-    "0-9-1/connection.close/ids",
-    "0-8/channel.close/ids",
-    "0-9-1/channel.close/ids",
+    "0-8/connection.close/ids", "0-9-1/connection.close/ids", "0-8/channel.close/ids", "0-9-1/channel.close/ids"
 )
 def test_a_close_blames_the_method_at_fault_or_none(version: Version, side: Side) -> None:
     facing = Facing.opened(version, side)
@@ -248,9 +235,7 @@ def test_nothing_is_left_of_a_closed_connection(version: Version) -> None:
     "0-8/channel.close-ok/log",
     "0-9-1/channel.close-ok/log",
 )
-def test_a_transport_that_ends_without_close_ok_is_reported(
-    version: Version, side: Side, how: str
-) -> None:
+def test_a_transport_that_ends_without_close_ok_is_reported(version: Version, side: Side, how: str) -> None:
     facing = Facing.opened(version, side, channels=2)
     end(facing, how)
     assert [(event.scope, event.channel) for event in facing.of(Closed)] == [
@@ -266,14 +251,8 @@ def test_a_transport_that_ends_without_close_ok_is_reported(
 @BOTH_VERSIONS
 @BOTH_SIDES
 @pytest.mark.parametrize("how", ["eof", "lost", "timeout"])
-@pytest.mark.rule(
-    "0-8/connection.close-ok/log",
-    "0-9-1/connection.close-ok/log",
-    "0-8/connection.close/timeout",
-)
-def test_a_connection_close_that_is_never_answered_is_reported(
-    version: Version, side: Side, how: str
-) -> None:
+@pytest.mark.rule("0-8/connection.close-ok/log", "0-9-1/connection.close-ok/log", "0-8/connection.close/timeout")
+def test_a_connection_close_that_is_never_answered_is_reported(version: Version, side: Side, how: str) -> None:
     facing = Facing.opened(version, side, close_timeout=10.0)
     facing.end.close(200, "bye")
     facing.forget()
@@ -287,9 +266,7 @@ def test_a_connection_close_that_is_never_answered_is_reported(
 @BOTH_SIDES
 @pytest.mark.parametrize("how", ["eof", "lost"])
 @pytest.mark.rule("0-8/channel.close-ok/log", "0-9-1/channel.close-ok/log")
-def test_a_channel_close_that_is_never_answered_is_reported(
-    version: Version, side: Side, how: str
-) -> None:
+def test_a_channel_close_that_is_never_answered_is_reported(version: Version, side: Side, how: str) -> None:
     facing = Facing.opened(version, side)
     facing.channel.close(404, "gone")
     facing.forget()
@@ -341,24 +318,17 @@ def test_a_closed_channel_number_can_be_opened_again(version: Version) -> None:
 @BOTH_VERSIONS
 @BOTH_SIDES
 @pytest.mark.rule("0-9-1/channel/closed-when", "0-8/channel/grammar")
-def test_what_comes_on_a_channel_that_is_not_open_is_a_channel_error(
-    version: Version, side: Side
-) -> None:
+def test_what_comes_on_a_channel_that_is_not_open_is_a_channel_error(version: Version, side: Side) -> None:
     for unit in work(Facing.opened(version, side), 2)[:3]:
         facing = Facing.opened(version, side)
         first = unit[: 8 + int.from_bytes(unit[3:7], "big")]
         method = facing.dialect.decode_method(first[7:-1]) if first[0] == 1 else None
-        facing.refuses(
-            first, code=504, rule="channel/closed-when", blames=method.NAME if method else ""
-        )
+        facing.refuses(first, code=504, rule="channel/closed-when", blames=method.NAME if method else "")
     facing = Facing.opened(version, side)
     facing.refuses(header(2, 60, 1), code=504, rule="channel/closed-when")
     facing = Facing.opened(version, side)
     facing.refuses(
-        facing.method("channel.close-ok", 2),
-        code=504,
-        rule="channel/closed-when",
-        blames="channel.close-ok",
+        facing.method("channel.close-ok", 2), code=504, rule="channel/closed-when", blames="channel.close-ok"
     )
 
 

@@ -47,12 +47,7 @@ def test_commit_and_rollback_need_a_transacted_channel(version: Version, name: s
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/tx/grammar",
-    "0-8/tx.commit/new-tx",
-    "0-9-1/tx.commit/new-tx",
-    "0-9-1/tx/scope",
-)
+@pytest.mark.rule("0-8/tx/grammar", "0-8/tx.commit/new-tx", "0-9-1/tx.commit/new-tx", "0-9-1/tx/scope")
 def test_transactions_follow_one_another(version: Version) -> None:
     pair = Pair(version).open()
     channel = pair.channel()
@@ -103,11 +98,7 @@ def test_confirms_and_transactions_exclude_each_other() -> None:
         server.feed(server.method(first))
         server.channel.reply(server.make(f"{first}-ok"))
         server.refuses(
-            server.method(second),
-            code=406,
-            rule="rabbitmq/confirm.select-not-tx",
-            scope=Scope.CHANNEL,
-            blames=second,
+            server.method(second), code=406, rule="rabbitmq/confirm.select-not-tx", scope=Scope.CHANNEL, blames=second
         )
 
 
@@ -147,13 +138,7 @@ def test_a_publish_is_confirmed_once_only(name: str) -> None:
     client.settle()
     confirm = client.method(name, delivery_tag=1)
     client.feed(confirm)
-    client.refuses(
-        confirm,
-        code=406,
-        rule="rabbitmq/basic.ack.exists",
-        scope=Scope.CHANNEL,
-        blames=name,
-    )
+    client.refuses(confirm, code=406, rule="rabbitmq/basic.ack.exists", scope=Scope.CHANNEL, blames=name)
     server = confirming("server")
     server.feed(server.message("basic.publish", b"x"))
     server.channel.confirm(1)
@@ -182,9 +167,7 @@ def test_a_nack_of_an_unknown_delivery_ends_the_channel() -> None:
         client.misuse(lambda: client.channel.send(nack), "basic.ack/unknown-tag")  # noqa: B023
 
 
-@pytest.mark.rule(
-    "0-9-1/rabbitmq/basic.nack.publisher", "0-9-1/rabbitmq/basic.nack.requeue-ignored"
-)
+@pytest.mark.rule("0-9-1/rabbitmq/basic.nack.publisher", "0-9-1/rabbitmq/basic.nack.requeue-ignored")
 def test_a_publisher_learns_of_a_nack_whatever_it_says_of_requeueing() -> None:
     for requeue in (False, True):
         client = confirming()
@@ -213,9 +196,7 @@ def test_nothing_is_assumed_on_how_soon_confirms_come() -> None:
 def test_a_return_before_the_confirm_is_the_outcome() -> None:
     client = confirming()
     handle = client.channel.publish(b"x", routing_key="nowhere", mandatory=True)
-    client.feed(
-        client.message("basic.return", b"x", reply_code=312, reply_text="NO_ROUTE", routing_key="nowhere")
-    )
+    client.feed(client.message("basic.return", b"x", reply_code=312, reply_text="NO_ROUTE", routing_key="nowhere"))
     (returned,) = client.of(MessageReturned)
     assert (returned.handle, returned.reply_code) == (handle, 312)
     assert not handle.done
@@ -230,9 +211,7 @@ def test_a_server_reads_a_nack_while_it_sends_content() -> None:
     channel.call(pair.method("basic.consume", queue="q", consumer_tag="t"))
     pair.pump()
     peer = pair.peer(channel)
-    handle = peer.begin(
-        pair.method("basic.deliver", consumer_tag="t", delivery_tag=1), BasicProperties(), 10
-    )
+    handle = peer.begin(pair.method("basic.deliver", consumer_tag="t", delivery_tag=1), BasicProperties(), 10)
     peer.continue_body(b"01234")
     pair.pump()
     channel.send(pair.method("basic.nack", delivery_tag=1, multiple=True, requeue=False))
@@ -259,25 +238,18 @@ def test_a_server_ends_a_consumer_of_a_client_that_announced_it() -> None:
 
 @pytest.mark.parametrize(
     ("name", "rule"),
-    [
-        ("basic.cancel", "rabbitmq/basic.cancel.capability"),
-        ("connection.blocked", "rabbitmq/connection.blocked"),
-    ],
+    [("basic.cancel", "rabbitmq/basic.cancel.capability"), ("connection.blocked", "rabbitmq/connection.blocked")],
 )
 @pytest.mark.parametrize("capabilities", [None, {}, {"other": True}, "text"])
 @pytest.mark.rule("0-9-1/rabbitmq/basic.cancel.capability")
-def test_extensions_go_only_to_clients_that_announced_them(
-    name: str, rule: str, capabilities: object
-) -> None:
+def test_extensions_go_only_to_clients_that_announced_them(name: str, rule: str, capabilities: object) -> None:
     server = Facing(AMQP_0_9_1, SERVER, server_config())
     properties = {} if capabilities is None else {"capabilities": capabilities}
     server.feed(AMQP_0_9_1.header, start_ok(server, client_properties=properties))
     server.end.accept_authentication()
     server.feed(tune_ok(server, 10, 4096), server.method("connection.open", 0, virtual_host="/"))
     server.end.accept_open()
-    server.feed(
-        server.method("channel.open"), server.method("basic.consume", queue="q", consumer_tag="t")
-    )
+    server.feed(server.method("channel.open"), server.method("basic.consume", queue="q", consumer_tag="t"))
     server.channel.reply(server.make("basic.consume-ok", consumer_tag="t"))
     if name == "basic.cancel":
         cancel = server.make(name, consumer_tag="t", no_wait=True)

@@ -38,9 +38,7 @@ def receiving(version: Version, side: Side, channels: int = 1, **config: Any) ->
     facing = Facing.opened(version, side, channels=channels, **config)
     for channel in range(1, channels + 1):
         if side is CLIENT:
-            facing.end.channel(channel).call(
-                facing.make("basic.consume", queue="q", consumer_tag="t")
-            )
+            facing.end.channel(channel).call(facing.make("basic.consume", queue="q", consumer_tag="t"))
             facing.feed(facing.method("basic.consume-ok", channel, consumer_tag="t"))
     facing.forget()
     return facing, begins(facing)
@@ -108,9 +106,7 @@ def test_empty_body_frames_within_a_body_are_taken(version: Version, side: Side)
     "0-8/wire/content-sequential",
     "0-9-1/wire/content-sequential",
 )
-def test_incomplete_or_mixed_content_ends_the_connection(
-    version: Version, side: Side, case: str
-) -> None:
+def test_incomplete_or_mixed_content_ends_the_connection(version: Version, side: Side, case: str) -> None:
     facing, start = receiving(version, side)
     head = header(1, 60, 10)
     method = facing.method("channel.flow", active=True)
@@ -128,9 +124,7 @@ def test_incomplete_or_mixed_content_ends_the_connection(
         ),
         "body after the last": ([start, head, body(1, b"x" * 10), body(1, b"x")], ""),
     }[case]
-    facing.refuses(
-        *units, code=UNEXPECTED[version], rule="wire/content-incomplete", blames=blames
-    )
+    facing.refuses(*units, code=UNEXPECTED[version], rule="wire/content-incomplete", blames=blames)
 
 
 @BOTH_VERSIONS
@@ -185,9 +179,7 @@ def test_content_on_channel_0_is_a_channel_error(version: Version, side: Side, k
 def test_a_method_with_content_on_channel_0_is_a_channel_error(version: Version, side: Side) -> None:
     facing, _ = receiving(version, side)
     name = "basic.publish" if side is SERVER else "basic.deliver"
-    facing.refuses(
-        facing.method(name, 0), code=504, rule="wire/content-channel-zero", blames=name
-    )
+    facing.refuses(facing.method(name, 0), code=504, rule="wire/content-channel-zero", blames=name)
 
 
 @BOTH_VERSIONS
@@ -210,9 +202,7 @@ def test_a_header_too_short_is_malformed(version: Version, side: Side, size: int
     [b"\x80\x00", b"\x80\x00\x05abc", b"\x00\x02", b"\x00\x01", b"\x00\x00x", b"\x00\x01\x80\x00"],
 )
 @pytest.mark.rule("0-8/wire/content-flags", "0-9-1/wire/content-flags")
-def test_properties_that_do_not_fit_their_flags_are_a_syntax_error(
-    version: Version, properties: bytes
-) -> None:
+def test_properties_that_do_not_fit_their_flags_are_a_syntax_error(version: Version, properties: bytes) -> None:
     facing, start = receiving(version, SERVER)
     facing.refuses(start, header(1, 60, 0, properties), code=502, rule="wire/content-flags")
 
@@ -220,10 +210,7 @@ def test_properties_that_do_not_fit_their_flags_are_a_syntax_error(
 @BOTH_VERSIONS
 @BOTH_SIDES
 @pytest.mark.rule(
-    "0-8/wire/content-sequential",
-    "0-9-1/wire/content-sequential",
-    "0-8/wire/channels-fair",
-    "0-9-1/wire/channels-fair",
+    "0-8/wire/content-sequential", "0-9-1/wire/content-sequential", "0-8/wire/channels-fair", "0-9-1/wire/channels-fair"
 )
 def test_contents_of_several_channels_may_interleave(version: Version, side: Side) -> None:
     """A short message isn't held up by a long one of another channel that began before."""
@@ -264,9 +251,7 @@ def test_nothing_goes_out_between_the_frames_of_a_content(version: Version) -> N
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/wire/channels-fair", "0-9-1/wire/channels-fair", "0-9-1/channel.flow/react"
-)
+@pytest.mark.rule("0-8/wire/channels-fair", "0-9-1/wire/channels-fair", "0-9-1/channel.flow/react")
 def test_a_long_content_sent_in_pieces_lets_other_channels_go_between(version: Version) -> None:
     pair = Pair(version).open()
     long, short = pair.channel(), pair.channel()
@@ -334,6 +319,4 @@ def test_each_class_of_0_8_has_its_own_header() -> None:
     (received,) = facing.of(ContentReceived)
     assert (received.method.NAME, received.body) == ("stream.publish", b"abc")
     assert not facing.of(Failed)
-    facing.refuses(
-        facing.method("stream.publish"), header(1, 60, 1), code=501, rule="wire/content-class"
-    )
+    facing.refuses(facing.method("stream.publish"), header(1, 60, 1), code=501, rule="wire/content-class")

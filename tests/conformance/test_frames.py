@@ -29,9 +29,7 @@ from tests.kit.pair import held_octets
 @BOTH_SIDES
 @pytest.mark.parametrize("kind", [0, 9, 255])
 @pytest.mark.rule("0-8/wire/frame-type-unknown", "0-9-1/wire/frame-type-unknown")
-def test_a_frame_of_unknown_type_closes_the_socket_without_a_word(
-    version: Version, side: Side, kind: int
-) -> None:
+def test_a_frame_of_unknown_type_closes_the_socket_without_a_word(version: Version, side: Side, kind: int) -> None:
     facing = Facing.opened(version, side)
     facing.refuses(frame(kind, 1, b"abcd"), code=0, rule="wire/frame-type-unknown")
 
@@ -48,9 +46,7 @@ def test_the_types_that_only_0_8_has_are_unknown_in_0_9_1(side: Side, kind: int)
 @BOTH_SIDES
 @pytest.mark.parametrize("kind", [0, 9])
 @pytest.mark.rule("0-8/wire/frame-type-unknown", "0-9-1/wire/frame-type-unknown")
-def test_an_unknown_type_is_seen_before_the_payload_is_there(
-    version: Version, side: Side, kind: int
-) -> None:
+def test_an_unknown_type_is_seen_before_the_payload_is_there(version: Version, side: Side, kind: int) -> None:
     facing = Facing.opened(version, side)
     facing.refuses(frame(kind, 1, b"x" * 100)[:7], code=0, rule="wire/frame-type-unknown")
 
@@ -66,9 +62,7 @@ def test_an_unknown_type_is_seen_before_the_payload_is_there(
     "0-9-1/wire/frame-end",
     "0-8/wire/frame-end",
 )
-def test_the_end_octet_is_checked_before_the_frame_is_decoded(
-    version: Version, side: Side, end: int
-) -> None:
+def test_the_end_octet_is_checked_before_the_frame_is_decoded(version: Version, side: Side, end: int) -> None:
     facing = Facing.opened(version, side)
     # A payload that is no method: had it been looked at, the answer were 502 or 503.
     error = facing.refuses(frame(METHOD, 1, b"\xff" * 9, end), code=0, rule="wire/frame-end-check")
@@ -157,13 +151,9 @@ def test_no_frame_above_the_agreed_size_is_sent(version: Version) -> None:
     assert max(sizes) == 4096
     facing.forget()
     properties = facing.dialect.properties[60](content_type="t", headers={"long": "x" * 4096})  # type: ignore[call-arg]
+    facing.misuse(lambda: facing.channel.publish(b"", properties=properties), "wire/frame-oversize-send")
     facing.misuse(
-        lambda: facing.channel.publish(b"", properties=properties), "wire/frame-oversize-send"
-    )
-    facing.misuse(
-        lambda: facing.channel.call(
-            facing.make("queue.declare", queue="q", arguments={"long": "x" * 4096})
-        ),
+        lambda: facing.channel.call(facing.make("queue.declare", queue="q", arguments={"long": "x" * 4096})),
         "wire/frame-oversize-send",
     )
 
@@ -240,9 +230,7 @@ def test_integers_are_read_at_any_offset(version: Version, side: Side, shift: in
     facing.channel.call(facing.make("basic.consume", queue="q", consumer_tag=name or "t"))
     tag = facing.make("basic.consume-ok", consumer_tag=name or "t")
     facing.feed(facing.method("basic.consume-ok", consumer_tag=tag.consumer_tag))  # type: ignore[attr-defined]
-    facing.feed(
-        facing.message("basic.deliver", b"", consumer_tag=name or "t", delivery_tag=0x0102030405060708)
-    )
+    facing.feed(facing.message("basic.deliver", b"", consumer_tag=name or "t", delivery_tag=0x0102030405060708))
     assert facing.events[-1].delivery_tag == 0x0102030405060708  # type: ignore[attr-defined]
 
 

@@ -81,9 +81,7 @@ def test_a_server_of_0_8_sends_no_start_to_another_version() -> None:
 
 @pytest.mark.parametrize("numbers", [b"\x01\x01\x08\x00", b"\x01\x01\x09\x01"])
 @pytest.mark.rule(
-    "0-8/wire/header-class-instance",
-    "0-8/wire/header-client-first",
-    "0-8/connection.start/version<=requested",
+    "0-8/wire/header-class-instance", "0-8/wire/header-client-first", "0-8/connection.start/version<=requested"
 )
 def test_a_server_of_0_8_takes_class_1_instance_1(numbers: bytes) -> None:
     facing = Facing(AMQP_0_8, SERVER)
@@ -105,20 +103,11 @@ def test_a_server_of_0_9_1_proposes_no_higher_version_than_asked_for(numbers: by
 
 @BOTH_VERSIONS
 @pytest.mark.parametrize("offered", [(0, 10), (1, 0), (9, 1), (255, 255)])
-@pytest.mark.rule(
-    "0-8/connection.start/client-cannot-do-version", "0-9-1/connection.start/client-support"
-)
-def test_a_client_hangs_up_on_a_version_it_cannot_do(
-    version: Version, offered: tuple[int, int]
-) -> None:
+@pytest.mark.rule("0-8/connection.start/client-cannot-do-version", "0-9-1/connection.start/client-support")
+def test_a_client_hangs_up_on_a_version_it_cannot_do(version: Version, offered: tuple[int, int]) -> None:
     facing = Facing(version, CLIENT)
     start = facing.method(
-        "connection.start",
-        0,
-        version_major=offered[0],
-        version_minor=offered[1],
-        mechanisms=b"PLAIN",
-        locales=b"en_US",
+        "connection.start", 0, version_major=offered[0], version_minor=offered[1], mechanisms=b"PLAIN", locales=b"en_US"
     )
     facing.refuses(start, code=0, rule="connection.start/client-support")
 
@@ -139,9 +128,7 @@ def test_a_client_learns_what_the_server_offers_instead(version: Version) -> Non
 
 
 @pytest.mark.parametrize("octets", UNKNOWN.values(), ids=UNKNOWN.keys())
-@pytest.mark.rule(
-    "0-8/wire/header-unsupported", "0-9-1/wire/header-unsupported", "0-9-1/wire/header-all-eight"
-)
+@pytest.mark.rule("0-8/wire/header-unsupported", "0-9-1/wire/header-unsupported", "0-9-1/wire/header-all-eight")
 def test_the_acceptor_answers_unknown_headers_with_the_preferred_one(octets: bytes) -> None:
     acceptor = Acceptor({AMQP_0_9_1: Config(), AMQP_0_8: Config()})
     acceptor.receive_data(octets, 0.0)

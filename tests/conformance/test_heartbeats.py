@@ -36,9 +36,7 @@ def beating(version: Version, side: Side) -> Facing:
 @BOTH_VERSIONS
 @BOTH_SIDES
 @pytest.mark.rule("0-9-1/wire/heartbeat-format", "0-9-1/wire/heartbeat-interval")
-def test_one_heartbeat_goes_out_in_each_interval_without_traffic(
-    version: Version, side: Side
-) -> None:
+def test_one_heartbeat_goes_out_in_each_interval_without_traffic(version: Version, side: Side) -> None:
     facing = beating(version, side)
     for _ in range(10):
         facing.forget()
@@ -65,9 +63,7 @@ def test_traffic_takes_the_place_of_heartbeats() -> None:
 @BOTH_VERSIONS
 @BOTH_SIDES
 @pytest.mark.rule("0-9-1/wire/heartbeat-timeout")
-def test_two_silent_intervals_close_the_socket_without_handshake(
-    version: Version, side: Side
-) -> None:
+def test_two_silent_intervals_close_the_socket_without_handshake(version: Version, side: Side) -> None:
     facing = beating(version, side)
     facing.feed(BEAT)
     facing.forget()

@@ -36,10 +36,7 @@ def end_of(pair: Pair, side: Side) -> Any:
 
 @BOTH_SIDES
 @pytest.mark.rule(
-    "0-8/file/grammar",
-    "0-8/file.open-ok/staging",
-    "0-8/file.open/content-size",
-    "0-8/file.open-ok/offset",
+    "0-8/file/grammar", "0-8/file.open-ok/staging", "0-8/file.open/content-size", "0-8/file.open-ok/offset"
 )
 @pytest.mark.parametrize(("size", "staged"), [(10, 0), (10, 4), (10, 10), (0, 0)])
 def test_files_are_staged_in_both_directions(side: Side, size: int, staged: int) -> None:
@@ -92,9 +89,7 @@ def test_what_is_staged_has_the_size_that_was_announced(
 ) -> None:
     sender = staged(side, size, staged_size)
     octets = b"x" * sent
-    sender.misuse(
-        lambda: sender.channel.reply(sender.make("file.stage"), FileProperties(), octets), rule
-    )
+    sender.misuse(lambda: sender.channel.reply(sender.make("file.stage"), FileProperties(), octets), rule)
     sender.channel.reply(sender.make("file.stage"), FileProperties(), b"x" * (size - staged_size))
     taker = Facing.opened(AMQP_0_8, side)
     taker.feed(taker.method("file.open", identifier="id", content_size=size))
@@ -118,18 +113,12 @@ def test_the_size_also_binds_content_sent_in_pieces(side: Side) -> None:
 def test_no_more_can_be_staged_than_there_is(side: Side) -> None:
     taker = Facing.opened(AMQP_0_8, side)
     taker.feed(taker.method("file.open", identifier="id", content_size=3))
-    taker.misuse(
-        lambda: taker.channel.call(taker.make("file.open-ok", staged_size=4)),
-        "file.open-ok/offset",
-    )
+    taker.misuse(lambda: taker.channel.call(taker.make("file.open-ok", staged_size=4)), "file.open-ok/offset")
     sender = Facing.opened(AMQP_0_8, side)
     sender.channel.call(sender.make("file.open", identifier="id", content_size=3))
     sender.settle()
     sender.refuses(
-        sender.method("file.open-ok", staged_size=4),
-        code=502,
-        rule="file.open-ok/offset",
-        blames="file.open-ok",
+        sender.method("file.open-ok", staged_size=4), code=502, rule="file.open-ok/offset", blames="file.open-ok"
     )
 
 
@@ -149,17 +138,13 @@ def test_files_are_delivered_and_acknowledged() -> None:
     pair = silent_pair()
     client, server = end_of(pair, CLIENT), end_of(pair, SERVER)
     for tag, no_ack in (("auto", True), ("explicit", False)):
-        handle = client.call(
-            pair.method("file.consume", queue="q", consumer_tag=tag, no_ack=no_ack)
-        )
+        handle = client.call(pair.method("file.consume", queue="q", consumer_tag=tag, no_ack=no_ack))
         pair.pump()
         server.reply(pair.method("file.consume-ok", consumer_tag=tag))
         pair.pump()
         assert handle.done
     for number, tag in enumerate(("auto", "explicit", "explicit", "explicit"), 1):
-        server.send(
-            pair.method("file.deliver", consumer_tag=tag, delivery_tag=number, identifier="i")
-        )
+        server.send(pair.method("file.deliver", consumer_tag=tag, delivery_tag=number, identifier="i"))
     pair.pump()
     assert [event.method.delivery_tag for event in pair.take(CLIENT, MethodReceived)] == [1, 2, 3, 4]
     # Deliveries without acknowledgement are settled; the others once each.
@@ -169,10 +154,7 @@ def test_files_are_delivered_and_acknowledged() -> None:
     client.send(pair.method("file.ack", delivery_tag=3, multiple=True))
     client.send(pair.method("file.reject", delivery_tag=4))
     pair.pump()
-    assert [event.method.NAME for event in pair.take(SERVER, MethodReceived)] == [
-        "file.ack",
-        "file.reject",
-    ]
+    assert [event.method.NAME for event in pair.take(SERVER, MethodReceived)] == ["file.ack", "file.reject"]
     assert dict(server.unsettled) == {}
 
 
@@ -181,11 +163,7 @@ def test_files_are_delivered_and_acknowledged() -> None:
 def test_an_unknown_tag_of_a_file_ends_the_channel(name: str) -> None:
     server = Facing.opened(AMQP_0_8, SERVER)
     server.refuses(
-        server.method(name, delivery_tag=3),
-        code=404,
-        rule="basic.ack/unknown-tag",
-        scope=Scope.CHANNEL,
-        blames=name,
+        server.method(name, delivery_tag=3), code=404, rule="basic.ack/unknown-tag", scope=Scope.CHANNEL, blames=name
     )
 
 
@@ -201,10 +179,7 @@ def test_the_tag_of_a_live_consumer_is_not_given_again(name: str) -> None:
     server.feed(server.method(name, queue="q", consumer_tag="t"))
     server.channel.reply(server.make(f"{name}-ok", consumer_tag="t"))
     server.refuses(
-        server.method(name, queue="q", consumer_tag="t"),
-        code=530,
-        rule="basic.consume/tag-in-use",
-        blames=name,
+        server.method(name, queue="q", consumer_tag="t"), code=530, rule="basic.consume/tag-in-use", blames=name
     )
 
 
@@ -243,11 +218,7 @@ def test_streams_are_delivered_without_acknowledgement() -> None:
     pair.pump()
     assert handle.done
     assert [event.body for event in pair.take(SERVER, ContentReceived)] == [b"published"]
-    assert [event.body for event in pair.take(CLIENT, ContentReceived)] == [
-        b"delivered",
-        b"delivered",
-        b"returned",
-    ]
+    assert [event.body for event in pair.take(CLIENT, ContentReceived)] == [b"delivered", b"delivered", b"returned"]
     assert dict(client.unsettled) == {}
     assert not [name for name in client.connection.dialect.named if name == "stream.ack"]
 
@@ -295,10 +266,7 @@ def test_a_distributed_transaction_is_selected_then_started() -> None:
 @pytest.mark.rule("0-8/dtx/grammar", "0-8/dtx.select/required", "0-8/dtx.start/fail")
 def test_dtx_start_without_select_ends_the_channel() -> None:
     client = Facing.opened(AMQP_0_8, CLIENT)
-    client.misuse(
-        lambda: client.channel.call(client.make("dtx.start", dtx_identifier="x")),
-        "dtx.select/required",
-    )
+    client.misuse(lambda: client.channel.call(client.make("dtx.start", dtx_identifier="x")), "dtx.select/required")
     server = Facing.opened(AMQP_0_8, SERVER)
     server.refuses(
         server.method("dtx.start", dtx_identifier="x"),
@@ -315,9 +283,7 @@ def test_local_and_distributed_transactions_exclude_each_other() -> None:
         server = Facing.opened(AMQP_0_8, SERVER)
         server.feed(server.method(first))
         server.channel.reply(server.make(f"{first}-ok"))
-        server.refuses(
-            server.method(second), code=503, rule="dtx/grammar", scope=Scope.CHANNEL, blames=second
-        )
+        server.refuses(server.method(second), code=503, rule="dtx/grammar", scope=Scope.CHANNEL, blames=second)
 
 
 @pytest.mark.rule("0-8/dtx.start/id-notnull")
@@ -329,9 +295,7 @@ def test_a_distributed_transaction_has_an_identifier() -> None:
     server = Facing.opened(AMQP_0_8, SERVER)
     server.feed(server.method("dtx.select"))
     server.channel.reply(server.make("dtx.select-ok"))
-    server.refuses(
-        server.method("dtx.start"), code=502, rule="dtx.start/id-notnull", blames="dtx.start"
-    )
+    server.refuses(server.method("dtx.start"), code=502, rule="dtx.start/id-notnull", blames="dtx.start")
 
 
 # Tunnel.
@@ -343,9 +307,7 @@ def test_a_tunnel_passes_foreign_content_in_both_directions(side: Side) -> None:
     pair = silent_pair()
     properties = TunnelProperties(proxy_name="p", durable=1)
     octets = b"\xce\x00anything"
-    end_of(pair, side).send(
-        pair.method("tunnel.request", meta_data={"a": "b"}), properties, octets
-    )
+    end_of(pair, side).send(pair.method("tunnel.request", meta_data={"a": "b"}), properties, octets)
     before = len(pair.sent[side.other])
     pair.pump()
     (received,) = pair.take(side.other, ContentReceived)
@@ -377,9 +339,7 @@ def test_the_test_class_asks_in_both_directions(side: Side) -> None:
     handle = asker.call(pair.method("test.content"), amqp_0_8.TestProperties(), octets)
     pair.pump()
     (received,) = pair.take(side.other, ContentReceived)
-    answerer.reply(
-        pair.method("test.content-ok", content_checksum=sum(received.body)), None, received.body
-    )
+    answerer.reply(pair.method("test.content-ok", content_checksum=sum(received.body)), None, received.body)
     pair.pump()
     assert (handle.result.body, handle.result.method.content_checksum) == (octets, sum(octets))
 

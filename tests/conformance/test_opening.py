@@ -170,10 +170,7 @@ def test_a_client_can_do_nothing_before_its_connection_is_open(version: Version)
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/domain/peer-properties.fields",
-    "0-9-1/connection.start-ok/client-properties",
-)
+@pytest.mark.rule("0-8/domain/peer-properties.fields", "0-9-1/connection.start-ok/client-properties")
 def test_both_sides_say_who_they_are(version: Version) -> None:
     pair = Pair(version).open()
     for end in pair.ends.values():
@@ -213,13 +210,9 @@ def test_a_server_offers_mechanisms_and_the_locale_en_us(version: Version) -> No
     "0-8/connection.start/locales-notnull",
     "0-9-1/connection.start/locales-notnull",
 )
-def test_a_strict_client_hangs_up_on_a_start_without_mechanisms_or_locales(
-    version: Version, missing: str
-) -> None:
+def test_a_strict_client_hangs_up_on_a_start_without_mechanisms_or_locales(version: Version, missing: str) -> None:
     facing = Facing(version, CLIENT, client_config(dialect=STRICT[version]))
-    facing.refuses(
-        start(facing, **{missing: b" "}), code=0, rule=f"connection.start/{missing}-notnull"
-    )
+    facing.refuses(start(facing, **{missing: b" "}), code=0, rule=f"connection.start/{missing}-notnull")
 
 
 # Which mechanism and locale.
@@ -241,9 +234,7 @@ def test_a_strict_client_hangs_up_on_a_start_without_mechanisms_or_locales(
     "0-8/connection.start-ok/mechanism-notnull",
     "0-9-1/connection.start-ok/mechanism-notnull",
 )
-def test_a_client_takes_the_strongest_mechanism_that_is_offered(
-    version: Version, offered: bytes, chosen: str
-) -> None:
+def test_a_client_takes_the_strongest_mechanism_that_is_offered(version: Version, offered: bytes, chosen: str) -> None:
     every = (
         AmqPlain("guest", "guest"),
         Plain("guest", "guest"),
@@ -262,9 +253,7 @@ def test_a_client_takes_the_strongest_mechanism_that_is_offered(
     "0-8/connection.start-ok/mechanism-notnull",
     "0-9-1/connection.start-ok/mechanism-notnull",
 )
-def test_a_client_hangs_up_rather_than_use_a_mechanism_that_is_not_offered(
-    version: Version, offered: bytes
-) -> None:
+def test_a_client_hangs_up_rather_than_use_a_mechanism_that_is_not_offered(version: Version, offered: bytes) -> None:
     facing = Facing(version, CLIENT).forget()
     facing.feed(start(facing, mechanisms=offered))
     (failed,) = facing.of(Failed)
@@ -281,16 +270,10 @@ def test_a_client_hangs_up_rather_than_use_a_mechanism_that_is_not_offered(
     "0-8/connection.start-ok/mechanism-notnull",
     "0-9-1/connection.start-ok/mechanism-notnull",
 )
-def test_a_server_hangs_up_on_a_mechanism_it_did_not_offer(
-    version: Version, mechanism: str
-) -> None:
+def test_a_server_hangs_up_on_a_mechanism_it_did_not_offer(version: Version, mechanism: str) -> None:
     facing = Facing(version, SERVER)
     facing.feed(version.header)
-    facing.refuses(
-        start_ok(facing, mechanism=mechanism),
-        code=0,
-        rule="connection.start-ok/mechanism-not-offered",
-    )
+    facing.refuses(start_ok(facing, mechanism=mechanism), code=0, rule="connection.start-ok/mechanism-not-offered")
 
 
 @BOTH_VERSIONS
@@ -315,9 +298,7 @@ def test_a_client_names_a_locale_that_is_offered(version: Version) -> None:
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/connection.start-ok/locale-notnull", "0-9-1/connection.start-ok/locale-notnull"
-)
+@pytest.mark.rule("0-8/connection.start-ok/locale-notnull", "0-9-1/connection.start-ok/locale-notnull")
 def test_a_strict_server_hangs_up_on_a_client_without_a_locale(version: Version) -> None:
     facing = Facing(version, SERVER, server_config(dialect=STRICT[version]))
     facing.feed(version.header)
@@ -328,10 +309,7 @@ def test_a_strict_server_hangs_up_on_a_client_without_a_locale(version: Version)
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/connection.open/vhost-permission",
-    "0-9-1/connection.open/vhost-permission",
-)
+@pytest.mark.rule("0-8/connection.open/vhost-permission", "0-9-1/connection.open/vhost-permission")
 def test_nobody_is_let_into_a_virtual_host_unasked(version: Version) -> None:
     for refuse in (False, True):
         pair = Pair(version, client=client_config(vhost="v"), applications={SERVER: Server(vhost=False)})
@@ -394,10 +372,7 @@ def test_strict_0_8_checks_the_path_of_a_virtual_host(vhost: str, rule: str | No
 
 @BOTH_VERSIONS
 @pytest.mark.rule(
-    "0-8/domain/path.notnull",
-    "0-9-1/domain/path.notnull",
-    "0-8/domain/path.length",
-    "0-9-1/domain/path.length",
+    "0-8/domain/path.notnull", "0-9-1/domain/path.notnull", "0-8/domain/path.length", "0-9-1/domain/path.length"
 )
 def test_strict_dialects_want_a_virtual_host_of_1_to_127_octets(version: Version) -> None:
     for vhost, rule in (("", "notnull"), ("/" + "x" * 127, "length"), ("/" + "é" * 64, "length")):
@@ -467,10 +442,7 @@ def test_a_redirected_client_hangs_up_and_tells_where_to_go() -> None:
 def opening_client(version: Version) -> Facing:
     """A client that has sent connection.open."""
     client = Facing(version, CLIENT)
-    client.feed(
-        start(client),
-        client.method("connection.tune", 0, channel_max=9, frame_max=4096, heartbeat=0),
-    )
+    client.feed(start(client), client.method("connection.tune", 0, channel_max=9, frame_max=4096, heartbeat=0))
     return client.forget()
 
 
@@ -527,9 +499,7 @@ def test_a_client_that_takes_a_close_then_is_told_that_its_login_failed(version:
 
 
 @BOTH_VERSIONS
-def test_an_empty_response_is_taken_where_the_mechanism_has_nothing_to_say(
-    version: Version,
-) -> None:
+def test_an_empty_response_is_taken_where_the_mechanism_has_nothing_to_say(version: Version) -> None:
     facing = Facing(version, SERVER, server_config(mechanisms=("EXTERNAL",)))
     facing.feed(version.header, start_ok(facing, mechanism="EXTERNAL", response=b""))
     assert facing.of(AuthenticationRequested)
@@ -555,9 +525,7 @@ def test_the_dialect_decides_which_strictness_holds() -> None:
 @pytest.mark.rule("0-8/connection.open/insist")
 def test_a_client_that_insists_is_not_redirected() -> None:
     for insist in (False, True):
-        pair = Pair(
-            AMQP_0_8, client=client_config(insist=insist), applications={SERVER: Server(vhost=False)}
-        )
+        pair = Pair(AMQP_0_8, client=client_config(insist=insist), applications={SERVER: Server(vhost=False)})
         pair.pump()
         assert pair.take(SERVER, OpenRequested) == [OpenRequested("/", insist)]
         if not insist:

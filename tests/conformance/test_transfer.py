@@ -37,14 +37,10 @@ def consuming(version: Version, side: Side, channels: int = 1, **fields: object)
     for number in range(1, channels + 1):
         tag = f"t{number}"
         if side is CLIENT:
-            facing.end.channel(number).call(
-                facing.make("basic.consume", queue="q", consumer_tag=tag, **fields)
-            )
+            facing.end.channel(number).call(facing.make("basic.consume", queue="q", consumer_tag=tag, **fields))
             facing.feed(facing.method("basic.consume-ok", number, consumer_tag=tag))
         else:
-            facing.feed(
-                facing.method("basic.consume", number, queue="q", consumer_tag=tag, **fields)
-            )
+            facing.feed(facing.method("basic.consume", number, queue="q", consumer_tag=tag, **fields))
             facing.end.channel(number).reply(facing.make("basic.consume-ok", consumer_tag=tag))
     return facing.forget()
 
@@ -108,11 +104,7 @@ def test_an_unknown_delivery_tag_ends_the_channel(version: Version, name: str) -
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/basic.ack/unknown-tag",
-    "0-9-1/basic.ack/unknown-tag",
-    "0-9-1/rabbitmq/basic.ack.exists",
-)
+@pytest.mark.rule("0-8/basic.ack/unknown-tag", "0-9-1/basic.ack/unknown-tag", "0-9-1/rabbitmq/basic.ack.exists")
 def test_a_client_acknowledges_once(version: Version) -> None:
     client = consuming(version, CLIENT)
     client.feed(client.message("basic.deliver", b"x", consumer_tag="t1", delivery_tag=1))
@@ -127,9 +119,7 @@ def test_a_client_acknowledges_once(version: Version) -> None:
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/basic.ack/multiple-zero", "0-9-1/basic.ack/multiple", "0-8/basic.ack/unknown-tag"
-)
+@pytest.mark.rule("0-8/basic.ack/multiple-zero", "0-9-1/basic.ack/multiple", "0-8/basic.ack/unknown-tag")
 def test_multiple_means_up_to_and_0_means_all(version: Version) -> None:
     pair = Pair(version).open()
     channel = pair.channel()
@@ -142,11 +132,7 @@ def test_multiple_means_up_to_and_0_means_all(version: Version) -> None:
     channel.reject(7)
     pair.pump()
     settled = {handle: event.state for event in pair.take(SERVER, Settled) for handle in event.handles}
-    assert settled == {
-        **{handle: Accepted() for handle in handles[:4]},
-        handles[5]: Released(),
-        handles[6]: Rejected(),
-    }
+    assert settled == {**{handle: Accepted() for handle in handles[:4]}, handles[5]: Released(), handles[6]: Rejected()}
     channel.accept(0, multiple=True)
     # With nothing outstanding that's fine, too.
     channel.accept(0, multiple=True)
@@ -165,9 +151,7 @@ def test_delivery_tags_are_never_0(version: Version) -> None:
     tags = [each.method.delivery_tag for each in server.sent() if each.method is not None]
     assert tags == [1, 2]
     server.misuse(
-        lambda: server.channel.send(
-            server.make("basic.deliver", consumer_tag="t1", delivery_tag=0), None, b"x"
-        ),
+        lambda: server.channel.send(server.make("basic.deliver", consumer_tag="t1", delivery_tag=0), None, b"x"),
         "domain/delivery-tag.nonzero",
     )
     server.feed(server.method("basic.get", queue="q"))
@@ -199,9 +183,7 @@ def test_a_delivery_tag_is_not_given_again_while_it_waits(version: Version) -> N
     deliver = client.message("basic.deliver", b"x", consumer_tag="t1", delivery_tag=1)
     client.feed(deliver)
     first = deliver[: 8 + int.from_bytes(deliver[3:7], "big")]
-    client.refuses(
-        first, code=530, rule="domain/delivery-tag.channel-scope", blames="basic.deliver"
-    )
+    client.refuses(first, code=530, rule="domain/delivery-tag.channel-scope", blames="basic.deliver")
 
 
 # Acknowledgement modes.
@@ -240,11 +222,7 @@ def test_what_was_got_is_acknowledged_unless_no_ack(version: Version) -> None:
         ack = server.method("basic.ack", delivery_tag=1)
         if no_ack:
             server.refuses(
-                ack,
-                code=UNKNOWN_TAG[version],
-                rule="basic.ack/unknown-tag",
-                scope=Scope.CHANNEL,
-                blames="basic.ack",
+                ack, code=UNKNOWN_TAG[version], rule="basic.ack/unknown-tag", scope=Scope.CHANNEL, blames="basic.ack"
             )
         else:
             server.feed(ack)
@@ -255,10 +233,7 @@ def test_what_was_got_is_acknowledged_unless_no_ack(version: Version) -> None:
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/basic.consume/tag-in-use",
-    "0-9-1/basic.consume/tag-in-use",
-)
+@pytest.mark.rule("0-8/basic.consume/tag-in-use", "0-9-1/basic.consume/tag-in-use")
 def test_the_tag_of_a_live_consumer_is_not_given_again(version: Version) -> None:
     client = consuming(version, CLIENT)
     again = client.make("basic.consume", queue="q", consumer_tag="t1")
@@ -297,16 +272,11 @@ def test_the_server_makes_up_a_tag_where_none_is_given(version: Version) -> None
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/domain/consumer-tag.channel-scope", "0-9-1/basic.consume/tag-channel-scope"
-)
+@pytest.mark.rule("0-8/domain/consumer-tag.channel-scope", "0-9-1/basic.consume/tag-channel-scope")
 def test_a_consumer_is_used_on_its_own_channel_only(version: Version) -> None:
     """Deliveries for it come there, and it's cancelled there (the latter binds strict dialects)."""
     server = consuming(version, SERVER, channels=2)
-    server.misuse(
-        lambda: server.end.channel(2).deliver(b"x", consumer_tag="t1"),
-        "domain/consumer-tag.channel-scope",
-    )
+    server.misuse(lambda: server.end.channel(2).deliver(b"x", consumer_tag="t1"), "domain/consumer-tag.channel-scope")
     client = consuming(version, CLIENT, channels=2)
     client.refuses(
         client.method("basic.deliver", 2, consumer_tag="t1", delivery_tag=1),
@@ -316,9 +286,7 @@ def test_a_consumer_is_used_on_its_own_channel_only(version: Version) -> None:
     )
     strict_client = strictly_consuming(version, CLIENT)
     strict_client.misuse(
-        lambda: strict_client.end.channel(2).call(
-            strict_client.make("basic.cancel", consumer_tag="t")
-        ),
+        lambda: strict_client.end.channel(2).call(strict_client.make("basic.cancel", consumer_tag="t")),
         "basic.consume/tag-channel-scope",
     )
     strict_server = strictly_consuming(version, SERVER)
@@ -376,9 +344,7 @@ def test_a_server_reads_a_reject_while_it_sends_content(version: Version) -> Non
     channel.call(pair.method("basic.consume", queue="q", consumer_tag="t"))
     pair.pump()
     peer = pair.peer(channel)
-    handle = peer.begin(
-        pair.method("basic.deliver", consumer_tag="t", delivery_tag=1), BasicProperties(), 300_000
-    )
+    handle = peer.begin(pair.method("basic.deliver", consumer_tag="t", delivery_tag=1), BasicProperties(), 300_000)
     peer.continue_body(b"x" * 200_000)
     pair.pump()
     assert not pair.take(CLIENT, Delivery)
@@ -401,9 +367,7 @@ def test_recover_on_a_transacted_channel_ends_it_in_strict_0_8() -> None:
     client.channel.call(client.make("tx.select"))
     client.feed(client.method("tx.select-ok"))
     client.forget()
-    client.misuse(
-        lambda: client.channel.send(client.make("basic.recover")), "basic.recover/transacted"
-    )
+    client.misuse(lambda: client.channel.send(client.make("basic.recover")), "basic.recover/transacted")
     server = Facing.opened(AMQP_0_8, SERVER, dialect=STRICT[AMQP_0_8])
     server.feed(server.method("tx.select"))
     server.channel.reply(server.make("tx.select-ok"))
@@ -455,10 +419,7 @@ def test_more_unsettled_deliveries_than_allowed(version: Version, side: Side) ->
     if side is CLIENT:
         facing.channel.call(consume)
         facing.feed(facing.method("basic.consume-ok", consumer_tag="t"))
-        units = [
-            facing.message("basic.deliver", b"x", consumer_tag="t", delivery_tag=tag)
-            for tag in (1, 2, 3)
-        ]
+        units = [facing.message("basic.deliver", b"x", consumer_tag="t", delivery_tag=tag) for tag in (1, 2, 3)]
         facing.refuses(
             *units,
             facing.method("basic.deliver", consumer_tag="t", delivery_tag=4),

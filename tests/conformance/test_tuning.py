@@ -113,15 +113,11 @@ def test_frames_of_4096_octets_are_taken_before_tuning(version: Version, side: S
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-9-1/connection.tune-ok/channel-max-limit", "0-8/connection.tune-ok/channel-max<=tune"
-)
+@pytest.mark.rule("0-9-1/connection.tune-ok/channel-max-limit", "0-8/connection.tune-ok/channel-max<=tune")
 def test_a_server_hangs_up_on_more_channels_than_offered(version: Version) -> None:
     for offered, wanted in ((10, 11), (10, 65535), (10, 0)):
         facing = tuning_server(version, channel_max=offered)
-        facing.refuses(
-            tune_ok(facing, wanted, 4096), code=0, rule="connection.tune-ok/channel-max-limit"
-        )
+        facing.refuses(tune_ok(facing, wanted, 4096), code=0, rule="connection.tune-ok/channel-max-limit")
     facing = tuning_server(version, channel_max=10)
     facing.feed(tune_ok(facing, 10, 4096))
     assert facing.end.channel_max == 10
@@ -132,9 +128,7 @@ def test_a_server_hangs_up_on_more_channels_than_offered(version: Version) -> No
 def test_a_server_hangs_up_on_larger_frames_than_offered(version: Version) -> None:
     for offered, wanted in ((8192, 8193), (8192, 0), (4096, 131072)):
         facing = tuning_server(version, frame_max=offered)
-        facing.refuses(
-            tune_ok(facing, 10, wanted), code=0, rule="connection.tune-ok/frame-max-limit"
-        )
+        facing.refuses(tune_ok(facing, 10, wanted), code=0, rule="connection.tune-ok/frame-max-limit")
     facing = tuning_server(version, frame_max=8192)
     facing.feed(tune_ok(facing, 10, 8192))
     assert facing.end.frame_max == 8192
@@ -206,6 +200,4 @@ def test_what_is_above_the_limits_is_never_agreed(version: Version) -> None:
 @BOTH_VERSIONS
 def test_a_frame_above_what_is_taken_before_tuning_ends_the_opening(version: Version) -> None:
     facing = Facing(version, CLIENT).forget()
-    facing.refuses(
-        frame(METHOD, 0, b"x" * 65_537), code=0, rule="wire/frame-oversize-receive"
-    )
+    facing.refuses(frame(METHOD, 0, b"x" * 65_537), code=0, rule="wire/frame-oversize-receive")

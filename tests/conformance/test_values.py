@@ -86,12 +86,7 @@ def test_strict_dialects_refuse_names_above_127_octets(version: Version, name: s
         client = strict(version, CLIENT)
         client.misuse(call(client, method, **fields, **extra), f"domain/{rule}.length")
         server = strict(version, SERVER)
-        server.refuses(
-            server.method(method, **fields, **extra),
-            code=502,
-            rule=f"domain/{rule}.length",
-            blames=method,
-        )
+        server.refuses(server.method(method, **fields, **extra), code=502, rule=f"domain/{rule}.length", blames=method)
     client = strict(version, CLIENT)
     client.misuse(
         lambda: client.channel.publish(b"", exchange=name, routing_key="k", **extra),
@@ -110,9 +105,7 @@ def test_strict_dialects_refuse_names_above_127_octets(version: Version, name: s
 
 @BOTH_VERSIONS
 @pytest.mark.rule(
-    "0-8/domain/exchange-name.length",
-    "0-9-1/domain/exchange-name.length",
-    "0-9-1/domain/exchange-name.regexp",
+    "0-8/domain/exchange-name.length", "0-9-1/domain/exchange-name.length", "0-9-1/domain/exchange-name.regexp"
 )
 def test_a_strict_server_sends_no_bad_names_and_a_strict_client_takes_none(version: Version) -> None:
     rules = {LONG: "length"} if version is AMQP_0_8 else {LONG: "length", ODD: "regexp"}
@@ -147,10 +140,7 @@ def consuming(version: Version, side: Side) -> Facing:
 
 
 @pytest.mark.parametrize("name", [ODD, "a/b", "ä", "*", "a\tb"])
-@pytest.mark.rule(
-    "0-9-1/domain/exchange-name.regexp",
-    "0-9-1/domain/queue-name.regexp",
-)
+@pytest.mark.rule("0-9-1/domain/exchange-name.regexp", "0-9-1/domain/queue-name.regexp")
 def test_strict_0_9_1_refuses_other_characters_in_names(name: str) -> None:
     for rule, method, fields in (
         ("exchange-name", "exchange.delete", {"exchange": name}),
@@ -169,9 +159,7 @@ def test_strict_0_9_1_refuses_other_characters_in_names(name: str) -> None:
         else:
             client.misuse(call(client, method, **fields), f"domain/{rule}.regexp")
         server = strict(AMQP_0_9_1, SERVER)
-        server.refuses(
-            server.method(method, **fields), code=502, rule=f"domain/{rule}.regexp", blames=method
-        )
+        server.refuses(server.method(method, **fields), code=502, rule=f"domain/{rule}.regexp", blames=method)
 
 
 @pytest.mark.parametrize(
@@ -183,9 +171,7 @@ def test_strict_0_9_1_refuses_other_characters_in_names(name: str) -> None:
     ],
 )
 @pytest.mark.rule(
-    "0-9-1/exchange.declare/name-syntax",
-    "0-9-1/exchange.declare/name-notnull",
-    "0-9-1/queue.declare/name-syntax",
+    "0-9-1/exchange.declare/name-syntax", "0-9-1/exchange.declare/name-notnull", "0-9-1/queue.declare/name-syntax"
 )
 def test_strict_0_9_1_ends_the_channel_for_a_bad_name_in_declare(
     method: str, fields: dict[str, str], rule: str
@@ -193,9 +179,7 @@ def test_strict_0_9_1_ends_the_channel_for_a_bad_name_in_declare(
     client = strict(AMQP_0_9_1, CLIENT)
     client.misuse(call(client, method, **fields), rule)
     server = strict(AMQP_0_9_1, SERVER)
-    server.refuses(
-        server.method(method, **fields), code=406, rule=rule, scope=Scope.CHANNEL, blames=method
-    )
+    server.refuses(server.method(method, **fields), code=406, rule=rule, scope=Scope.CHANNEL, blames=method)
 
 
 @pytest.mark.parametrize(
@@ -215,9 +199,7 @@ def test_strict_0_9_1_ends_the_channel_for_a_bad_name_in_declare(
     "0-8/queue.declare/name-regexp",
     "0-8/exchange.delete/name-notnull",
 )
-def test_strict_0_8_checks_names_where_they_are_declared(
-    method: str, fields: dict[str, str], rule: str
-) -> None:
+def test_strict_0_8_checks_names_where_they_are_declared(method: str, fields: dict[str, str], rule: str) -> None:
     client = strict(AMQP_0_8, CLIENT)
     client.misuse(call(client, method, **fields, ticket=1), rule)
     server = strict(AMQP_0_8, SERVER)
@@ -233,23 +215,14 @@ def test_strict_0_8_checks_names_where_they_are_declared(
 )
 def test_strict_dialects_want_names_in_delete_and_declare_ok(version: Version) -> None:
     client = strict(version, CLIENT)
-    client.misuse(
-        call(client, "exchange.delete", exchange="", **ticketed(version)),
-        "exchange.delete/name-notnull",
-    )
+    client.misuse(call(client, "exchange.delete", exchange="", **ticketed(version)), "exchange.delete/name-notnull")
     server = strict(version, SERVER)
     server.feed(server.method("queue.declare", queue="", **ticketed(version)))
-    server.misuse(
-        lambda: server.channel.reply(server.make("queue.declare-ok")),
-        "queue.declare-ok/name-notnull",
-    )
+    server.misuse(lambda: server.channel.reply(server.make("queue.declare-ok")), "queue.declare-ok/name-notnull")
     client.channel.call(client.make("queue.declare", queue="", **ticketed(version)))
     client.settle()
     client.refuses(
-        client.method("queue.declare-ok"),
-        code=502,
-        rule="queue.declare-ok/name-notnull",
-        blames="queue.declare-ok",
+        client.method("queue.declare-ok"), code=502, rule="queue.declare-ok/name-notnull", blames="queue.declare-ok"
     )
 
 
@@ -310,10 +283,7 @@ def test_every_close_says_something(version: Version, side: Side) -> None:
 @BOTH_VERSIONS
 @pytest.mark.parametrize(
     ("fields", "rule"),
-    [
-        ({"reply_text": "x"}, "domain/reply-code.notnull"),
-        ({"reply_code": 404}, "domain/reply-text.notnull"),
-    ],
+    [({"reply_text": "x"}, "domain/reply-code.notnull"), ({"reply_code": 404}, "domain/reply-text.notnull")],
 )
 @pytest.mark.rule(
     "0-8/domain/reply-code.notnull",
@@ -321,9 +291,7 @@ def test_every_close_says_something(version: Version, side: Side) -> None:
     "0-8/domain/reply-text.notnull",
     "0-9-1/domain/reply-text.notnull",
 )
-def test_strict_dialects_want_a_code_and_a_text_in_returns(
-    version: Version, fields: dict[str, Any], rule: str
-) -> None:
+def test_strict_dialects_want_a_code_and_a_text_in_returns(version: Version, fields: dict[str, Any], rule: str) -> None:
     server = strict(version, SERVER)
     server.misuse(lambda: server.channel.send(server.make("basic.return", **fields)), rule)
     client = strict(version, CLIENT)
@@ -370,10 +338,7 @@ def test_strict_dialects_refuse_bad_names_in_tables(version: Version, name: str)
     extra = ticketed(version)
     for table in ({name: "x"}, {"inner": {name: "x"}}):
         client = strict(version, CLIENT)
-        client.misuse(
-            call(client, "queue.declare", queue="q", arguments=table, **extra),
-            "wire/table-name-syntax",
-        )
+        client.misuse(call(client, "queue.declare", queue="q", arguments=table, **extra), "wire/table-name-syntax")
         properties = client.dialect.properties[60](headers=table)  # type: ignore[call-arg]
         client.misuse(
             lambda client=client, properties=properties: client.channel.publish(  # type: ignore[misc]
@@ -396,9 +361,7 @@ def test_a_strict_server_checks_names_in_headers_too(version: Version) -> None:
     server = strict(version, SERVER)
     start = server.method("basic.publish", **ticketed(version))
     properties = b"\x20\x00\x00\x00\x00\x04\x021xV"
-    server.refuses(
-        start, header(1, 60, 0, properties), code=502, rule="wire/table-name-check"
-    )
+    server.refuses(start, header(1, 60, 0, properties), code=502, rule="wire/table-name-check")
 
 
 @BOTH_VERSIONS
@@ -406,9 +369,7 @@ def test_a_strict_server_checks_names_in_headers_too(version: Version) -> None:
 @pytest.mark.rule("0-8/wire/table-name-syntax", "0-9-1/wire/table-name-syntax")
 def test_names_that_the_specification_allows_pass(version: Version, name: str) -> None:
     client = strict(version, CLIENT)
-    client.channel.call(
-        client.make("queue.declare", queue="q", arguments={name: "x"}, **ticketed(version))
-    )
+    client.channel.call(client.make("queue.declare", queue="q", arguments={name: "x"}, **ticketed(version)))
     client.settle()
     assert dict(client.sent()[0].method.arguments) == {name: "x"}
 
@@ -443,15 +404,10 @@ def test_in_0_9_1_duplicate_names_are_illegal_and_a_mapping_has_none() -> None:
 
 @BOTH_VERSIONS
 @pytest.mark.rule(
-    "0-8/security/length-check",
-    "0-9-1/security/length-check",
-    "0-8/wire/method-payload",
-    "0-9-1/wire/method-payload",
+    "0-8/security/length-check", "0-9-1/security/length-check", "0-8/wire/method-payload", "0-9-1/wire/method-payload"
 )
 def test_lengths_that_lie_are_a_syntax_error(version: Version) -> None:
-    payload = Facing.opened(version, SERVER).make("queue.declare", queue="name").encode(
-        STRICT[version].tables
-    )
+    payload = Facing.opened(version, SERVER).make("queue.declare", queue="name").encode(STRICT[version].tables)
     for cut in range(4, len(payload)):
         server = Facing.opened(version, SERVER)
         server.refuses(frame(METHOD, 1, payload[:cut]), code=502, rule="wire/method-payload", blames="queue.declare")

@@ -132,9 +132,7 @@ def _decodes(read: Reader, octets: bytes) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
-    ("read", "octets"), VALID, ids=lambda each: each.hex()[:8] if isinstance(each, bytes) else ""
-)
+@pytest.mark.parametrize(("read", "octets"), VALID, ids=lambda each: each.hex()[:8] if isinstance(each, bytes) else "")
 def test_what_is_whole_is_decoded_and_what_is_cut_off_is_not(read: Reader, octets: bytes) -> None:
     assert _decodes(read, octets)
     if read is not _headers:
@@ -166,13 +164,9 @@ def test_any_octets_behind_a_code(code: int, flags: int, octets: bytes) -> None:
 
 @given(
     valid=st.sampled_from(VALID),
-    changes=st.lists(
-        st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=4
-    ),
+    changes=st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=4),
 )
-def test_valid_octets_some_of_them_changed(
-    valid: tuple[Reader, bytes], changes: list[tuple[int, int]]
-) -> None:
+def test_valid_octets_some_of_them_changed(valid: tuple[Reader, bytes], changes: list[tuple[int, int]]) -> None:
     read, octets = valid
     mutated = bytearray(octets)
     for place, octet in changes:
@@ -216,9 +210,7 @@ def test_a_value_that_is_read_is_written_with_the_same_meaning(code: int, octets
         (_value, b"\x27\x00\x11\x00\x00", "4 octets aren't utf-32-be", 1, 501),
     ],
 )  # fmt: skip
-def test_an_error_says_what_and_where(
-    read: Reader, octets: bytes, text: str, offset: int, code: int
-) -> None:
+def test_an_error_says_what_and_where(read: Reader, octets: bytes, text: str, offset: int, code: int) -> None:
     with pytest.raises(CodecError, match=text) as caught:
         read(octets)
     assert (caught.value.offset, caught.value.code) == (offset, code)
@@ -265,9 +257,7 @@ def test_maps_within_others_are_counted_too() -> None:
     deep = _nested("map", 5_000)
     with pytest.raises(CodecError, match="deeper"):
         decode_value(b"\xa9" + (4 + len(deep)).to_bytes(4, "big") + b"\x00\x00\x00\x01" + deep)
-    properties = MessageProperties.decode(
-        MessageProperties(application_headers=Map.from_wire(deep[5:])).encode()
-    )
+    properties = MessageProperties.decode(MessageProperties(application_headers=Map.from_wire(deep[5:])).encode())
     assert properties.application_headers is not None
     with pytest.raises(CodecError, match="deeper"):
         len(properties.application_headers)
@@ -356,15 +346,11 @@ RANGES = st.lists(st.tuples(IDS, st.integers(0, 12)), max_size=6)
 def _set(base: int, ranges: list[tuple[int, int]]) -> SequenceSet:
     """Short ranges near one another, so that they meet and wrap around."""
     mask = (1 << 32) - 1
-    return SequenceSet(
-        [((base + start % 64) & mask, (base + start % 64 + more) & mask) for start, more in ranges]
-    )
+    return SequenceSet([((base + start % 64) & mask, (base + start % 64 + more) & mask) for start, more in ranges])
 
 
 @given(base=IDS, one=RANGES, other=RANGES)
-def test_sequence_sets_are_sets(
-    base: int, one: list[tuple[int, int]], other: list[tuple[int, int]]
-) -> None:
+def test_sequence_sets_are_sets(base: int, one: list[tuple[int, int]], other: list[tuple[int, int]]) -> None:
     left, right = _set(base, one), _set(base, other)
     assert set(left | right) == set(left) | set(right)
     assert set(left - right) == set(left) - set(right)
@@ -471,9 +457,7 @@ def test_handlers_are_those_of_the_specification() -> None:
     assert set(of.values()) == {both, client, server}
     assert of["connection.start"] == of["connection.open-ok"] == of["file.deliver"] == client
     assert of["connection.start-ok"] == of["message.acquire"] == of["dtx.start"] == server
-    assert (
-        of["connection.heartbeat"] == of["session.command-point"] == of["session.expected"] == both
-    )
+    assert of["connection.heartbeat"] == of["session.command-point"] == of["session.expected"] == both
     assert of["message.transfer"] == of["message.release"] == of["execution.exception"] == both
 
 

@@ -73,9 +73,7 @@ def test_there_are_eight_commands_with_an_xid() -> None:
     global_id=st.binary(max_size=255) | st.none(),
     branch_id=st.binary(max_size=255) | st.none(),
 )
-def test_any_xid_in_both_forms(
-    number: int | None, global_id: bytes | None, branch_id: bytes | None
-) -> None:
+def test_any_xid_in_both_forms(number: int | None, global_id: bytes | None, branch_id: bytes | None) -> None:
     for kind in (Xid, PlainXid):
         sent = DtxEnd(kind(number, global_id, branch_id), suspend=True)
         found = _read(sent.encode_segment())

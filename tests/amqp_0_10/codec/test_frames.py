@@ -79,9 +79,7 @@ def test_an_assembly_in_one_frame_for_each_segment() -> None:
         (0x03, HEADER, 1, 3, b"header"),
         (0x07, BODY, 1, 3, b"body"),
     ]
-    assert _split(encode_assembly(3, [(CONTROL, b"control")])) == [
-        (0x0F, CONTROL, 0, 3, b"control")
-    ]
+    assert _split(encode_assembly(3, [(CONTROL, b"control")])) == [(0x0F, CONTROL, 0, 3, b"control")]
 
 
 @pytest.mark.rule("0-10/wire/frame-flags")

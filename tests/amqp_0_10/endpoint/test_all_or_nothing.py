@@ -38,9 +38,7 @@ def configure(end: Any, config: Config) -> None:
     end._out.hard = config.limits.backlog_hard
 
 
-def unchanged(
-    end: Any, command: Callable[[], object], error: type[Exception] = LocalProtocolError
-) -> None:
+def unchanged(end: Any, command: Callable[[], object], error: type[Exception] = LocalProtocolError) -> None:
     """Check that a command raises and changes nothing."""
     before = pickle.dumps(end)
     with pytest.raises(error):

@@ -113,14 +113,7 @@ def test_a_result_that_comes_late_is_taken_too() -> None:
 
 
 @BOTH_SIDES
-@pytest.mark.parametrize(
-    "octets",
-    [
-        result(0, struct32(0x0404)),
-        result(5, FOUND),
-        result(0, FOUND) + result(0, FOUND),
-    ],
-)
+@pytest.mark.parametrize("octets", [result(0, struct32(0x0404)), result(5, FOUND), result(0, FOUND) + result(0, FOUND)])
 def test_a_result_nobody_waits_for_is_an_illegal_state(side: Side, octets: bytes) -> None:
     facing = Facing.attached(side)
     if side is CLIENT:
@@ -150,9 +143,7 @@ def test_a_command_that_is_not_to_be_sent_changes_nothing(side: Side, call: obje
     with pytest.raises(LocalProtocolError, match="no message"):
         facing.session.call(ExecutionSync(), Message(b"x"))
     with pytest.raises(CodecError):
-        facing.session.call(
-            ExchangeBound(queue="x" * 300) if side is CLIENT else MessageStop("x" * 300)
-        )
+        facing.session.call(ExchangeBound(queue="x" * 300) if side is CLIENT else MessageStop("x" * 300))
     assert facing.sent() == []
     assert facing.session.pending == ()
 
@@ -276,9 +267,7 @@ def test_an_exception_octet_by_octet() -> None:
     assert facing.out == b""
 
 
-@pytest.mark.rule(
-    "0-10/message.subscribe/queue-not-found", "0-10/message.subscribe/exclusive-in-use"
-)
+@pytest.mark.rule("0-10/message.subscribe/queue-not-found", "0-10/message.subscribe/exclusive-in-use")
 @pytest.mark.rule("0-10/message.subscribe/queue-deleted")
 @pytest.mark.parametrize("code", [403, 404, 405, 530, 541])
 def test_a_server_refuses_a_subscription_with_the_code_of_its_reason(code: int) -> None:
@@ -370,12 +359,7 @@ def test_an_exception_of_the_peer_ends_the_session(side: Side) -> None:
     assert set(failed.handles) == {call, waiting}
     error = failed.error
     assert isinstance(error, RemoteProtocolError)
-    assert (error.code, error.condition, error.class_id, error.method_id) == (
-        404,
-        "not-found",
-        8,
-        3,
-    )
+    assert (error.code, error.condition, error.class_id, error.method_id) == (404, "not-found", 8, 3)
     assert call.error is error
     assert str(error).startswith("no queue 'q'")
     assert facing.out == b""
@@ -405,9 +389,7 @@ def test_nothing_is_heard_behind_an_exception(side: Side) -> None:
     facing = Facing.attached(side)
     facing.session.sync()
     facing.forget()
-    facing.feed(
-        exception(404, 0) + completed(0) + transfer("d", b"x") + flush("completed") + sync()
-    )
+    facing.feed(exception(404, 0) + completed(0) + transfer("d", b"x") + flush("completed") + sync())
     assert [type(event) for event in facing.events] == [Failed]
     assert facing.out == b""
     # Both ends at once: each detach is answered.
@@ -420,9 +402,7 @@ def test_both_ends_refuse_at_once(side: Side) -> None:
     facing = Facing.attached(side)
     facing.session.fail(ExecutionError(541, "mine"))
     facing.forget()
-    facing.feed(
-        exception(404, text="yours") + request_timeout(0) + detach() + timeout(0) + detached()
-    )
+    facing.feed(exception(404, text="yours") + request_timeout(0) + detach() + timeout(0) + detached())
     assert [type(event) for event in facing.events] == [SessionClosed]
     assert facing.of(SessionClosed)[0].report.code == 541
     assert facing.end.sessions == ()

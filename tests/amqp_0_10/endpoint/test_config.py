@@ -61,9 +61,7 @@ WRONG: list[tuple[Side, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("side", "changes", "says"), WRONG)
-def test_what_cannot_work_is_refused_at_once(
-    side: Side, changes: dict[str, Any], says: str
-) -> None:
+def test_what_cannot_work_is_refused_at_once(side: Side, changes: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         Facing(side, (client_config if side is CLIENT else server_config)(**changes))
 
@@ -129,9 +127,7 @@ def test_capabilities_are_told_and_heard() -> None:
     ("side", "wanted", "looks"),
     [(CLIENT, None, False), (CLIENT, True, True), (SERVER, None, True), (SERVER, False, False)],
 )
-def test_headers_are_looked_through_as_configured(
-    side: Side, wanted: bool | None, looks: bool
-) -> None:
+def test_headers_are_looked_through_as_configured(side: Side, wanted: bool | None, looks: bool) -> None:
     config = (client_config if side is CLIENT else server_config)(validate_content=wanted)
     facing = Facing.subscribed(side, config)
     if side is CLIENT:
@@ -143,9 +139,7 @@ def test_headers_are_looked_through_as_configured(
 
 
 @pytest.mark.parametrize(("wanted", "refused"), [(None, True), (False, False)])
-def test_a_server_that_does_not_look_leaves_user_ids_to_its_application(
-    wanted: bool | None, refused: bool
-) -> None:
+def test_a_server_that_does_not_look_leaves_user_ids_to_its_application(wanted: bool | None, refused: bool) -> None:
     facing = Facing.attached(SERVER, server_config(validate_content=wanted))
     facing.feed(transfer("", b"x", header=user_id(b"bob")))
     assert [failed.error.code for failed in facing.of(Failed)] == [403] * refused

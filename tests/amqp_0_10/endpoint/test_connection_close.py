@@ -73,9 +73,7 @@ def test_a_close_of_the_peer_is_answered_on_channel_zero_and_told(
 
 
 @BOTH_SIDES
-@pytest.mark.parametrize(
-    "octets", [close(200, ""), control(0x010B), control(0x010B, u16(200), None)]
-)
+@pytest.mark.parametrize("octets", [close(200, ""), control(0x010B), control(0x010B, u16(200), None)])
 def test_a_normal_close_of_the_peer_is_no_failure(side: Side, octets: bytes) -> None:
     facing = Facing.opened(side)
     facing.feed(octets)

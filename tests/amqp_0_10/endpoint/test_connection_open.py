@@ -47,9 +47,7 @@ from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_co
 
 @pytest.mark.rule("0-10/connection.start/required-fields", "0-10/connection.start/required-support")
 def test_start_tells_who_the_server_is_and_offers_en_us() -> None:
-    facing = Facing(
-        SERVER, server_config(mechanisms=("PLAIN", "ANONYMOUS"), locales=("de_DE", "en_US"))
-    )
+    facing = Facing(SERVER, server_config(mechanisms=("PLAIN", "ANONYMOUS"), locales=("de_DE", "en_US")))
     facing.feed(HEADER)
     start_ = facing.records()[1]
     assert set(start_.server_properties) >= {
@@ -67,9 +65,7 @@ def test_a_server_without_en_us_is_refused_before_it_starts() -> None:
         Facing(SERVER, server_config(locales=("de_DE",)))
 
 
-@pytest.mark.rule(
-    "0-10/connection.start-ok/required-fields", "0-10/connection.start-ok/locale-offered"
-)
+@pytest.mark.rule("0-10/connection.start-ok/required-fields", "0-10/connection.start-ok/locale-offered")
 @pytest.mark.parametrize(
     ("offered", "liked", "chosen"),
     [
@@ -96,9 +92,7 @@ def test_start_ok_octet_by_octet() -> None:
     facing = Facing(CLIENT, client_config(properties={})).forget()
     facing.feed(HEADER + start())
     octets = facing.out
-    assert octets[:16] == bytes.fromhex("0f00") + u16(len(octets)) + bytes(8) + bytes.fromhex(
-        "01020f00"
-    )
+    assert octets[:16] == bytes.fromhex("0f00") + u16(len(octets)) + bytes(8) + bytes.fromhex("01020f00")
     assert octets.endswith(b"\x05PLAIN\x00\x00\x00\x07\x00ann\x00pw\x05en_US")
 
 
@@ -127,11 +121,7 @@ def test_a_mechanism_that_was_not_offered_ends_the_connection_without_a_word(nam
 @pytest.mark.rule("0-10/wire/struct-required")
 @pytest.mark.parametrize(
     "octets",
-    [
-        control(0x0102, table(), None, b"\0\0\0\0"),
-        control(0x0102, table(), str8("PLAIN"), None),
-        tune_ok(None),
-    ],
+    [control(0x0102, table(), None, b"\0\0\0\0"), control(0x0102, table(), str8("PLAIN"), None), tune_ok(None)],
 )
 def test_a_step_of_the_opening_without_its_fields_ends_it(octets: bytes) -> None:
     config = server_config(dialect=Dialect.ERRATA)
@@ -144,11 +134,7 @@ def test_the_server_reads_start_ok_without_a_locale() -> None:
     facing = Facing.started(SERVER)
     facing.feed(start_ok(locale=None))
     (asked,) = facing.of(AuthenticationRequested)
-    assert (asked.mechanism, asked.credentials.user, asked.credentials.password) == (
-        "PLAIN",
-        "ann",
-        "pw",
-    )
+    assert (asked.mechanism, asked.credentials.user, asked.credentials.password) == ("PLAIN", "ann", "pw")
     assert (facing.end.user, facing.end.locale) == ("ann", "en_US")
 
 
@@ -177,10 +163,7 @@ def test_a_refused_login_is_told_with_a_close() -> None:
         ({}, "010507000010ffff0001"),
         ({"heartbeat_min": None}, "010503000010ffff"),
         ({"heartbeat_min": 5, "heartbeat_max": 60}, "01050f000010ffff0005003c"),
-        (
-            {"max_frame_size": 4096, "heartbeat_min": 0, "heartbeat_max": 0},
-            "01050f000010100000000000",
-        ),
+        ({"max_frame_size": 4096, "heartbeat_min": 0, "heartbeat_max": 0}, "01050f000010100000000000"),
     ],
 )
 def test_tune_octet_by_octet(config: dict[str, Any], octets: str) -> None:
@@ -201,9 +184,7 @@ def test_a_server_with_a_heartbeat_range_that_is_none_is_refused(config: dict[st
         Facing(SERVER, server_config(**config))
 
 
-@pytest.mark.rule(
-    "0-10/connection.tune-ok/heartbeat-range", "0-10/connection.tune-ok/no-heartbeat-min"
-)
+@pytest.mark.rule("0-10/connection.tune-ok/heartbeat-range", "0-10/connection.tune-ok/no-heartbeat-min")
 @pytest.mark.parametrize(
     ("wanted", "least", "most", "chosen"),
     [
@@ -275,24 +256,12 @@ def test_the_least_frame_size_is_no_choice_of_a_configuration() -> None:
 @pytest.mark.rule("0-10/connection.tune/minimum", "0-10/connection.tune-ok/minimum")
 def test_a_frame_of_4096_octets_is_taken_before_tuning_and_none_above() -> None:
     least = control(0x0102, table(a=""), str8("PLAIN"), b"\0\0\0\x07\0ann\0pw", str8("en_US"))
-    exact = control(
-        0x0102,
-        table(a="x" * (4096 - len(least))),
-        str8("PLAIN"),
-        b"\0\0\0\x07\0ann\0pw",
-        str8("en_US"),
-    )
+    exact = control(0x0102, table(a="x" * (4096 - len(least))), str8("PLAIN"), b"\0\0\0\x07\0ann\0pw", str8("en_US"))
     assert len(exact) == 4096
     facing = Facing.started(SERVER, server_config(max_frame_size=65_535))
     facing.feed(exact)
     assert facing.of(AuthenticationRequested)
-    above = control(
-        0x0102,
-        table(a="x" * (4097 - len(least))),
-        str8("PLAIN"),
-        b"\0\0\0\x07\0ann\0pw",
-        str8("en_US"),
-    )
+    above = control(0x0102, table(a="x" * (4097 - len(least))), str8("PLAIN"), b"\0\0\0\x07\0ann\0pw", str8("en_US"))
     facing = Facing.started(SERVER, server_config(max_frame_size=65_535))
     facing.feed(above)
     facing.closes(501, "connection.tune-ok/max-frame-size")
@@ -331,9 +300,7 @@ def test_a_heartbeat_out_of_range_closes_the_socket(
     facing.silently_ends(f"connection.tune-ok/{rule}")
 
 
-@pytest.mark.parametrize(
-    ("given", "agreed"), [((3, 8192, 30), (3, 8192, 30.0)), ((0, None, 0), (16, 65_535, 0.0))]
-)
+@pytest.mark.parametrize(("given", "agreed"), [((3, 8192, 30), (3, 8192, 30.0)), ((0, None, 0), (16, 65_535, 0.0))])
 def test_the_server_keeps_to_what_the_client_chose(
     given: tuple[int, int | None, int], agreed: tuple[int, int, float]
 ) -> None:

@@ -270,9 +270,7 @@ def test_modes_and_units_that_are_not_defined(octets: bytes) -> None:
 
 
 @pytest.mark.rule("0-10/message.cancel/not-found")
-@pytest.mark.parametrize(
-    "octets", [set_flow_mode("x", 0), flow("x", 0, 1), stop("x"), flush_messages("x")]
-)
+@pytest.mark.parametrize("octets", [set_flow_mode("x", 0), flow("x", 0, 1), stop("x"), flush_messages("x")])
 def test_credit_is_for_subscriptions_only(octets: bytes) -> None:
     facing = Facing.subscribed(SERVER)
     facing.feed(octets)
@@ -374,9 +372,7 @@ def test_a_flush_is_complete_with_the_credit_at_zero() -> None:
     ],
 )
 @pytest.mark.rule("0-10/message.set-flow-mode/byte-accounting", "0-10/message.subscribe/zero-credit")
-def test_more_than_was_granted_is_a_resource_limit(
-    messages: int, octets: int | None, body: bytes, rule: str
-) -> None:
+def test_more_than_was_granted_is_a_resource_limit(messages: int, octets: int | None, body: bytes, rule: str) -> None:
     facing = client(messages, octets, mode=CREDIT)
     facing.feed(transfer("d", BODY))
     facing.feed(transfer("d", body))

@@ -152,12 +152,8 @@ ILLEGAL = [
     pytest.param(STARTED, DtxStart(TWO), 409, "dtx.start/illegal-state", id="two branches"),
     pytest.param(SELECTED, DtxEnd(ONE), 409, "dtx.end/not-associated", id="end without start"),
     pytest.param(STARTED, DtxEnd(TWO), 409, "dtx.end/not-associated", id="end of another"),
-    pytest.param(
-        SELECTED, DtxStart(ONE, join=True, resume=True), 530, "dtx.start/join-and-resume", id="both"
-    ),
-    pytest.param(
-        STARTED, DtxEnd(ONE, suspend=True, fail=True), 530, "dtx.end/suspend-and-fail", id="both ends"
-    ),
+    pytest.param(SELECTED, DtxStart(ONE, join=True, resume=True), 530, "dtx.start/join-and-resume", id="both"),
+    pytest.param(STARTED, DtxEnd(ONE, suspend=True, fail=True), 530, "dtx.end/suspend-and-fail", id="both ends"),
     pytest.param(SELECTED, TxSelect(), 409, "tx.select/no-dtx", id="tx behind dtx"),
     pytest.param([TxSelect()], DtxSelect(), 409, None, id="dtx behind tx"),
 ]
@@ -171,9 +167,7 @@ ILLEGAL = [
 @pytest.mark.rule("0-10/dtx.end/suspend-and-fail -> not-allowed 530")
 @pytest.mark.rule("0-10/tx.select/no-dtx -> illegal-state 409")
 @pytest.mark.parametrize(("before", "command", "code", "rule"), ILLEGAL)
-def test_a_session_refuses_what_is_out_of_place(
-    before: list[Any], command: Any, code: int, rule: str | None
-) -> None:
+def test_a_session_refuses_what_is_out_of_place(before: list[Any], command: Any, code: int, rule: str | None) -> None:
     full = None if rule is None else f"0-10/{rule}"
     ends = Branching()
     for each in before:

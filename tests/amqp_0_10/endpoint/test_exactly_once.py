@@ -93,9 +93,7 @@ class World:
         self.live: dict[tuple[Side, bytes], Session] = {}
         self.kept: dict[tuple[Side, bytes], bytes] = {}
         # What each end was asked to execute, and what it has executed, by who sent it.
-        self.asked: dict[tuple[Side, bytes], list[str]] = {
-            (side, name): [] for side in SIDES for name in NAMES
-        }
+        self.asked: dict[tuple[Side, bytes], list[str]] = {(side, name): [] for side in SIDES for name in NAMES}
         self.told: dict[tuple[Side, bytes], list[str]] = {key: [] for key in self.asked}
         self.open: dict[tuple[Side, bytes], dict[int, Event]] = {key: {} for key in self.asked}
         self.parts: dict[tuple[Side, bytes], list[bytes]] = {key: [] for key in self.asked}
@@ -113,9 +111,7 @@ class World:
 
     def connect(self) -> None:
         """The next connection."""
-        pair = Pair(
-            client=self.configs[0], server=self.configs[1], chunks=self.chunks, watched=True
-        )
+        pair = Pair(client=self.configs[0], server=self.configs[1], chunks=self.chunks, watched=True)
         pair.application = self.hear
         self.pairs.append(pair)
 
@@ -172,11 +168,7 @@ class World:
 
     def name(self, side: Side, channel: int) -> bytes:
         """The session on a channel."""
-        (found,) = [
-            name
-            for (end, name), each in self.live.items()
-            if end is side and each.channel == channel
-        ]
+        (found,) = [name for (end, name), each in self.live.items() if end is side and each.channel == channel]
         return found
 
     def execute(self, side: Side, event: CommandReceived | MessageReceived | MessageBegun) -> None:
@@ -251,9 +243,7 @@ class World:
         destination = "" if side is CLIENT else choices.of(DESTINATIONS)
         mode = choices.of((0, 0, NONE)) if side is CLIENT else 0
         message = Message(body, routing_key=choices.of((None, "key")))
-        sent = self.live[side, name].transfer(
-            destination, message, accept_mode=mode, sync=choices.rarely()
-        )
+        sent = self.live[side, name].transfer(destination, message, accept_mode=mode, sync=choices.rarely())
         self.note(sent.completion, None)
         if sent.outcome is not None:
             self.note(sent.outcome, body)
@@ -321,9 +311,7 @@ class World:
             case 0 | 1 | 2:
                 self.transfer(CLIENT, name)
             case 3 | 4 | 5:
-                ids = [
-                    number for number in session.unsettled if number in self.bodies[CLIENT, name]
-                ]
+                ids = [number for number in session.unsettled if number in self.bodies[CLIENT, name]]
                 if ids:
                     self.settle(CLIENT, name, choices.of(ids))
             case 6 | 7:
@@ -394,9 +382,7 @@ class World:
         except EndpointClosed:
             assert "detach" in self.live[side, name]._channel.state.value
         except LocalProtocolError as error:
-            assert error.rule or "isn't completed" in str(error) or "subscription" in str(error), (
-                error
-            )
+            assert error.rule or "isn't completed" in str(error) or "subscription" in str(error), error
 
     # What happens between them.
 

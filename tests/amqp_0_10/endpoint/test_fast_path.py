@@ -147,9 +147,7 @@ def test_the_shortcut_for_what_is_sent_is_taken(header: bool) -> None:
 @pytest.mark.parametrize("header", [True, False])
 @pytest.mark.parametrize("size", [0, 1, 4084, 4085, 70_000])
 @pytest.mark.parametrize("sync", [True, False])
-def test_what_is_sent_is_the_same_whether_it_is_short_or_not(
-    header: bool, size: int, sync: bool
-) -> None:
+def test_what_is_sent_is_the_same_whether_it_is_short_or_not(header: bool, size: int, sync: bool) -> None:
     client, server = open_pair({"max_frame_size": 4096})
     session = client.session(0)
     settle(client, server)

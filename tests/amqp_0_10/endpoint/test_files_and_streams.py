@@ -91,9 +91,7 @@ CONSUMING = [("queue-empty", "", "t"), ("tag-empty", "jobs", ""), ("tag-in-use",
 @pytest.mark.rule("0-10/stream.consume/tag-in-use -> not-allowed 530")
 @pytest.mark.parametrize("kind", [FileConsume, StreamConsume])
 @pytest.mark.parametrize(("rule", "queue", "tag"), CONSUMING)
-def test_consumers_have_a_queue_and_a_tag_of_their_own(
-    rule: str, queue: str, tag: str, kind: Any
-) -> None:
+def test_consumers_have_a_queue_and_a_tag_of_their_own(rule: str, queue: str, tag: str, kind: Any) -> None:
     ends = Ends()
     ends.session.call(kind("jobs", "used"))
     full = f"0-10/{kind.NAME}/{rule}"
@@ -124,9 +122,7 @@ def test_a_server_refuses_an_exclusive_consumer(kind: Any) -> None:
         def answer(self, here: Connection, event: Any) -> None:
             if isinstance(event, CommandReceived):
                 session = here.session(event.channel)
-                session.fail(
-                    ExecutionError(405, "jobs is in use"), event.command_id, field="exclusive"
-                )
+                session.fail(ExecutionError(405, "jobs is in use"), event.command_id, field="exclusive")
             else:
                 super().answer(here, event)
 
@@ -176,9 +172,7 @@ def test_no_more_files_than_the_prefetch_count_are_delivered() -> None:
 @pytest.mark.rule("0-10/file.ack/validation -> (no code)")
 @pytest.mark.rule("0-10/file.ack/session-local")
 @pytest.mark.rule("0-10/file.reject/session-local")
-@pytest.mark.parametrize(
-    "command", [FileAck(7), FileAck(7, multiple=True), FileAck(0), FileReject(7), FileReject(0)]
-)
+@pytest.mark.parametrize("command", [FileAck(7), FileAck(7, multiple=True), FileAck(0), FileReject(7), FileReject(0)])
 def test_only_what_this_session_delivered_is_acknowledged(command: Any) -> None:
     ends = Ends()
     other = ends.client.open_session("other")

@@ -82,9 +82,7 @@ def test_a_frame_above_the_agreed_size_is_a_framing_error(side: Side, early: boo
 @BOTH_SIDES
 def test_a_frame_of_the_agreed_size_is_fine(side: Side) -> None:
     facing = Facing.opened(side, tuning=tune(16, 4096) if side is CLIENT else tune_ok(16, 4096))
-    facing.feed(
-        attach(b"x" * 4078) if side is SERVER else control(0x0203, b"\x0f\xee" + b"x" * 4078)
-    )
+    facing.feed(attach(b"x" * 4078) if side is SERVER else control(0x0203, b"\x0f\xee" + b"x" * 4078))
     assert facing.end.is_open
     assert facing.of(Failed) == []
 
@@ -207,10 +205,7 @@ def test_a_command_may_come_in_any_pieces(pieces: int) -> None:
         parts = [octets[n : n + pieces] for n in range(0, len(octets), pieces)]
         last = len(parts) - 1
         return b"".join(
-            [
-                frame(each, kind, flags=place | (0 if n else 2) | (1 if n == last else 0))
-                for n, each in enumerate(parts)
-            ]
+            [frame(each, kind, flags=place | (0 if n else 2) | (1 if n == last else 0)) for n, each in enumerate(parts)]
         )
 
     facing.feed(cut(SEGMENT, 1, 8) + cut(header, 2, 0) + cut(b"the body", 3, 4))

@@ -223,9 +223,7 @@ def test_a_transaction_has_what_was_accepted_before_its_end_whatever_is_complete
     session.accept(1)
     session.call(TxRollback())
     pair.pump()
-    heard: dict[Any, Any] = {
-        type(event.command): event for event in pair.of(SERVER, CommandReceived)
-    }
+    heard: dict[Any, Any] = {type(event.command): event for event in pair.of(SERVER, CommandReceived)}
     assert heard[TxCommit].handles == (first,)
     assert heard[TxRollback].handles == (second,)
     for number in reversed(other.incomplete):
@@ -306,9 +304,7 @@ def test_two_requests_for_a_timeout_are_answered_in_turn() -> None:
 
 
 @pytest.mark.parametrize(("status", "left"), [(XA_OK, ()), (XA_RBROLLBACK, (0,))])
-def test_a_branch_that_was_rolled_back_at_its_commit_settles_nothing(
-    status: int, left: tuple[int, ...]
-) -> None:
+def test_a_branch_that_was_rolled_back_at_its_commit_settles_nothing(status: int, left: tuple[int, ...]) -> None:
     pair = Pair().open()
     session, other = pair.sessions()
     (outcome,) = accepting(pair, session, other, 1)

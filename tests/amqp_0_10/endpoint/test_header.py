@@ -36,9 +36,7 @@ def test_the_client_sends_its_header_before_anything_has_come_and_nothing_else()
     assert facing.end.state == "headers exchanged"
 
 
-@pytest.mark.rule(
-    "0-10/wire/header-supported", "0-10/wire/header-1-1", "0-10/wire/header-each-peer"
-)
+@pytest.mark.rule("0-10/wire/header-supported", "0-10/wire/header-1-1", "0-10/wire/header-each-peer")
 @pytest.mark.parametrize("pieces", [1, 3, 8])
 def test_the_server_echoes_the_header_and_goes_on_with_start(pieces: int) -> None:
     facing = Facing(SERVER)

@@ -236,9 +236,7 @@ def test_a_detached_without_a_name_is_no_answer_to_attach(side: Side) -> None:
 
 
 @BOTH
-def test_holes_in_what_is_known_to_be_completed_are_bounded(
-    side: Side, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_holes_in_what_is_known_to_be_completed_are_bounded(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each costs memory, and time with every command."""
     monkeypatch.setattr(session_controls, "_MOST_RANGES", 40)
     facing = begun(side)

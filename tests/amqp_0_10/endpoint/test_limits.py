@@ -197,11 +197,7 @@ def test_subscriptions_are_bounded() -> None:
 def test_values_are_bounded_in_depth_and_number() -> None:
     deep = b""
     for _ in range(50):
-        deep = (
-            len(deep + b"\0\0\0\0").to_bytes(4)
-            + (b"\0\0\0\x01\x01k\xa8" if deep else b"\0\0\0\0")
-            + deep
-        )
+        deep = len(deep + b"\0\0\0\0").to_bytes(4) + (b"\0\0\0\x01\x01k\xa8" if deep else b"\0\0\0\0") + deep
     facing = Facing.attached(SERVER)
     facing.feed(command(0x0801, str8("q"), None, False, False, False, False, deep))
     (failed,) = facing.of(Failed)

@@ -44,9 +44,7 @@ from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, SERVER, Facing
         ("headers exchanged", transfer()),
     ],
 )
-def test_before_start_nothing_but_start_is_heard_and_nothing_can_be_said(
-    state: str, octets: bytes
-) -> None:
+def test_before_start_nothing_but_start_is_heard_and_nothing_can_be_said(state: str, octets: bytes) -> None:
     facing = Facing(CLIENT)
     facing.feed(HEADER)
     facing.forget()
@@ -63,11 +61,7 @@ def test_a_server_may_close_before_it_starts(code: int) -> None:
     facing.feed(close(code, "not today"))
     assert facing.names() == ["connection.close-ok"]
     (closed,) = facing.of(Closed)
-    assert (closed.report.by, closed.report.code, closed.report.text) == (
-        By.REMOTE,
-        code,
-        "not today",
-    )
+    assert (closed.report.by, closed.report.code, closed.report.text) == (By.REMOTE, code, "not today")
     assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
 
 
@@ -114,16 +108,7 @@ def test_what_is_out_of_turn_in_the_opening_is_a_framing_error_for_a_server(octe
 @BOTH_SIDES
 @pytest.mark.parametrize(
     "octets",
-    [
-        start(),
-        start_ok(),
-        tune(),
-        tune_ok(),
-        open_(),
-        open_ok(),
-        control(0x010C),
-        control(0x0103, b"\0\0\0\0"),
-    ],
+    [start(), start_ok(), tune(), tune_ok(), open_(), open_ok(), control(0x010C), control(0x0103, b"\0\0\0\0")],
 )
 def test_a_control_of_the_opening_does_not_come_again(side: Side, octets: bytes) -> None:
     facing = Facing.opened(side)

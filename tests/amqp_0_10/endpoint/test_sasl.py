@@ -63,13 +63,7 @@ class Login:
     """A client and a server that log in; the server has one user. What each has sent, and the events of both."""
 
     def __init__(
-        self,
-        client: Config,
-        *,
-        user: str = "user",
-        password: str = "secret",
-        step: int = 1000,
-        pickled: bool = False,
+        self, client: Config, *, user: str = "user", password: str = "secret", step: int = 1000, pickled: bool = False
     ) -> None:
         self.user = user
         self.password = password
@@ -151,9 +145,7 @@ def test_plain_octet_by_octet() -> None:
 
 @pytest.mark.rule("0-10/connection.start-ok/security")
 def test_the_strongest_of_several_is_taken() -> None:
-    login = Login(
-        client_config(sasl=(Anonymous(), Plain("user", "secret"), MECHANISMS[2], MECHANISMS[1]))
-    )
+    login = Login(client_config(sasl=(Anonymous(), Plain("user", "secret"), MECHANISMS[2], MECHANISMS[1])))
     assert login.ends[SERVER].mechanism == "SCRAM-SHA-256"
 
 
@@ -188,9 +180,7 @@ def test_a_server_that_does_not_know_the_password_is_found_out() -> None:
     facing = Facing(CLIENT, client_config(sasl=MECHANISMS[1]))
     facing.feed(HEADER + start("SCRAM-SHA-256"))
     facing.forget()
-    facing.feed(
-        control(0x0103, vbin32(b"r=" + NONCE.encode() + b"more,s=c2l4dGVlbiBvY3RldHMuLg==,i=4096"))
-    )
+    facing.feed(control(0x0103, vbin32(b"r=" + NONCE.encode() + b"more,s=c2l4dGVlbiBvY3RldHMuLg==,i=4096")))
     assert facing.names() == ["connection.secure-ok"]
     facing.forget()
     # It lets in without having proven that it knows the user.

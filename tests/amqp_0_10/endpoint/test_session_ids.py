@@ -102,9 +102,7 @@ def test_the_first_frame_behind_a_command_point_begins_a_command(side: Side, fla
 def test_behind_a_nonzero_offset_the_command_goes_on(side: Side) -> None:
     octets = segment(0x0301)
     facing = Facing.attached(side)
-    facing.feed(
-        frame(octets[:2], 1, flags=0x0E) + command_point(0, 2) + frame(octets[2:], 1, flags=0x0D)
-    )
+    facing.feed(frame(octets[:2], 1, flags=0x0E) + command_point(0, 2) + frame(octets[2:], 1, flags=0x0D))
     assert facing.out == completed(0)
     facing = Facing.attached(side)
     facing.feed(frame(octets[:2], 1, flags=0x0E) + command_point(0, 2) + frame(octets, 1))
@@ -253,9 +251,7 @@ def test_a_confirmed_command_is_not_kept_and_not_done(side: Side) -> None:
 
 
 @BOTH_SIDES
-@pytest.mark.rule(
-    "0-10/session.completed/known-completed-reply", "0-10/session.known-completed/stateless"
-)
+@pytest.mark.rule("0-10/session.completed/known-completed-reply", "0-10/session.known-completed/stateless")
 @pytest.mark.rule("0-10/session.completed/implies-confirmed")
 def test_completed_that_asks_for_it_is_answered_with_an_echo(side: Side) -> None:
     facing = Facing.attached(side)
@@ -492,9 +488,7 @@ def test_a_peer_that_cuts_what_is_known_into_pieces_is_stopped(side: Side, what:
      u16(8) + u32(0) + u32(1 << 31), u16(16) + u64(1)],
 )  # fmt: skip
 @pytest.mark.parametrize("code", [0x0208, 0x0209, 0x020A, 0x020B, 0x020D])
-def test_a_control_with_a_malformed_set_is_a_framing_error(
-    side: Side, octets: bytes, code: int
-) -> None:
+def test_a_control_with_a_malformed_set_is_a_framing_error(side: Side, octets: bytes, code: int) -> None:
     facing = Facing.attached(side)
     facing.feed(control(code, octets))
     facing.closes(501, None)

@@ -103,18 +103,14 @@ def test_a_server_attaches_octet_by_octet() -> None:
     session = facing.end.accept_session(3)
     facing.settle()
     point = bytes.fromhex("02070300") + u32(0) + u64(0)
-    assert facing.out == frame(bytes.fromhex("020201000001") + b"s", channel=3) + frame(
-        point, channel=3
-    )
+    assert facing.out == frame(bytes.fromhex("020201000001") + b"s", channel=3) + frame(point, channel=3)
     assert facing.events[1:] == [Opened(Scope.SESSION, 3, None)]
     assert (session.channel, session.name, session.timeout) == (3, b"s", 0)
     with pytest.raises(LocalProtocolError, match="no session waits"):
         facing.end.accept_session(3)
 
 
-@pytest.mark.rule(
-    "0-10/wire/channel0", "0-10/wire/channels-many", "0-10/connection.tune-ok/available-channels"
-)
+@pytest.mark.rule("0-10/wire/channel0", "0-10/wire/channels-many", "0-10/connection.tune-ok/available-channels")
 def test_channels_are_taken_from_zero_on_up_to_the_number_agreed() -> None:
     facing = Facing.opened(CLIENT, client_config(channel_max=2))
     assert facing.end.channel_max == 2
@@ -388,9 +384,7 @@ def test_detach_and_detached_need_no_session(side: Side) -> None:
         control(0x0208),
     ],
 )
-def test_a_control_without_a_field_that_must_be_there_is_a_framing_error(
-    side: Side, octets: bytes
-) -> None:
+def test_a_control_without_a_field_that_must_be_there_is_a_framing_error(side: Side, octets: bytes) -> None:
     strict = {"dialect": Dialect.ERRATA}
     facing = Facing.attached(side, client_config(**strict) if side is CLIENT else server_config(**strict))
     facing.feed(octets)
@@ -534,9 +528,7 @@ def test_sessions_go_on_side_by_side() -> None:
         facing.end.accept_session(channel)
         facing.feed(command_point(10 * channel, channel=channel))
     whole = {
-        channel: content(
-            segment(0x0401, b"\0", sync=False), b"", b"body %d" % channel, channel=channel
-        )
+        channel: content(segment(0x0401, b"\0", sync=False), b"", b"body %d" % channel, channel=channel)
         for channel in (0, 1)
     }
     cut = len(whole[0]) - 18

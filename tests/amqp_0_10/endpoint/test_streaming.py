@@ -37,9 +37,7 @@ ABOVE = 10
 HEAD = frame(segment(0x0401, str8("d"), sync=True), 1, flags=0x0B)
 
 
-def streaming(
-    side: Side, credit: int = 100, octets: int | None = None, **changes: object
-) -> Facing:
+def streaming(side: Side, credit: int = 100, octets: int | None = None, **changes: object) -> Facing:
     """An endpoint that takes bodies above ten octets in pieces; a client has the subscription "d"."""
     if side is SERVER:
         return Facing.attached(SERVER, server_config(stream_above=ABOVE, **changes), keep=60)
@@ -51,10 +49,7 @@ def streaming(
 def pieces(*bodies: bytes, header: bytes = b"") -> bytes:
     """The frames of a message behind its command, one for each piece of its body."""
     last = len(bodies) - 1
-    frames = [
-        frame(each, 3, flags=4 | (0 if n else 2) | (1 if n == last else 0))
-        for n, each in enumerate(bodies)
-    ]
+    frames = [frame(each, 3, flags=4 | (0 if n else 2) | (1 if n == last else 0)) for n, each in enumerate(bodies)]
     return (frame(header, 2, flags=3) if header else b"") + b"".join(frames)
 
 
@@ -137,17 +132,8 @@ def test_a_gap_aborts_the_rest(side: Side) -> None:
 @BOTH_SIDES
 def test_a_body_that_begins_again_is_aborted_first(side: Side) -> None:
     facing = streaming(side)
-    facing.feed(
-        HEAD + frame(b"x" * 20, 3, flags=6) + command_point(0) + HEAD + pieces(b"y" * 20, b"z")
-    )
-    assert told(facing.events) == [
-        MessageBegun,
-        b"x" * 20,
-        BodyAborted,
-        MessageBegun,
-        b"y" * 20,
-        b"z",
-    ]
+    facing.feed(HEAD + frame(b"x" * 20, 3, flags=6) + command_point(0) + HEAD + pieces(b"y" * 20, b"z"))
+    assert told(facing.events) == [MessageBegun, b"x" * 20, BodyAborted, MessageBegun, b"y" * 20, b"z"]
     facing.session.complete(0)
     facing.settle()
     assert facing.out.endswith(completed(0))
@@ -168,9 +154,7 @@ def test_a_lost_transport_aborts_the_rest_and_it_comes_again() -> None:
     facing.feed(attach())
     facing.end.accept_session(0, state)
     facing.forget()
-    facing.feed(
-        flush("expected") + expected(0) + command_point(0) + HEAD + pieces(b"x" * 20, b"y" * 20)
-    )
+    facing.feed(flush("expected") + expected(0) + command_point(0) + HEAD + pieces(b"x" * 20, b"y" * 20))
     assert facing.sent()[0].octets == expected(0)
     assert told(facing.events)[-3:] == [MessageBegun, b"x" * 20, b"y" * 20]
     assert facing.session.incomplete == (0,)
@@ -212,9 +196,7 @@ def test_a_streamed_message_is_checked_when_it_begins() -> None:
 
 def test_only_messages_are_streamed() -> None:
     facing = streaming(SERVER)
-    facing.feed(
-        frame(segment(0x0A06, str8(""), str8("k")), 1, flags=0x0B) + pieces(b"x" * 60, b"y")
-    )
+    facing.feed(frame(segment(0x0A06, str8(""), str8("k")), 1, flags=0x0B) + pieces(b"x" * 60, b"y"))
     (asked,) = facing.events
     assert isinstance(asked, CommandReceived)
     assert (asked.command.NAME, asked.body) == ("stream.publish", b"x" * 60 + b"y")

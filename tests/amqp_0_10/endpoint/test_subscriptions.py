@@ -128,11 +128,7 @@ def test_a_client_has_its_say_about_messages_after_the_cancel() -> None:
     session.call(MessageCancel("d"))
     acquired = session.acquire(0, 1, 2)
     last = facing.last_id
-    facing.feed(
-        completed((0, last - 1))
-        + result(last, struct32(0x0404, ids((0, 2))))
-        + completed((0, last))
-    )
+    facing.feed(completed((0, last - 1)) + result(last, struct32(0x0404, ids((0, 2)))) + completed((0, last)))
     assert acquired.done
     session.accept(0)
     session.reject(1)
@@ -172,9 +168,7 @@ def test_what_was_under_way_when_it_was_cancelled_still_comes() -> None:
 
 def test_a_subscription_octet_by_octet() -> None:
     facing = Facing.attached(CLIENT)
-    facing.session.call(
-        MessageSubscribe("jobs", "d", 1, 1, True, arguments={"x": Typed("str16", "y")}), sync=False
-    )
+    facing.session.call(MessageSubscribe("jobs", "d", 1, 1, True, arguments={"x": Typed("str16", "y")}), sync=False)
     facing.settle()
     arguments = u32(1) + b"\x01x" + b"\x95" + str16("y")
     assert facing.out == command(
@@ -189,10 +183,5 @@ def test_a_subscription_octet_by_octet() -> None:
         u32(len(arguments)) + arguments,
     )
     record = facing.records()[0]
-    assert (record.queue, record.destination, record.accept_mode, record.acquire_mode) == (
-        "jobs",
-        "d",
-        1,
-        1,
-    )
+    assert (record.queue, record.destination, record.accept_mode, record.acquire_mode) == ("jobs", "d", 1, 1)
     assert (record.exclusive, dict(record.arguments)) == (True, {"x": "y"})

@@ -75,16 +75,11 @@ def test_a_transfer_octet_by_octet() -> None:
         bytes.fromhex("000000080401000203") + b"key",
         b"body",
     )
-    assert [octets[0] for octets in (facing.out, facing.out[len(facing.out) - 16 :])] == [
-        0x0B,
-        0x07,
-    ]
+    assert [octets[0] for octets in (facing.out, facing.out[len(facing.out) - 16 :])] == [0x0B, 0x07]
 
 
 @BOTH_SIDES
-@pytest.mark.parametrize(
-    ("header", "body"), [(b"", b""), (routed(), b""), (b"", b"body"), (routed(), b"body")]
-)
+@pytest.mark.parametrize(("header", "body"), [(b"", b""), (routed(), b""), (b"", b"body"), (routed(), b"body")])
 def test_a_message_has_a_header_and_a_body_or_not(side: Side, header: bytes, body: bytes) -> None:
     facing = fed(0) if side is CLIENT else Facing.attached(SERVER)
     facing.feed(transfer("d", body, header=header, sync=True))
@@ -137,9 +132,7 @@ def test_a_server_sends_to_subscriptions_only() -> None:
 @pytest.mark.parametrize("name", [b"bob", b"", b"ann\0", b"\xff"])
 def test_a_user_id_is_that_of_the_one_who_is_logged_in(name: bytes, body: bytes) -> None:
     facing = Facing.attached(SERVER)
-    facing.feed(
-        transfer("", body, header=user_id(b"ann")) + transfer("", body, header=user_id(name))
-    )
+    facing.feed(transfer("", body, header=user_id(b"ann")) + transfer("", body, header=user_id(name)))
     (message,) = facing.of(MessageReceived)
     assert message.headers.message_properties.user_id == b"ann"
     facing.excepts(403, "message.message-properties/user-id", 1, 0x0401)
@@ -165,11 +158,7 @@ def test_who_has_no_name_sends_none_and_whose_name_is_elsewhere_is_left_to_the_a
 
 
 def test_headers_go_on_octet_by_octet() -> None:
-    header = (
-        struct32(0x4711, None, True)
-        + struct32(0x0403, *[None] * 4, str8("text/plain"))
-        + routed("k")
-    )
+    header = struct32(0x4711, None, True) + struct32(0x0403, *[None] * 4, str8("text/plain")) + routed("k")
     facing = Facing.attached(SERVER)
     facing.feed(transfer("", b"x", header=header))
     (message,) = facing.of(MessageReceived)
@@ -189,8 +178,7 @@ def test_every_property_of_a_message_octet_by_octet() -> None:
             exchange="e", routing_key="k",
         ),
         message_properties=MessageProperties(
-            content_length=5, message_id=UUID(int=7), correlation_id=b"c", content_type="t", user_id=b"ann",
-            app_id=b"a",
+            content_length=5, message_id=UUID(int=7), correlation_id=b"c", content_type="t", user_id=b"ann", app_id=b"a"
         ),
     )  # fmt: skip
     facing = Facing.attached(CLIENT)
@@ -216,9 +204,7 @@ def test_redelivered_goes_both_ways() -> None:
     facing.feed(transfer("d", b"x", header=struct32(0x0401, False, False, True)))
     assert facing.of(MessageReceived)[0].headers.delivery_properties.redelivered
     server, _ = sending()
-    server.session.transfer(
-        "d", Message(b"x", delivery_properties=DeliveryProperties(redelivered=True))
-    )
+    server.session.transfer("d", Message(b"x", delivery_properties=DeliveryProperties(redelivered=True)))
     assert server.sent()[0].headers.raw == struct32(0x0401, False, False, True)
 
 
@@ -284,10 +270,7 @@ def test_a_word_about_a_message_settles_it_once(side: Side, octets: bytes, state
     facing.feed(octets + completed(0))
     if side is SERVER:
         facing.complete_all()
-    assert facing.of(Settled) == [
-        Settled((outcome,), state),
-        Settled((sent.completion,), Completed()),
-    ]
+    assert facing.of(Settled) == [Settled((outcome,), state), Settled((sent.completion,), Completed())]
 
 
 @pytest.mark.parametrize(
@@ -471,9 +454,7 @@ def test_messages_of_two_subscriptions_are_told_apart() -> None:
     facing.session.call(MessageSubscribe("q", "other", 0, 0))
     facing.session.call(MessageFlow("other", 0, 1))
     facing.session.call(MessageFlow("other", 1, None))
-    facing.feed(
-        transfer("other", b"a", header=routed()) + transfer("d", b"b", header=routed()) + sync()
-    )
+    facing.feed(transfer("other", b"a", header=routed()) + transfer("d", b"b", header=routed()) + sync())
     assert [(each.destination, each.body) for each in facing.of(MessageReceived)] == [
         ("other", b"a"), ("d", b"b")
     ]  # fmt: skip

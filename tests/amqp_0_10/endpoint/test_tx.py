@@ -118,10 +118,7 @@ def test_a_session_with_transactions_accepts_explicitly() -> None:
 @pytest.mark.parametrize("distributed", [True, False])
 @pytest.mark.parametrize(
     ("octets", "command", "rule"),
-    [
-        (TX_COMMIT, TxCommit(), "tx.commit/select-required"),
-        (TX_ROLLBACK, TxRollback(), "tx.rollback/select-required"),
-    ],
+    [(TX_COMMIT, TxCommit(), "tx.commit/select-required"), (TX_ROLLBACK, TxRollback(), "tx.rollback/select-required")],
 )
 def test_a_transaction_has_to_be_selected(
     octets: bytes, command: TxCommit | TxRollback, rule: str, distributed: bool
@@ -208,9 +205,7 @@ def test_reject_and_release_are_not_part_of_it() -> None:
 @pytest.mark.rule("0-10/message.transfer/tx-publish")
 def test_what_is_published_in_a_transaction_is_told_with_its_place() -> None:
     facing = in_tx()
-    facing.feed(
-        transfer("e", b"a") + transfer("e", b"b") + TX_COMMIT + transfer("e", b"c") + TX_ROLLBACK
-    )
+    facing.feed(transfer("e", b"a") + transfer("e", b"b") + TX_COMMIT + transfer("e", b"c") + TX_ROLLBACK)
     told: list[object] = []
     for event in facing.events:
         if isinstance(event, MessageReceived):
@@ -262,12 +257,7 @@ def test_a_commit_ends_what_was_accepted() -> None:
     facing.forget()
     done(facing)
     assert handle.result is None
-    assert any(
-        [
-            isinstance(event.state, Completed) and handle in event.handles
-            for event in facing.of(Settled)
-        ]
-    )
+    assert any([isinstance(event.state, Completed) and handle in event.handles for event in facing.of(Settled)])
     session.call(TxRollback())
     done(facing)
     assert session.unsettled == (1,)

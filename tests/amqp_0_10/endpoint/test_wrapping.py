@@ -60,9 +60,7 @@ def test_commands_and_their_results_pass_the_end_of_the_numbers(start: int) -> N
         plain, query = session.call(QueueDeclare(name)), session.call(QueueQuery(name))
         pair.pump()
         first, second = pair.of(SERVER, CommandReceived)[-2:]
-        assert [first.command_id, second.command_id] == [
-            (start + 2 * number + each) & TOP for each in (0, 1)
-        ]
+        assert [first.command_id, second.command_id] == [(start + 2 * number + each) & TOP for each in (0, 1)]
         other.complete(second.command_id, QueueQueryResult(queue=name))
         pair.pump()
         assert query.done

@@ -97,9 +97,7 @@ def test_a_command_without_a_field_that_must_be_there_is_invalid(
     assert f"without {field}" in str(error)
 
 
-@pytest.mark.parametrize(
-    "octets", [subscribe(), PURGE, QUERY, command(0x0501), command(0x0405, u16(0))]
-)
+@pytest.mark.parametrize("octets", [subscribe(), PURGE, QUERY, command(0x0501), command(0x0405, u16(0))])
 def test_a_client_gets_no_commands_for_servers(octets: bytes) -> None:
     facing = Facing.attached(CLIENT)
     facing.feed(octets)
@@ -115,9 +113,7 @@ def test_a_server_gets_no_commands_for_clients(code: int) -> None:
 
 
 @pytest.mark.parametrize(("header", "body"), [(routed(), b""), (b"", b"body"), (routed(), b"body")])
-def test_a_command_with_content_that_it_does_not_have_is_invalid(
-    header: bytes, body: bytes
-) -> None:
+def test_a_command_with_content_that_it_does_not_have_is_invalid(header: bytes, body: bytes) -> None:
     facing = Facing.attached(SERVER)
     facing.feed(content(segment(0x0803, str8("q")), header, body))
     facing.excepts(503, None, 0, 0x0803)

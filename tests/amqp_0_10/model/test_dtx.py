@@ -107,9 +107,7 @@ def test_only_work_between_start_and_end_belongs_to_the_branch() -> None:
     assert branches.current("stranger") is None
 
 
-@pytest.mark.rule(
-    "0-10/dtx.select/required", "0-10/dtx.start/illegal-state", "0-10/dtx.end/illegal-state"
-)
+@pytest.mark.rule("0-10/dtx.select/required", "0-10/dtx.start/illegal-state", "0-10/dtx.end/illegal-state")
 def test_demarcation_wants_select_coordination_does_not() -> None:
     server = Server().work()
     assert not server.branches.selected("new")
@@ -229,9 +227,7 @@ def test_a_closed_session_dooms_the_branches_that_it_has_not_ended() -> None:
     server.branches.check()
     assert not server.branches.selected("a")
     assert [server.branches.state(xid) for xid in (X, Y, Z)] == [
-        Branch.ROLLBACK_ONLY,
-        Branch.ROLLBACK_ONLY,
-        Branch.IDLE,
+        Branch.ROLLBACK_ONLY, Branch.ROLLBACK_ONLY, Branch.IDLE
     ]
     assert server.outcomes() == [(X, "rolled-back")]
     # What others suspended can't be resumed; what they work at ends with the status.
@@ -294,11 +290,7 @@ def test_nothing_is_settled_while_a_session_is_associated(command: Command[Any],
     server.fails(command, 409, f"{command.NAME}/not-disassociated")
 
 
-@pytest.mark.rule(
-    "0-10/dtx.commit/illegal-state",
-    "0-10/dtx.rollback/illegal-state",
-    "0-10/dtx.prepare/illegal-state",
-)
+@pytest.mark.rule("0-10/dtx.commit/illegal-state", "0-10/dtx.rollback/illegal-state", "0-10/dtx.prepare/illegal-state")
 def test_what_is_suspended_or_prepared_twice_is_out_of_context() -> None:
     server = Server().prepared()
     server.fails(DtxPrepare(X), 409, "dtx.prepare/illegal-state")
@@ -369,10 +361,7 @@ def test_a_timeout_holds_until_it_is_changed_and_0_is_the_default_again() -> Non
     assert server.do(DtxGetTimeout(X)) == GetTimeoutResult(60)
     server.now = 10.0
     server.do(DtxSetTimeout(X, 5))
-    assert (server.do(DtxGetTimeout(X)), server.branches.next_deadline) == (
-        GetTimeoutResult(5),
-        15.0,
-    )
+    assert (server.do(DtxGetTimeout(X)), server.branches.next_deadline) == (GetTimeoutResult(5), 15.0)
     server.do(DtxStart(X, join=True))
     server.do(DtxEnd(X))
     assert (server.do(DtxGetTimeout(X)), server.branches.next_deadline) == (
@@ -380,10 +369,7 @@ def test_a_timeout_holds_until_it_is_changed_and_0_is_the_default_again() -> Non
         15.0,
     )
     server.do(DtxSetTimeout(X, 0))
-    assert (server.do(DtxGetTimeout(X)), server.branches.next_deadline) == (
-        GetTimeoutResult(60),
-        70.0,
-    )
+    assert (server.do(DtxGetTimeout(X)), server.branches.next_deadline) == (GetTimeoutResult(60), 70.0)
     assert server.branches.handle_timeout(69.9) == ()
     assert server.branches.handle_timeout(70.0) == (X,)
     unlimited = Server().work()
@@ -465,11 +451,7 @@ def test_the_branch_that_was_undone_first_makes_room_first() -> None:
         server.do(DtxStart(xid, resume=True))
         server.do(DtxEnd(xid, fail=True))
     server.do(DtxStart(Z))
-    assert [server.branches.state(xid) for xid in XIDS] == [
-        Branch.ROLLBACK_ONLY,
-        Branch.NON_EXISTENT,
-        Branch.ACTIVE,
-    ]
+    assert [server.branches.state(xid) for xid in XIDS] == [Branch.ROLLBACK_ONLY, Branch.NON_EXISTENT, Branch.ACTIVE]
 
 
 def test_branches_time_out_in_order_however_often_timers_moved() -> None:
@@ -496,9 +478,7 @@ def test_timers_that_were_moved_take_no_room() -> None:
     assert server.branches.handle_timeout(1000.0) == (X,)
 
 
-@pytest.mark.parametrize(
-    "xid", [None, Xid(), Xid(1, b"g"), Xid(1, None, b"b"), Xid(None, b"g", b"b")]
-)
+@pytest.mark.parametrize("xid", [None, Xid(), Xid(1, b"g"), Xid(1, None, b"b"), Xid(None, b"g", b"b")])
 def test_a_xid_that_is_not_whole_is_an_illegal_argument(xid: Xid | None) -> None:
     server = Server().work()
     for command in (DtxStart(xid), DtxEnd(xid), DtxPrepare(xid), DtxGetTimeout(xid)):

@@ -203,11 +203,7 @@ class Model:
         self.remove(command.xid)
 
     def recover(self, owner: object, command: Any, now: float) -> list[Xid]:
-        return [
-            xid
-            for xid, work in self.works.items()
-            if work.fate == "prepared" or work.fate.endswith("!")
-        ]
+        return [xid for xid, work in self.works.items() if work.fate == "prepared" or work.fate.endswith("!")]
 
     def get_timeout(self, owner: object, command: Any, now: float) -> int:
         return self.known(command).seconds or self.default
@@ -239,9 +235,7 @@ def plain(result: object) -> object:
 
 
 OWNERS = st.sampled_from(["a", "b", "c"])
-FLAGS = st.sampled_from(
-    [(False, False), (False, False), (True, False), (False, True), (True, True)]
-)
+FLAGS = st.sampled_from([(False, False), (False, False), (True, False), (False, True), (True, True)])
 PICK = st.sampled_from(XIDS)
 
 
@@ -289,9 +283,7 @@ class Machine(RuleBasedStateMachine):
                 assert branches.selected(owner) == (owner in self.model.selected)
                 assert branches.current(owner) == self.model.current(owner)
             for xid in XIDS:
-                assert (branches.state(xid).value == "non-existent") == (
-                    xid not in self.model.works
-                )
+                assert (branches.state(xid).value == "non-existent") == (xid not in self.model.works)
 
     @rule(owner=OWNERS)
     def select(self, owner: str) -> None:
@@ -329,13 +321,7 @@ class Machine(RuleBasedStateMachine):
         settleable = [each for each, work in self.model.works.items() if work.free]
         if free and settleable:
             xid = data.draw(st.sampled_from(settleable))
-        commands = [
-            DtxPrepare(xid),
-            DtxPrepare(xid),
-            DtxCommit(xid),
-            DtxCommit(xid, True),
-            DtxRollback(xid),
-        ]
+        commands = [DtxPrepare(xid), DtxPrepare(xid), DtxCommit(xid), DtxCommit(xid, True), DtxRollback(xid)]
         self.execute(owner, data.draw(st.sampled_from([*commands, DtxForget(xid)])))
 
     @rule(owner=OWNERS, xid=PICK, seconds=st.integers(0, 8))
@@ -355,16 +341,10 @@ class Machine(RuleBasedStateMachine):
         self.now += seconds
         if not told:
             return
-        due = [
-            (work.due, xid)
-            for xid, work in self.model.works.items()
-            if work.due and work.due <= self.now
-        ]
+        due = [(work.due, xid) for xid, work in self.model.works.items() if work.due and work.due <= self.now]
         timed_out = self.real.handle_timeout(self.now)
         assert self.copy.handle_timeout(self.now) == timed_out
-        assert sorted(xid.format or 0 for xid in timed_out) == sorted(
-            xid.format or 0 for _, xid in due
-        )
+        assert sorted(xid.format or 0 for xid in timed_out) == sorted(xid.format or 0 for _, xid in due)
         deadlines = {xid: deadline for deadline, xid in due}
         assert [deadlines[xid] for xid in timed_out] == sorted(deadlines.values())
         for xid in timed_out:
@@ -398,9 +378,7 @@ class Machine(RuleBasedStateMachine):
         if prepared:
             work.fate = f"{decision}!"
             if decision in ("commit", "rollback"):
-                self.model.outcomes.append(
-                    (xid, "committed" if decision == "commit" else "rolled-back")
-                )
+                self.model.outcomes.append((xid, "committed" if decision == "commit" else "rolled-back"))
         for branches in (self.real, self.copy):
             try:
                 branches.decide(xid, decision)

@@ -69,13 +69,7 @@ DECISIONS: dict[BranchInput, Decision] = {
 }
 HEURISTIC = dict(zip(list(Branch)[-4:], DECISIONS.values(), strict=True))
 DOOMED = (Branch.ROLLBACK_ONLY, Branch.TIMED_OUT)
-ENDS = (
-    BranchInput.SUSPEND,
-    BranchInput.END,
-    BranchInput.LAST_END,
-    BranchInput.FAIL,
-    BranchInput.CLOSE,
-)
+ENDS = (BranchInput.SUSPEND, BranchInput.END, BranchInput.LAST_END, BranchInput.FAIL, BranchInput.CLOSE)
 
 
 def cells() -> Iterator[tuple[Branch, BranchInput, Branch | None]]:
@@ -154,9 +148,7 @@ def give(branches: Branches, given: BranchInput) -> None:
 @pytest.mark.parametrize(
     ("state", "given", "after"), list(cells()), ids=lambda value: value.name if value else "illegal"
 )
-def test_every_input_in_every_state(
-    state: Branch, given: BranchInput, after: Branch | None
-) -> None:
+def test_every_input_in_every_state(state: Branch, given: BranchInput, after: Branch | None) -> None:
     assert BRANCH[state].get(given) is after
     branches = in_state(state, given)
     assert branches.state(X) is state
@@ -170,9 +162,7 @@ def test_every_input_in_every_state(
 
 
 def test_the_tables_are_total_and_reachable() -> None:
-    assert set(cells()) == {
-        (state, given, BRANCH[state].get(given)) for state in Branch for given in BranchInput
-    }
+    assert set(cells()) == {(state, given, BRANCH[state].get(given)) for state in Branch for given in BranchInput}
     assert not unreachable(BRANCH, Branch.NON_EXISTENT)
     assert set(ASSOCIATION) == set(Association)
     assert not unreachable(ASSOCIATION, Association.NOT_ASSOCIATED)

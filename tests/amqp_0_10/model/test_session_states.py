@@ -76,10 +76,7 @@ class Ends:
 @pytest.mark.rule("0-10/session/exactly-once")
 @pytest.mark.rule("0-10/session.completed/implies-confirmed")
 @pytest.mark.rule("0-10/session.expected/next-command")
-@given(
-    steps=st.lists(st.integers(0, 4), max_size=200),
-    first_id=st.sampled_from([0, 7, 0xFFFF_FFFE, 0xFFFF_FFFF]),
-)
+@given(steps=st.lists(st.integers(0, 4), max_size=200), first_id=st.sampled_from([0, 7, 0xFFFF_FFFE, 0xFFFF_FFFF]))
 def test_every_command_is_executed_once_and_in_order(steps: list[int], first_id: int) -> None:
     ends = Ends(first_id, 30)
     for what in steps:

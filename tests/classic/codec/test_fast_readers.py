@@ -98,9 +98,7 @@ def test_every_word_of_flags(dialect: Dialect, kind: Kind) -> None:
 
 
 @given(which=st.sampled_from(every_properties()), data=st.data())
-def test_properties_that_are_damaged_anywhere(
-    which: tuple[Dialect, Kind], data: st.DataObject
-) -> None:
+def test_properties_that_are_damaged_anywhere(which: tuple[Dialect, Kind], data: st.DataObject) -> None:
     dialect, kind = which
     octets = bytearray(data.draw(properties(kind, dialect.tables)).encode(dialect.tables))
     _damage(octets, data)

@@ -39,9 +39,7 @@ from tests.kit.pcap_streams import METHOD, frames
 few = settings(max_examples=10)
 """For tests that run once for each method."""
 
-EVERY = [
-    pytest.param(dialect, kind, id=f"{dialect.name}-{kind.NAME}") for dialect, kind in every_method()
-]
+EVERY = [pytest.param(dialect, kind, id=f"{dialect.name}-{kind.NAME}") for dialect, kind in every_method()]
 RECORDS = [
     pytest.param(dialect, kind, id=kind.__module__.split(".")[-2] + "-" + kind.NAME)
     for kind, dialect in {kind: dialect for dialect, kind in every_method()}.items()
@@ -71,9 +69,7 @@ def test_every_method_of_every_capture_encodes_to_its_octets(path: Any) -> None:
 @few
 @given(data=st.data())
 @pytest.mark.rule("0-8/wire/method-payload", "0-9-1/wire/method-payload")
-def test_a_record_survives_the_wire_pickle_and_hashing(
-    dialect: Dialect, kind: type[Any], data: st.DataObject
-) -> None:
+def test_a_record_survives_the_wire_pickle_and_hashing(dialect: Dialect, kind: type[Any], data: st.DataObject) -> None:
     record = data.draw(records(kind, dialect.tables))
     payload = record.encode(dialect.tables)
     assert payload[:4] == kind.ID.to_bytes(4, "big")
@@ -109,9 +105,7 @@ def test_a_record_says_what_it_is(dialect: Dialect, kind: type[Method]) -> None:
 @few
 @given(octets=st.binary(max_size=80))
 @pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
-def test_any_octets_are_a_record_or_refused(
-    dialect: Dialect, kind: type[Method], octets: bytes
-) -> None:
+def test_any_octets_are_a_record_or_refused(dialect: Dialect, kind: type[Method], octets: bytes) -> None:
     _record_or_refused(dialect, kind, octets)
 
 
@@ -119,9 +113,7 @@ def test_any_octets_are_a_record_or_refused(
 @few
 @given(data=st.data())
 @pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
-def test_damaged_octets_are_a_record_or_refused(
-    dialect: Dialect, kind: type[Method], data: st.DataObject
-) -> None:
+def test_damaged_octets_are_a_record_or_refused(dialect: Dialect, kind: type[Method], data: st.DataObject) -> None:
     octets = bytearray(data.draw(records(kind, dialect.tables)).encode(dialect.tables)[4:])
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(octets)))
@@ -147,9 +139,7 @@ def test_the_fields_the_fast_paths_rely_on() -> None:
     assert BasicDeliver.__match_args__ == (
         "consumer_tag", "delivery_tag", "redelivered", "exchange", "routing_key",
     )  # fmt: skip
-    assert BasicPublish.__match_args__ == (
-        "exchange", "routing_key", "mandatory", "immediate", "ticket",
-    )  # fmt: skip
+    assert BasicPublish.__match_args__ == ("exchange", "routing_key", "mandatory", "immediate", "ticket")  # fmt: skip
 
 
 @pytest.mark.rule(
@@ -209,9 +199,7 @@ def test_a_bit_is_a_bit_whatever_its_truth_is_made_of() -> None:
         (QueueDeclare, b"\0\0\x01q\x20\0\0\0\0", QueueDeclare("q")),
     ],
 )
-def test_spare_bits_and_reserved_fields_survive(
-    kind: type[Method], octets: bytes, same: Method
-) -> None:
+def test_spare_bits_and_reserved_fields_survive(kind: type[Method], octets: bytes, same: Method) -> None:
     record = kind.decode(octets, 0, len(octets), RABBIT)
     assert record.spare == octets
     assert record.encode(RABBIT)[4:] == octets

@@ -24,10 +24,7 @@ from tests.kit.pcap_streams import HEADER, frames
 few = settings(max_examples=10)
 """For tests that run once for each class of properties."""
 
-EVERY = [
-    pytest.param(dialect, kind, id=f"{dialect.name}-{kind.__name__}")
-    for dialect, kind in every_properties()
-]
+EVERY = [pytest.param(dialect, kind, id=f"{dialect.name}-{kind.__name__}") for dialect, kind in every_properties()]
 KINDS = [
     pytest.param(dialect, kind, id=kind.__name__)
     for kind, dialect in {kind: dialect for dialect, kind in every_properties()}.items()
@@ -103,9 +100,7 @@ def test_properties_survive(dialect: Dialect, kind: type[Any], data: st.DataObje
 @few
 @given(raw=st.binary(max_size=60))
 @pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
-def test_any_octets_are_properties_or_refused(
-    dialect: Dialect, kind: type[Any], raw: bytes
-) -> None:
+def test_any_octets_are_properties_or_refused(dialect: Dialect, kind: type[Any], raw: bytes) -> None:
     _properties_or_refused(dialect, kind, raw)
 
 
@@ -113,9 +108,7 @@ def test_any_octets_are_properties_or_refused(
 @few
 @given(data=st.data())
 @pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
-def test_damaged_octets_are_properties_or_refused(
-    dialect: Dialect, kind: type[Any], data: st.DataObject
-) -> None:
+def test_damaged_octets_are_properties_or_refused(dialect: Dialect, kind: type[Any], data: st.DataObject) -> None:
     raw = bytearray(data.draw(properties(kind, dialect.tables)).encode(dialect.tables))
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(raw)))
@@ -145,12 +138,7 @@ def _properties_or_refused(dialect: Dialect, kind: type[Any], raw: bytes) -> Non
     assert read.encode(dialect.tables) == raw
 
 
-@pytest.mark.rule(
-    "0-8/wire/content-flags",
-    "0-9-1/wire/content-flags",
-    "0-8/wire/timestamp",
-    "0-9-1/wire/timestamp",
-)
+@pytest.mark.rule("0-8/wire/content-flags", "0-9-1/wire/content-flags", "0-8/wire/timestamp", "0-9-1/wire/timestamp")
 def test_all_properties_on_the_wire() -> None:
     assert FULL.encode(RABBIT) == FULL_OCTETS
     read = BasicProperties.from_wire(FULL_OCTETS, RABBIT)
@@ -168,9 +156,7 @@ def test_each_property_alone(place: int) -> None:
     assert raw[:2] == (0x8000 >> place).to_bytes(2, "big")
     read = BasicProperties.from_wire(raw, RABBIT)
     assert getattr(read, name) == getattr(FULL, name)
-    assert [other for other in BasicProperties.__match_args__ if getattr(read, other) is not None] == [
-        name
-    ]
+    assert [other for other in BasicProperties.__match_args__ if getattr(read, other) is not None] == [name]
 
 
 def test_nothing_is_read_before_it_is_asked_for() -> None:
@@ -295,9 +281,7 @@ def test_properties_are_told_apart() -> None:
 
 
 def test_the_other_content_classes_of_0_8() -> None:
-    assert StreamProperties(priority=3, timestamp=5).encode(SPEC_0_8) == (
-        b"\x18\x00\x03" + bytes(7) + b"\x05"
-    )
+    assert StreamProperties(priority=3, timestamp=5).encode(SPEC_0_8) == b"\x18\x00\x03" + bytes(7) + b"\x05"
     tunnel = TunnelProperties(proxy_name="p", durable=1, broadcast=0)
     assert tunnel.encode(SPEC_0_8) == b"\x58\x00\x01p\x01\x00"
     assert TunnelProperties.from_wire(b"\x58\x00\x01p\x01\x00", SPEC_0_8) == tunnel

@@ -290,10 +290,7 @@ def test_time_grows_with_the_octets(name: str) -> None:
         best = 1e9
         for _ in range(3):
             began = process_time()
-            for work in (
-                lambda: check_table(raw, 0, len(raw), RABBIT),
-                lambda: Table.from_wire(raw, RABBIT).to_dict(),
-            ):
+            for work in (lambda: check_table(raw, 0, len(raw), RABBIT), lambda: Table.from_wire(raw, RABBIT).to_dict()):
                 try:
                     work()
                 except CodecError:
@@ -320,9 +317,7 @@ def test_a_table_is_a_mapping() -> None:
     assert dict(table.items()) == dict(table) == {**table}
     with pytest.raises(KeyError):
         table["z"]
-    assert repr(table) == (
-        "Table({'a': 1, 'b': [True, Table({'c': 'd'})], 'e': Table({'f': None})})"
-    )
+    assert repr(table) == "Table({'a': 1, 'b': [True, Table({'c': 'd'})], 'e': Table({'f': None})})"
     plain = table.to_dict()
     assert type(plain["e"]) is dict and type(plain["b"][1]) is dict
     plain["b"].append(5)

@@ -209,9 +209,7 @@ def test_subclasses_are_what_their_bases_are() -> None:
         (SPEC_0_8, {"a": 1}, b"F\0\0\0\x07\x01aI\0\0\0\x01"),
     ],
 )
-def test_what_a_value_becomes_by_the_specifications(
-    rules: TableRules, value: Any, octets: bytes
-) -> None:
+def test_what_a_value_becomes_by_the_specifications(rules: TableRules, value: Any, octets: bytes) -> None:
     assert raw_of({"k": value}, rules) == b"\x01k" + octets
 
 

@@ -62,9 +62,7 @@ def check_bounds(end: Any, limits: Limits) -> None:
 
 
 @given(VERSIONS, OPERATIONS, st.booleans())
-def test_two_ends_stay_within_their_limits(
-    version: Version, operations: list[Operation], damage: bool
-) -> None:
+def test_two_ends_stay_within_their_limits(version: Version, operations: list[Operation], damage: bool) -> None:
     driver = Driver(
         version,
         client=client_config(limits=LIMITS, frame_max=4096),
@@ -176,12 +174,7 @@ def test_a_paused_connection_ends_all_the_same(version: Version, ending: str) ->
 def test_a_body_above_the_limit_ends_its_channel(version: Version) -> None:
     facing = Facing.opened(version, Side.SERVER, 2, limits=Limits(message=1000))
     error = facing.refuses(
-        facing.method("basic.publish"),
-        header(1, 60, 1001),
-        code=311,
-        rule=None,
-        scope=Scope.CHANNEL,
-        close=False,
+        facing.method("basic.publish"), header(1, 60, 1001), code=311, rule=None, scope=Scope.CHANNEL, close=False
     )
     assert "Limits.message" in str(error)
     facing.feed(body(1, bytes(1001)), facing.message("basic.publish", bytes(1000), 2))

@@ -90,9 +90,7 @@ def test_calls_that_want_no_answer_are_done_at_once(version: Version) -> None:
     "name",
     ["channel.close", "channel.close-ok", "channel.open", "connection.close", "connection.tune-ok"],
 )
-def test_what_the_core_sends_by_itself_is_not_for_others_to_send(
-    version: Version, side: Side, name: str
-) -> None:
+def test_what_the_core_sends_by_itself_is_not_for_others_to_send(version: Version, side: Side, name: str) -> None:
     facing = Facing.opened(version, side)
     for target in (facing.channel, facing.end):
         for verb in (target.call, target.send, target.reply):

@@ -40,9 +40,7 @@ from tests.kit.pair import Pair, client_config, connection_of, server_config
     ],
 )
 @BOTH_SIDES
-def test_a_configuration_that_cannot_work_is_refused_at_once(
-    side: Side, changes: dict[str, Any], text: str
-) -> None:
+def test_a_configuration_that_cannot_work_is_refused_at_once(side: Side, changes: dict[str, Any], text: str) -> None:
     made = client_config if side is Side.CLIENT else server_config
     with pytest.raises(ValueError, match=text):
         connection_of(AMQP_0_9_1, side, made(**changes))

@@ -38,9 +38,7 @@ def test_both_ends_come_to_rest(version: Version, operations: list[Operation]) -
 
 
 @given(VERSIONS, OPERATIONS)
-def test_somebody_who_watches_finds_nothing_wrong(
-    version: Version, operations: list[Operation]
-) -> None:
+def test_somebody_who_watches_finds_nothing_wrong(version: Version, operations: list[Operation]) -> None:
     """What two endpoints do, races included, is no violation to an observer beside them."""
     observer = Observer(client="client")
     driver = Driver(version, observer=observer)

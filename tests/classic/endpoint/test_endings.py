@@ -52,9 +52,7 @@ def busy(version: Version, side: Side) -> Facing:
 
 @BOTH_VERSIONS
 @BOTH_SIDES
-def test_a_lost_transport_ends_every_channel_and_then_the_connection(
-    version: Version, side: Side
-) -> None:
+def test_a_lost_transport_ends_every_channel_and_then_the_connection(version: Version, side: Side) -> None:
     facing = busy(version, side)
     first = facing.channel
     facing.end.connection_lost("reset by peer", facing.now)
@@ -82,9 +80,7 @@ def test_a_lost_transport_ends_every_channel_and_then_the_connection(
 @BOTH_SIDES
 def test_an_error_close_of_the_connection_is_told_once(version: Version, side: Side) -> None:
     facing = busy(version, side)
-    facing.feed(
-        facing.method("connection.close", 0, reply_code=320, reply_text="going", class_id=50)
-    )
+    facing.feed(facing.method("connection.close", 0, reply_code=320, reply_text="going", class_id=50))
     names = [type(event).__name__ for event in facing.events]
     assert names == ["Failed", "Abandoned", "Closed", "Closed", "Closed"]
     (failed,) = facing.of(Failed)
@@ -135,11 +131,7 @@ def test_a_refused_opening_of_a_channel_fails_its_handle(version: Version) -> No
     facing = Facing.opened(version, Side.CLIENT, 0)
     channel = facing.end.open_channel()
     handle = channel.opening
-    facing.feed(
-        facing.method(
-            "channel.close", reply_code=504, reply_text="no", class_id=20, method_id=10
-        )
-    )
+    facing.feed(facing.method("channel.close", reply_code=504, reply_text="no", class_id=20, method_id=10))
     (failed,) = facing.of(Failed)
     assert failed.handles == (handle,)
     assert facing.end.channels == ()
@@ -266,9 +258,7 @@ def test_data_after_the_end_is_ignored(version: Version, side: Side) -> None:
 @BOTH_VERSIONS
 @BOTH_SIDES
 @pytest.mark.parametrize("ending", ["eof", "lost"])
-def test_octets_before_the_end_of_the_stream_count(
-    version: Version, side: Side, ending: str
-) -> None:
+def test_octets_before_the_end_of_the_stream_count(version: Version, side: Side, ending: str) -> None:
     """An unread close is seen, although the transport has gone."""
     facing = Facing.opened(version, side)
     facing.end.receive_data(facing.method("connection.close", 0, reply_code=320), 0.0)
@@ -317,9 +307,7 @@ def test_commands_after_a_lost_transport_say_so(version: Version, side: Side) ->
     facing = busy(version, side)
     channel = facing.channel
     facing.end.connection_lost("reset", facing.now)
-    commands: list[Any] = [
-        lambda: channel.call(facing.make("basic.qos")),
-    ]
+    commands: list[Any] = [lambda: channel.call(facing.make("basic.qos"))]
     if side is Side.CLIENT:
         commands += [
             lambda: channel.publish(b"late"),
@@ -533,9 +521,7 @@ def test_a_message_that_was_under_way_is_gone_with_its_channel(version: Version)
 
 @BOTH_VERSIONS
 @BOTH_SIDES
-def test_a_fault_ends_all_that_is_on_the_connection_before_the_peer_answers(
-    version: Version, side: Side
-) -> None:
+def test_a_fault_ends_all_that_is_on_the_connection_before_the_peer_answers(version: Version, side: Side) -> None:
     facing = busy(version, side)
     assert facing.end.failure is None
     handles: list[Any] = [each for each in facing.channel.unconfirmed.values() if each is not None]

@@ -73,14 +73,10 @@ def test_damaged_messages_make_no_difference(
         assert _fed(version, side, bytes(octets), sizes) == (fast_events, fast_state)
 
 
-def _fed(
-    version: Version, side: Side, octets: bytes, sizes: list[int]
-) -> tuple[list[str], list[object]]:
+def _fed(version: Version, side: Side, octets: bytes, sizes: list[int]) -> tuple[list[str], list[object]]:
     """The events and states of an endpoint that waits for messages and gets these octets."""
     limits = Limits(unparsed=200_000, bodies=200_000, message=200_000)
-    pair = Pair(
-        version, client=client_config(limits=limits), server=server_config(limits=limits)
-    ).open()
+    pair = Pair(version, client=client_config(limits=limits), server=server_config(limits=limits)).open()
     channel = pair.channel()
     channel.call(pair.method("basic.consume", queue="q", consumer_tag="c"))
     channel.call(pair.method("basic.consume", queue="q", consumer_tag="free", no_ack=True))
@@ -151,10 +147,7 @@ def test_the_header_of_another_channel_is_not_taken_for_the_next_one(version: Ve
         return facing.method("basic.deliver", number, consumer_tag="c", delivery_tag=tag, routing_key="r")
 
     # The first is the one whose route is remembered.
-    arrivals = (
-        deliver(1, 1) + header(1, 60, 0) + deliver(1, 2),
-        deliver(2, 1) + header(1, 60, 0) + header(2, 60, 0),
-    )
+    arrivals = (deliver(1, 1) + header(1, 60, 0) + deliver(1, 2), deliver(2, 1) + header(1, 60, 0) + header(2, 60, 0))
     if shortcut:
         facing.feed(*arrivals)
     else:

@@ -18,9 +18,7 @@ from tests.kit.pair import SIDES, Pair, Server
 
 
 @given(VERSIONS, OPERATIONS, st.booleans(), st.booleans())
-def test_every_handle_ends_once(
-    version: Version, operations: list[Operation], damage: bool, cut: bool
-) -> None:
+def test_every_handle_ends_once(version: Version, operations: list[Operation], damage: bool, cut: bool) -> None:
     driver = Driver(version, damage=damage)
     for operation in operations:
         driver.apply(operation)

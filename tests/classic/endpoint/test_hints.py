@@ -36,9 +36,7 @@ def report_of(facing: Facing, octets: bytes, *, ends: bool = False) -> tuple[By,
         (Side.SERVER, b"AMQP\x00\x01\x00\x00", "0-1-0-0"),
     ],
 )
-def test_octets_that_are_something_else(
-    version: Version, side: Side, octets: bytes, hint: str
-) -> None:
+def test_octets_that_are_something_else(version: Version, side: Side, octets: bytes, hint: str) -> None:
     by, _, found = report_of(Facing(version, side), octets)
     assert by is By.LOCAL
     assert hint in found
@@ -85,11 +83,7 @@ def test_a_refused_login(version: Version, announced: bool) -> None:
                 pair.server.refuse_authentication("ACCESS_REFUSED - wrong password")
 
     properties = {"capabilities": {"authentication_failure_close": announced}}
-    pair = Pair(
-        version,
-        client=client_config(properties=properties),
-        applications={Side.SERVER: Refuses()},
-    )
+    pair = Pair(version, client=client_config(properties=properties), applications={Side.SERVER: Refuses()})
     pair.drive()
     report = pair.client.report
     assert report is not None

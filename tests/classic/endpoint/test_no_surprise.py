@@ -63,23 +63,17 @@ def check_ends(end: Connection, octets: bytes, sizes: list[int]) -> None:
 
 
 @given(VERSIONS, st.sampled_from(SIDES), OCTETS, PIECES)
-def test_a_fresh_end_takes_any_octets(
-    version: Version, side: Side, octets: bytes, sizes: list[int]
-) -> None:
+def test_a_fresh_end_takes_any_octets(version: Version, side: Side, octets: bytes, sizes: list[int]) -> None:
     check_ends(connection_of(version, side), octets, sizes)
 
 
 @given(VERSIONS, st.sampled_from(SIDES), OCTETS | st.lists(frames(), max_size=8).map(b"".join), PIECES)
-def test_an_open_end_takes_any_octets(
-    version: Version, side: Side, octets: bytes, sizes: list[int]
-) -> None:
+def test_an_open_end_takes_any_octets(version: Version, side: Side, octets: bytes, sizes: list[int]) -> None:
     check_ends(Facing.opened(version, side, 2).end, octets, sizes)
 
 
 @given(VERSIONS, st.sampled_from(SIDES), st.integers(0, 400), OCTETS)
-def test_an_opening_goes_wrong_anywhere(
-    version: Version, side: Side, after: int, octets: bytes
-) -> None:
+def test_an_opening_goes_wrong_anywhere(version: Version, side: Side, after: int, octets: bytes) -> None:
     pair = Pair(version).open()
     end = connection_of(version, side)
     sound = bytes(pair.sent[side.other])[:after]
@@ -115,9 +109,7 @@ def test_damaged_properties_are_told_when_they_are_read(version: Version, raw: b
 
 
 @given(VERSIONS, st.sampled_from(sorted(SERVER_MECHANISMS)), st.lists(OCTETS | CLIENTS_WORDS, max_size=4))
-def test_any_login_ends_in_a_decision_or_a_refusal(
-    version: Version, mechanism: str, responses: list[bytes]
-) -> None:
+def test_any_login_ends_in_a_decision_or_a_refusal(version: Version, mechanism: str, responses: list[bytes]) -> None:
     facing = Facing(version, Side.SERVER, server_config(mechanisms=(mechanism,), nonce="n" * 20))
     facing.application = _decide
     facing.feed(facing.dialect.header)
@@ -140,9 +132,7 @@ def _decide(connection: Connection, event: object) -> None:
 
 
 @given(VERSIONS, st.integers(0, 3), st.lists(OCTETS | SERVERS_WORDS, max_size=4))
-def test_any_challenge_is_answered_or_ends_it(
-    version: Version, which: int, challenges: list[bytes]
-) -> None:
+def test_any_challenge_is_answered_or_ends_it(version: Version, which: int, challenges: list[bytes]) -> None:
     mechanism = (
         ScramSha256("user", "secret", nonce="c" * 20),
         Plain("user", "secret"),

@@ -34,9 +34,7 @@ RAW = st.sampled_from(
 )
 NAMES = st.sampled_from(["", "r", "amq.direct", "\u00e9\u4e16" * 20, "n" * 255, "n" * 256])
 SENDS = st.lists(
-    st.tuples(
-        st.sampled_from([0, 1, 8192, 8193, 131_064, 131_065, 300_000]), RAW, TAGS, NAMES, NAMES, st.booleans()
-    ),
+    st.tuples(st.sampled_from([0, 1, 8192, 8193, 131_064, 131_065, 300_000]), RAW, TAGS, NAMES, NAMES, st.booleans()),
     max_size=6,
 )
 
@@ -53,9 +51,7 @@ def serving(version: Version, config: Config | None = None) -> tuple[Pair, Chann
 
 
 @given(version=VERSIONS, sends=SENDS, strict=st.booleans(), state=st.sampled_from(["open", "flow", "closed"]))
-def test_forwarding_equals_the_general_step(
-    version: Version, sends: list[Any], strict: bool, state: str
-) -> None:
+def test_forwarding_equals_the_general_step(version: Version, sends: list[Any], strict: bool, state: str) -> None:
     limits = Limits(unsettled=3, backlog_hard=500_000, backlog_high=200_000, backlog_low=1000)
     dialect = STRICT[version] if strict and version is AMQP_0_9_1 else None
     found: list[tuple[object, ...]] = []

@@ -30,9 +30,7 @@ from tests.kit.pair import Pair, client_config, server_config
 
 def delivered(version: Version, count: int, **changes: Any) -> tuple[Pair, Any, Any, list[Any]]:
     """A pair with so many deliveries open, both ends of the channel, and the server's handles."""
-    pair = Pair(
-        version, client=client_config(**changes), server=server_config(**changes)
-    ).open()
+    pair = Pair(version, client=client_config(**changes), server=server_config(**changes)).open()
     channel = pair.channel()
     channel.call(pair.method("basic.consume", queue="q", consumer_tag="c"))
     pair.pump()

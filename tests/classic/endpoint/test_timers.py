@@ -27,9 +27,7 @@ HEARTBEAT = b"\x08\x00\x00\x00\x00\x00\x00\xce"
 
 def beating(version: Version, client: float = 10.0, server: float = 10.0) -> Pair:
     """An open pair with heartbeats."""
-    return Pair(
-        version, client=client_config(heartbeat=client), server=server_config(heartbeat=server)
-    ).open()
+    return Pair(version, client=client_config(heartbeat=client), server=server_config(heartbeat=server)).open()
 
 
 @BOTH_VERSIONS
@@ -75,9 +73,7 @@ def test_a_silent_peer_ends_the_connection_after_two_intervals(version: Version,
 
 @BOTH_VERSIONS
 @pytest.mark.parametrize(("client", "server"), [(0.0, 10.0), (10.0, 0.0), (0.0, 0.0)])
-def test_no_heartbeats_when_one_side_wants_none(
-    version: Version, client: float, server: float
-) -> None:
+def test_no_heartbeats_when_one_side_wants_none(version: Version, client: float, server: float) -> None:
     pair = beating(version, client, server)
     if not client:
         assert pair.client.heartbeat == pair.server.heartbeat == 0.0

@@ -123,11 +123,7 @@ def test_one_number_means_different_methods() -> None:
 
 def test_what_both_versions_have_alike_is_one_class() -> None:
     standard_0_8, standard_0_9_1 = get_dialect("0-8"), get_dialect("0-9-1")
-    shared = {
-        kind.NAME
-        for number, kind in standard_0_8.methods.items()
-        if standard_0_9_1.methods.get(number) is kind
-    }
+    shared = {kind.NAME for number, kind in standard_0_8.methods.items() if standard_0_9_1.methods.get(number) is kind}
     assert len(shared) == 42
     assert {"basic.publish", "basic.deliver", "queue.declare", "connection.tune"} <= shared
     alike = {
@@ -250,9 +246,7 @@ def test_one_version_is_loaded_without_the_other() -> None:
             f"assert get_dialect({name!r}).methods\n"
             f"print(*[m for m in sys.modules if m.endswith('{other}._methods')])"
         )
-        run = subprocess.run(
-            [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=False
-        )
+        run = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=False)
         assert run.returncode == 0, run.stderr
         assert run.stdout.strip() == ""
 
