@@ -9,7 +9,7 @@ import pytest
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Replied, Scope, Version
 from amqp_sansio.amqp_0_9_1 import Delivery, Message, MethodReceived, Request
 from amqp_sansio.endpoint import Side
-from tests.kit.facing import BOTH_SIDES, BOTH_VERSIONS, CLIENT, SERVER, STRICT, Facing
+from tests.kit.facing import BOTH_SIDES, BOTH_VERSIONS, CLIENT, SERVER, STRICT, Facing, both_rules
 from tests.kit.pair import Pair, Server
 
 
@@ -58,15 +58,8 @@ def test_a_reply_without_a_request_is_an_invalid_command(version: Version, side:
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/exchange/grammar",
-    "0-8/queue/grammar",
-    "0-8/access/grammar",
-    "0-8/tx/grammar",
-    "0-8/basic/grammar",
-    "0-8/stream/grammar",
-    "0-8/test/grammar",
-)
+@pytest.mark.rule("0-8/exchange/grammar", "0-8/queue/grammar", "0-8/access/grammar", "0-8/tx/grammar")
+@pytest.mark.rule("0-8/basic/grammar", "0-8/stream/grammar", "0-8/test/grammar")
 def test_every_request_of_a_client_is_answered_by_its_own_reply(version: Version) -> None:
     """All of a version's requests on channels, in a conversation of both real ends."""
     pair = Pair(version).open()
@@ -187,21 +180,11 @@ NEED_A_QUEUE = {
     ("version", "name"), [(version, name) for version, names in NEED_A_QUEUE.items() for name in names],
     ids=lambda value: value if isinstance(value, str) else value.label,
 )  # fmt: skip
-@pytest.mark.rule(
-    "0-8/queue.bind/no-current-queue",
-    "0-8/queue.purge/no-current-queue",
-    "0-8/queue.delete/no-current-queue",
-    "0-8/basic.consume/no-current-queue",
-    "0-8/basic.get/no-current-queue",
-    "0-8/file.consume/no-current-queue",
-    "0-8/stream.consume/no-current-queue",
-    "0-9-1/queue.bind/no-current-queue",
-    "0-9-1/queue.unbind/no-current-queue",
-    "0-9-1/queue.purge/no-current-queue",
-    "0-9-1/queue.delete/no-current-queue",
-    "0-8/queue.declare/current-queue",
-    "0-9-1/queue.declare/current-queue",
-)
+@both_rules("queue.bind/no-current-queue", "queue.purge/no-current-queue", "queue.delete/no-current-queue")
+@both_rules("queue.declare/current-queue")
+@pytest.mark.rule("0-8/basic.consume/no-current-queue", "0-8/basic.get/no-current-queue")
+@pytest.mark.rule("0-8/file.consume/no-current-queue", "0-8/stream.consume/no-current-queue")
+@pytest.mark.rule("0-9-1/queue.unbind/no-current-queue")
 def test_an_empty_queue_name_needs_a_queue_declared_on_the_channel(version: Version, name: str) -> None:
     client = Facing.opened(version, CLIENT, channels=2)
     client.end.channel(2).call(client.make("queue.declare"))

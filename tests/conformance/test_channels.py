@@ -25,6 +25,7 @@ from tests.kit.facing import (
     STRICT,
     Facing,
     body,
+    both_rules,
     frame,
     header,
 )
@@ -64,19 +65,9 @@ def test_out_of_band_settings_are_empty_in_0_8() -> None:
 
 @BOTH_VERSIONS
 @BOTH_SIDES
-@pytest.mark.rule(
-    "0-8/channel/grammar",
-    "0-8/connection/grammar",
-    "0-8/basic/grammar",
-    "0-8/exchange/grammar",
-    "0-8/queue/grammar",
-    "0-8/access/grammar",
-    "0-8/tx/grammar",
-    "0-8/dtx/grammar",
-    "0-8/file/grammar",
-    "0-8/stream/grammar",
-    "0-9-1/connection/error-scope",
-)
+@pytest.mark.rule("0-8/channel/grammar", "0-8/connection/grammar", "0-8/basic/grammar", "0-8/exchange/grammar")
+@pytest.mark.rule("0-8/queue/grammar", "0-8/access/grammar", "0-8/tx/grammar", "0-8/dtx/grammar", "0-8/file/grammar")
+@pytest.mark.rule("0-8/stream/grammar", "0-9-1/connection/error-scope")
 def test_each_method_is_taken_only_from_the_side_that_sends_it(version: Version, side: Side) -> None:
     """Every method of the version that isn't this endpoint's peer's to send; and this end can't send the others."""
     dialect = Facing.opened(version, side).dialect
@@ -168,15 +159,8 @@ def test_a_channel_flows_at_first_and_a_client_may_pause_it_at_once(version: Ver
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/channel.flow/react",
-    "0-9-1/channel.flow/react",
-    "0-8/channel.flow/throttle",
-    "0-9-1/channel.flow/throttle",
-    "0-9-1/basic/flow-publisher",
-    "0-8/channel.flow/covers-only-content",
-    "0-9-1/channel.flow/scope",
-)
+@both_rules("channel.flow/react", "channel.flow/throttle")
+@pytest.mark.rule("0-9-1/basic/flow-publisher", "0-8/channel.flow/covers-only-content", "0-9-1/channel.flow/scope")
 def test_a_stopped_channel_sends_no_content_but_methods(version: Version) -> None:
     client = Facing.opened(version, CLIENT, channels=2)
     client.feed(client.method("channel.flow", active=False))
@@ -269,8 +253,7 @@ def test_many_channels_are_open_at_once(version: Version) -> None:
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule("0-9-1/connection/error-scope", "0-8/connection/error-scope", "0-9-1/error/levels",
-                  "0-8/error/levels")  # fmt: skip
+@both_rules("connection/error-scope", "error/levels")
 def test_a_channel_error_ends_the_channel_and_a_connection_error_everything(version: Version) -> None:
     facing = Facing.opened(version, SERVER, channels=3)
     facing.refuses(

@@ -28,6 +28,7 @@ from tests.kit.facing import (
     SERVER,
     Facing,
     body,
+    both_rules,
     frame,
     header,
 )
@@ -56,12 +57,7 @@ def work(facing: Facing, channel: int = 1) -> list[bytes]:
 
 @BOTH_VERSIONS
 @BOTH_SIDES
-@pytest.mark.rule(
-    "0-8/connection.close/discard",
-    "0-9-1/connection.close/discard",
-    "0-9-1/connection.close/handshake",
-    "0-8/connection.close/handshake",
-)
+@both_rules("connection.close/discard", "connection.close/handshake")
 def test_after_its_close_of_the_connection_an_end_drops_all_but_close_and_close_ok(
     version: Version, side: Side
 ) -> None:
@@ -173,9 +169,7 @@ def test_an_open_connection_or_channel_is_closed_by_handshake_only(version: Vers
 
 @BOTH_VERSIONS
 @BOTH_SIDES
-@pytest.mark.rule(
-    "0-8/connection.close/ids", "0-9-1/connection.close/ids", "0-8/channel.close/ids", "0-9-1/channel.close/ids"
-)
+@both_rules("connection.close/ids", "channel.close/ids")
 def test_a_close_blames_the_method_at_fault_or_none(version: Version, side: Side) -> None:
     facing = Facing.opened(version, side)
     if side is SERVER:
@@ -229,12 +223,7 @@ def test_nothing_is_left_of_a_closed_connection(version: Version) -> None:
 @BOTH_VERSIONS
 @BOTH_SIDES
 @pytest.mark.parametrize("how", ["eof", "lost"])
-@pytest.mark.rule(
-    "0-8/connection.close-ok/log",
-    "0-9-1/connection.close-ok/log",
-    "0-8/channel.close-ok/log",
-    "0-9-1/channel.close-ok/log",
-)
+@both_rules("connection.close-ok/log", "channel.close-ok/log")
 def test_a_transport_that_ends_without_close_ok_is_reported(version: Version, side: Side, how: str) -> None:
     facing = Facing.opened(version, side, channels=2)
     end(facing, how)

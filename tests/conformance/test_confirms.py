@@ -15,7 +15,7 @@ from amqp_sansio.amqp_0_9_1 import (
     Returned,
     Unblocked,
 )
-from tests.kit.facing import BOTH_VERSIONS, CLIENT, SERVER, Facing, start_ok, tune_ok
+from tests.kit.facing import BOTH_VERSIONS, CLIENT, SERVER, Facing, both_rules, start_ok, tune_ok
 from tests.kit.pair import Pair, Server, server_config
 
 NOT_TRANSACTED = {AMQP_0_8: 503, AMQP_0_9_1: 406}
@@ -26,12 +26,8 @@ NOT_TRANSACTED = {AMQP_0_8: 503, AMQP_0_9_1: 406}
 
 @BOTH_VERSIONS
 @pytest.mark.parametrize("name", ["tx.commit", "tx.rollback"])
-@pytest.mark.rule(
-    "0-9-1/tx.commit/not-transacted",
-    "0-9-1/tx.rollback/not-transacted",
-    "0-8/tx.select/required",
-    "0-9-1/tx.select/required",
-)
+@both_rules("tx.select/required")
+@pytest.mark.rule("0-9-1/tx.commit/not-transacted", "0-9-1/tx.rollback/not-transacted")
 def test_commit_and_rollback_need_a_transacted_channel(version: Version, name: str) -> None:
     client = Facing.opened(version, CLIENT, channels=2)
     client.end.channel(2).call(client.make("tx.select"))

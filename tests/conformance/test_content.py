@@ -25,6 +25,7 @@ from tests.kit.facing import (
     SERVER,
     Facing,
     body,
+    both_rules,
     frame,
     header,
 )
@@ -53,16 +54,7 @@ def begins(facing: Facing, channel: int = 1, tag: int = 1) -> bytes:
 
 @BOTH_VERSIONS
 @BOTH_SIDES
-@pytest.mark.rule(
-    "0-8/wire/content-parts",
-    "0-9-1/wire/content-parts",
-    "0-8/wire/content-split",
-    "0-9-1/wire/content-split",
-    "0-8/wire/content-join",
-    "0-9-1/wire/content-join",
-    "0-8/wire/content-body-size",
-    "0-9-1/wire/content-body-size",
-)
+@both_rules("wire/content-parts", "wire/content-split", "wire/content-join", "wire/content-body-size")
 def test_a_body_cut_anyhow_is_one_message(version: Version, side: Side) -> None:
     octets = bytes(range(256)) * 20
     for number, size in enumerate((1, 7, 1024, 4096, len(octets)), 1):
@@ -100,12 +92,7 @@ def test_empty_body_frames_within_a_body_are_taken(version: Version, side: Side)
     ["method for header", "body for header", "method for body", "header for body", "too much body",
      "header alone", "body alone", "content method for body", "body after the last"],
 )  # fmt: skip
-@pytest.mark.rule(
-    "0-8/wire/content-incomplete",
-    "0-9-1/wire/content-incomplete",
-    "0-8/wire/content-sequential",
-    "0-9-1/wire/content-sequential",
-)
+@both_rules("wire/content-incomplete", "wire/content-sequential")
 def test_incomplete_or_mixed_content_ends_the_connection(version: Version, side: Side, case: str) -> None:
     facing, start = receiving(version, side)
     head = header(1, 60, 10)
@@ -209,9 +196,7 @@ def test_properties_that_do_not_fit_their_flags_are_a_syntax_error(version: Vers
 
 @BOTH_VERSIONS
 @BOTH_SIDES
-@pytest.mark.rule(
-    "0-8/wire/content-sequential", "0-9-1/wire/content-sequential", "0-8/wire/channels-fair", "0-9-1/wire/channels-fair"
-)
+@both_rules("wire/content-sequential", "wire/channels-fair")
 def test_contents_of_several_channels_may_interleave(version: Version, side: Side) -> None:
     """A short message isn't held up by a long one of another channel that began before."""
     facing, _ = receiving(version, side, channels=3)
@@ -265,12 +250,7 @@ def test_a_long_content_sent_in_pieces_lets_other_channels_go_between(version: V
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/content/body-untouched",
-    "0-9-1/content/body-untouched",
-    "0-8/content/header-add-only",
-    "0-9-1/content/header-add-only",
-)
+@both_rules("content/body-untouched", "content/header-add-only")
 def test_a_server_passes_body_and_header_on_octet_for_octet(version: Version) -> None:
     """Also what it doesn't understand: odd flags, tables with other dialects' types, text that is no UTF-8."""
     raw = b"\xb0\x00\x02\xff\xfe\x00\x00\x00\x08\x01aU\x00\x07\x01bV" + b"\x02"

@@ -18,6 +18,7 @@ from tests.kit.facing import (
     TRACE,
     Facing,
     body,
+    both_rules,
     frame,
     frames_of,
     header,
@@ -54,14 +55,7 @@ def test_an_unknown_type_is_seen_before_the_payload_is_there(version: Version, s
 @BOTH_VERSIONS
 @BOTH_SIDES
 @pytest.mark.parametrize("end", [0x00, 0xCD, 0xFF])
-@pytest.mark.rule(
-    "0-8/wire/frame-end-check",
-    "0-9-1/wire/frame-end-check",
-    "0-8/wire/frame-end-log",
-    "0-9-1/wire/frame-end-log",
-    "0-9-1/wire/frame-end",
-    "0-8/wire/frame-end",
-)
+@both_rules("wire/frame-end-check", "wire/frame-end-log", "wire/frame-end")
 def test_the_end_octet_is_checked_before_the_frame_is_decoded(version: Version, side: Side, end: int) -> None:
     facing = Facing.opened(version, side)
     # A payload that is no method: had it been looked at, the answer were 502 or 503.
@@ -71,14 +65,7 @@ def test_the_end_octet_is_checked_before_the_frame_is_decoded(version: Version, 
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-9-1/wire/frame-end",
-    "0-8/wire/frame-end",
-    "0-8/wire/frame-layout",
-    "0-9-1/wire/frame-layout",
-    "0-8/wire/frame-size-payload",
-    "0-9-1/wire/frame-size-payload",
-)
+@both_rules("wire/frame-end", "wire/frame-layout", "wire/frame-size-payload")
 def test_every_frame_sent_ends_with_0xce_and_counts_only_its_payload(version: Version) -> None:
     facing = Facing.opened(version, CLIENT, frame_max=4096)
     facing.channel.publish(b"x" * 10_000, routing_key="q")
@@ -101,12 +88,7 @@ def test_the_frame_types_are_numbered_1_2_3_and_8(version: Version) -> None:
 
 @BOTH_VERSIONS
 @BOTH_SIDES
-@pytest.mark.rule(
-    "0-8/wire/frame-oversize-receive",
-    "0-9-1/wire/frame-oversize-receive",
-    "0-8/connection/limits-exceeded",
-    "0-9-1/connection/limits-exceeded",
-)
+@both_rules("wire/frame-oversize-receive", "connection/limits-exceeded")
 @pytest.mark.parametrize("kind", ["method", "header", "body"])
 def test_an_oversized_frame_is_a_frame_error(version: Version, side: Side, kind: str) -> None:
     dialect = get_dialect("0-8-qpid" if version is AMQP_0_8 else "0-9-1-qpid")

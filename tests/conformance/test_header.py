@@ -20,7 +20,7 @@ from amqp_sansio import (
 )
 from amqp_sansio.amqp_0_9_1 import Config
 from amqp_sansio.negotiation import Accepted, Refused
-from tests.kit.facing import BOTH_VERSIONS, CLIENT, SERVER, Facing
+from tests.kit.facing import BOTH_VERSIONS, CLIENT, SERVER, Facing, both_rules
 from tests.kit.pair import client_config
 
 UNKNOWN = {
@@ -46,14 +46,8 @@ def test_a_client_begins_with_its_header_and_waits(version: Version) -> None:
 @BOTH_VERSIONS
 @pytest.mark.parametrize("octets", UNKNOWN.values(), ids=UNKNOWN.keys())
 @pytest.mark.parametrize("cut", [1, 3, 1000])
-@pytest.mark.rule(
-    "0-8/wire/header-unsupported",
-    "0-9-1/wire/header-unsupported",
-    "0-9-1/connection.start/protocol-name",
-    "0-8/wire/header-client-first",
-    "0-9-1/wire/header-client-first",
-    "0-9-1/wire/header-all-eight",
-)
+@both_rules("wire/header-unsupported", "wire/header-client-first")
+@pytest.mark.rule("0-9-1/connection.start/protocol-name", "0-9-1/wire/header-all-eight")
 def test_a_server_answers_what_it_does_not_speak_with_its_header_and_hangs_up(
     version: Version, octets: bytes, cut: int
 ) -> None:
@@ -80,9 +74,8 @@ def test_a_server_of_0_8_sends_no_start_to_another_version() -> None:
 
 
 @pytest.mark.parametrize("numbers", [b"\x01\x01\x08\x00", b"\x01\x01\x09\x01"])
-@pytest.mark.rule(
-    "0-8/wire/header-class-instance", "0-8/wire/header-client-first", "0-8/connection.start/version<=requested"
-)
+@pytest.mark.rule("0-8/wire/header-class-instance", "0-8/wire/header-client-first")
+@pytest.mark.rule("0-8/connection.start/version<=requested")
 def test_a_server_of_0_8_takes_class_1_instance_1(numbers: bytes) -> None:
     facing = Facing(AMQP_0_8, SERVER)
     facing.feed(b"AMQP" + numbers)

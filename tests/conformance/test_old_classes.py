@@ -35,9 +35,8 @@ def end_of(pair: Pair, side: Side) -> Any:
 
 
 @BOTH_SIDES
-@pytest.mark.rule(
-    "0-8/file/grammar", "0-8/file.open-ok/staging", "0-8/file.open/content-size", "0-8/file.open-ok/offset"
-)
+@pytest.mark.rule("0-8/file/grammar", "0-8/file.open-ok/staging", "0-8/file.open/content-size")
+@pytest.mark.rule("0-8/file.open-ok/offset")
 @pytest.mark.parametrize(("size", "staged"), [(10, 0), (10, 4), (10, 10), (0, 0)])
 def test_files_are_staged_in_both_directions(side: Side, size: int, staged: int) -> None:
     pair = silent_pair()
@@ -354,12 +353,8 @@ def test_the_test_class_asks_in_both_directions(side: Side) -> None:
         ("test.table", "string_op", "test.table/string-op-enum"),
     ],
 )
-@pytest.mark.rule(
-    "0-8/test.integer/op-enum",
-    "0-8/test.string/op-enum",
-    "0-8/test.table/integer-op-enum",
-    "0-8/test.table/string-op-enum",
-)
+@pytest.mark.rule("0-8/test.integer/op-enum", "0-8/test.string/op-enum", "0-8/test.table/integer-op-enum")
+@pytest.mark.rule("0-8/test.table/string-op-enum")
 def test_operations_are_add_min_and_max(side: Side, name: str, field: str, rule: str) -> None:
     """0, 1 and 2 in this library, since the specification gives no numbers."""
     facing = Facing.opened(AMQP_0_8, side)

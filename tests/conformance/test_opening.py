@@ -36,6 +36,7 @@ from tests.kit.facing import (
     STRICT,
     Facing,
     body,
+    both_rules,
     frame,
     header,
     start,
@@ -109,13 +110,8 @@ def test_before_open_an_error_closes_the_socket_without_a_word(
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/connection/grammar",
-    "0-9-1/connection/life-cycle",
-    "0-8/connection.open/first",
-    "0-8/connection.tune-ok/lower",
-    "0-9-1/connection.tune-ok/lower",
-)
+@both_rules("connection.tune-ok/lower")
+@pytest.mark.rule("0-8/connection/grammar", "0-9-1/connection/life-cycle", "0-8/connection.open/first")
 def test_the_opening_goes_header_start_tune_open(version: Version) -> None:
     pair = Pair(version).open()
     octets = bytes(pair.sent[CLIENT])
@@ -181,14 +177,8 @@ def test_both_sides_say_who_they_are(version: Version) -> None:
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/connection.start/mechanisms-notnull",
-    "0-9-1/connection.start/mechanisms-notnull",
-    "0-8/connection.start/locales-notnull",
-    "0-9-1/connection.start/locales-notnull",
-    "0-8/connection.start/locale-en_US",
-    "0-9-1/connection.start/locale-en_us",
-)
+@both_rules("connection.start/mechanisms-notnull", "connection.start/locales-notnull")
+@pytest.mark.rule("0-8/connection.start/locale-en_US", "0-9-1/connection.start/locale-en_us")
 def test_a_server_offers_mechanisms_and_the_locale_en_us(version: Version) -> None:
     facing = Facing(version, SERVER, server_config(locale="de_DE en_US", mechanisms=("PLAIN",)))
     facing.feed(version.header)
@@ -204,12 +194,7 @@ def test_a_server_offers_mechanisms_and_the_locale_en_us(version: Version) -> No
 
 @BOTH_VERSIONS
 @pytest.mark.parametrize("missing", ["mechanisms", "locales"])
-@pytest.mark.rule(
-    "0-8/connection.start/mechanisms-notnull",
-    "0-9-1/connection.start/mechanisms-notnull",
-    "0-8/connection.start/locales-notnull",
-    "0-9-1/connection.start/locales-notnull",
-)
+@both_rules("connection.start/mechanisms-notnull", "connection.start/locales-notnull")
 def test_a_strict_client_hangs_up_on_a_start_without_mechanisms_or_locales(version: Version, missing: str) -> None:
     facing = Facing(version, CLIENT, client_config(dialect=STRICT[version]))
     facing.refuses(start(facing, **{missing: b" "}), code=0, rule=f"connection.start/{missing}-notnull")
@@ -228,12 +213,7 @@ def test_a_strict_client_hangs_up_on_a_start_without_mechanisms_or_locales(versi
         (b"AMQPLAIN", "AMQPLAIN"),
     ],
 )
-@pytest.mark.rule(
-    "0-8/connection.start-ok/best-mechanism",
-    "0-9-1/connection.start-ok/best-mechanism",
-    "0-8/connection.start-ok/mechanism-notnull",
-    "0-9-1/connection.start-ok/mechanism-notnull",
-)
+@both_rules("connection.start-ok/best-mechanism", "connection.start-ok/mechanism-notnull")
 def test_a_client_takes_the_strongest_mechanism_that_is_offered(version: Version, offered: bytes, chosen: str) -> None:
     every = (
         AmqPlain("guest", "guest"),
@@ -248,11 +228,8 @@ def test_a_client_takes_the_strongest_mechanism_that_is_offered(version: Version
 
 @BOTH_VERSIONS
 @pytest.mark.parametrize("offered", [b"", b"EXTERNAL", b"plain", b"PLAINER"])
-@pytest.mark.rule(
-    "0-8/connection.start-ok/mechanism-not-offered",
-    "0-8/connection.start-ok/mechanism-notnull",
-    "0-9-1/connection.start-ok/mechanism-notnull",
-)
+@both_rules("connection.start-ok/mechanism-notnull")
+@pytest.mark.rule("0-8/connection.start-ok/mechanism-not-offered")
 def test_a_client_hangs_up_rather_than_use_a_mechanism_that_is_not_offered(version: Version, offered: bytes) -> None:
     facing = Facing(version, CLIENT).forget()
     facing.feed(start(facing, mechanisms=offered))
@@ -264,12 +241,7 @@ def test_a_client_hangs_up_rather_than_use_a_mechanism_that_is_not_offered(versi
 
 @BOTH_VERSIONS
 @pytest.mark.parametrize("mechanism", ["", "EXTERNAL", "plain", "GSSAPI", "PLAIN AMQPLAIN"])
-@pytest.mark.rule(
-    "0-8/connection.start-ok/mechanism-not-offered",
-    "0-9-1/connection.start-ok/mechanism-not-offered",
-    "0-8/connection.start-ok/mechanism-notnull",
-    "0-9-1/connection.start-ok/mechanism-notnull",
-)
+@both_rules("connection.start-ok/mechanism-not-offered", "connection.start-ok/mechanism-notnull")
 def test_a_server_hangs_up_on_a_mechanism_it_did_not_offer(version: Version, mechanism: str) -> None:
     facing = Facing(version, SERVER)
     facing.feed(version.header)
@@ -277,12 +249,7 @@ def test_a_server_hangs_up_on_a_mechanism_it_did_not_offer(version: Version, mec
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/connection.start-ok/locale-notnull",
-    "0-9-1/connection.start-ok/locale-notnull",
-    "0-8/connection.start-ok/locale-offered",
-    "0-9-1/connection.start-ok/locale-offered",
-)
+@both_rules("connection.start-ok/locale-notnull", "connection.start-ok/locale-offered")
 def test_a_client_names_a_locale_that_is_offered(version: Version) -> None:
     for wanted, offered, used in (
         ("de_DE", b"en_US de_DE", "de_DE"),
@@ -371,9 +338,7 @@ def test_strict_0_8_checks_the_path_of_a_virtual_host(vhost: str, rule: str | No
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/domain/path.notnull", "0-9-1/domain/path.notnull", "0-8/domain/path.length", "0-9-1/domain/path.length"
-)
+@both_rules("domain/path.notnull", "domain/path.length")
 def test_strict_dialects_want_a_virtual_host_of_1_to_127_octets(version: Version) -> None:
     for vhost, rule in (("", "notnull"), ("/" + "x" * 127, "length"), ("/" + "é" * 64, "length")):
         config: dict[str, Any] = {"vhost": vhost, "dialect": STRICT[version]}

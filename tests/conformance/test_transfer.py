@@ -25,6 +25,7 @@ from tests.kit.facing import (
     SERVER,
     STRICT,
     Facing,
+    both_rules,
 )
 from tests.kit.pair import Pair
 
@@ -49,12 +50,7 @@ def consuming(version: Version, side: Side, channels: int = 1, **fields: object)
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/domain/delivery-tag.channel-scope",
-    "0-9-1/domain/delivery-tag.channel-scope",
-    "0-8/basic.ack/unknown-tag",
-    "0-9-1/basic.ack/unknown-tag",
-)
+@both_rules("domain/delivery-tag.channel-scope", "basic.ack/unknown-tag")
 def test_a_delivery_is_acknowledged_on_its_own_channel_only(version: Version) -> None:
     client = consuming(version, CLIENT, channels=2)
     client.feed(client.message("basic.deliver", b"x", 1, consumer_tag="t1", delivery_tag=5))
@@ -73,14 +69,8 @@ def test_a_delivery_is_acknowledged_on_its_own_channel_only(version: Version) ->
 
 @BOTH_VERSIONS
 @pytest.mark.parametrize("name", ["basic.ack", "basic.reject"])
-@pytest.mark.rule(
-    "0-8/domain/delivery-tag.channel-scope",
-    "0-9-1/domain/delivery-tag.channel-scope",
-    "0-8/basic.ack/unknown-tag",
-    "0-9-1/basic.ack/unknown-tag",
-    "0-9-1/rabbitmq/basic.ack.exists",
-    "0-9-1/rabbitmq/reject-unknown-tag",
-)
+@both_rules("domain/delivery-tag.channel-scope", "basic.ack/unknown-tag")
+@pytest.mark.rule("0-9-1/rabbitmq/basic.ack.exists", "0-9-1/rabbitmq/reject-unknown-tag")
 def test_an_unknown_delivery_tag_ends_the_channel(version: Version, name: str) -> None:
     server = consuming(version, SERVER, channels=2)
     server.channel.deliver(b"x", consumer_tag="t1")

@@ -15,6 +15,7 @@ from tests.kit.facing import (
     SERVER,
     STRICT,
     Facing,
+    both_rules,
     frame,
     start,
     start_ok,
@@ -45,16 +46,8 @@ def test_a_server_states_the_limits_it_proposes(version: Version) -> None:
         ((65535, 0), (65535, 4096), (2047, 4096)),
     ],
 )
-@pytest.mark.rule(
-    "0-8/connection.tune-ok/channel-max<=tune",
-    "0-9-1/connection.tune-ok/channel-max-le",
-    "0-8/connection.tune-ok/channel-max-notnull",
-    "0-9-1/connection.tune-ok/channel-max-notnull",
-    "0-8/connection.tune-ok/lower",
-    "0-9-1/connection.tune-ok/lower",
-    "0-8/connection.tune/zero-means",
-    "0-9-1/connection.tune/zero-means",
-)
+@both_rules("connection.tune-ok/channel-max-notnull", "connection.tune-ok/lower", "connection.tune/zero-means")
+@pytest.mark.rule("0-8/connection.tune-ok/channel-max<=tune", "0-9-1/connection.tune-ok/channel-max-le")
 def test_a_client_takes_the_lower_limits_and_never_says_0_channels(
     version: Version, ours: tuple[int, int], offered: tuple[int, int], sent: tuple[int, int]
 ) -> None:
@@ -66,12 +59,8 @@ def test_a_client_takes_the_lower_limits_and_never_says_0_channels(
 
 @BOTH_VERSIONS
 @pytest.mark.parametrize("frame_max", [1, 8, 4095])
-@pytest.mark.rule(
-    "0-8/connection.tune/accept-4096",
-    "0-9-1/connection.tune/frame-min",
-    "0-8/connection.tune-ok/accept-4096",
-    "0-9-1/connection.tune-ok/frame-min",
-)
+@pytest.mark.rule("0-8/connection.tune/accept-4096", "0-9-1/connection.tune/frame-min")
+@pytest.mark.rule("0-8/connection.tune-ok/accept-4096", "0-9-1/connection.tune-ok/frame-min")
 def test_no_frame_size_below_4096_is_agreed(version: Version, frame_max: int) -> None:
     facing = tuned_client(version, (10, frame_max))
     (failed,) = facing.of(Failed)
@@ -86,12 +75,8 @@ def test_no_frame_size_below_4096_is_agreed(version: Version, frame_max: int) ->
 
 @BOTH_VERSIONS
 @BOTH_SIDES
-@pytest.mark.rule(
-    "0-8/connection.tune/accept-4096",
-    "0-9-1/connection.tune/frame-min",
-    "0-8/connection.tune-ok/accept-4096",
-    "0-9-1/connection.tune-ok/frame-min",
-)
+@pytest.mark.rule("0-8/connection.tune/accept-4096", "0-9-1/connection.tune/frame-min")
+@pytest.mark.rule("0-8/connection.tune-ok/accept-4096", "0-9-1/connection.tune-ok/frame-min")
 def test_frames_of_4096_octets_are_taken_before_tuning(version: Version, side: Side) -> None:
     """A frame whose payload is as large as it may be, made so by one long property."""
     facing = Facing(version, side)
@@ -136,13 +121,8 @@ def test_a_server_hangs_up_on_larger_frames_than_offered(version: Version) -> No
 
 @BOTH_VERSIONS
 @BOTH_SIDES
-@pytest.mark.rule(
-    "0-9-1/connection.tune/channel-max-highest",
-    "0-8/connection/limits-exceeded",
-    "0-9-1/connection/limits-exceeded",
-    "0-8/wire/channels-many",
-    "0-9-1/wire/channels-many",
-)
+@both_rules("connection/limits-exceeded", "wire/channels-many")
+@pytest.mark.rule("0-9-1/connection.tune/channel-max-highest")
 def test_channel_max_is_the_highest_number(version: Version, side: Side) -> None:
     facing = Facing.opened(version, side, channels=3, channel_max=4, dialect=STRICT[version])
     if side is SERVER:

@@ -18,6 +18,7 @@ from tests.kit.facing import (
     SERVER,
     STRICT,
     Facing,
+    both_rules,
     frame,
     header,
 )
@@ -65,12 +66,7 @@ def call(facing: Facing, name: str, **fields: Any) -> Callable[[], object]:
 
 @BOTH_VERSIONS
 @pytest.mark.parametrize("name", [LONG, LONG_IN_OCTETS])
-@pytest.mark.rule(
-    "0-8/domain/exchange-name.length",
-    "0-9-1/domain/exchange-name.length",
-    "0-8/domain/queue-name.length",
-    "0-9-1/domain/queue-name.length",
-)
+@both_rules("domain/exchange-name.length", "domain/queue-name.length")
 def test_strict_dialects_refuse_names_above_127_octets(version: Version, name: str) -> None:
     extra = ticketed(version)
     for rule, method, fields in (
@@ -104,9 +100,8 @@ def test_strict_dialects_refuse_names_above_127_octets(version: Version, name: s
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/domain/exchange-name.length", "0-9-1/domain/exchange-name.length", "0-9-1/domain/exchange-name.regexp"
-)
+@both_rules("domain/exchange-name.length")
+@pytest.mark.rule("0-9-1/domain/exchange-name.regexp")
 def test_a_strict_server_sends_no_bad_names_and_a_strict_client_takes_none(version: Version) -> None:
     rules = {LONG: "length"} if version is AMQP_0_8 else {LONG: "length", ODD: "regexp"}
     for name, rule in rules.items():
@@ -170,9 +165,8 @@ def test_strict_0_9_1_refuses_other_characters_in_names(name: str) -> None:
         ("queue.declare", {"queue": ODD}, "queue.declare/name-syntax"),
     ],
 )
-@pytest.mark.rule(
-    "0-9-1/exchange.declare/name-syntax", "0-9-1/exchange.declare/name-notnull", "0-9-1/queue.declare/name-syntax"
-)
+@pytest.mark.rule("0-9-1/exchange.declare/name-syntax", "0-9-1/exchange.declare/name-notnull")
+@pytest.mark.rule("0-9-1/queue.declare/name-syntax")
 def test_strict_0_9_1_ends_the_channel_for_a_bad_name_in_declare(
     method: str, fields: dict[str, str], rule: str
 ) -> None:
@@ -193,12 +187,8 @@ def test_strict_0_9_1_ends_the_channel_for_a_bad_name_in_declare(
         ("exchange.delete", {"exchange": ""}, "exchange.delete/name-notnull"),
     ],
 )
-@pytest.mark.rule(
-    "0-8/exchange.declare/name-regexp",
-    "0-8/exchange.declare/type-regexp",
-    "0-8/queue.declare/name-regexp",
-    "0-8/exchange.delete/name-notnull",
-)
+@pytest.mark.rule("0-8/exchange.declare/name-regexp", "0-8/exchange.declare/type-regexp")
+@pytest.mark.rule("0-8/queue.declare/name-regexp", "0-8/exchange.delete/name-notnull")
 def test_strict_0_8_checks_names_where_they_are_declared(method: str, fields: dict[str, str], rule: str) -> None:
     client = strict(AMQP_0_8, CLIENT)
     client.misuse(call(client, method, **fields, ticket=1), rule)
@@ -207,12 +197,7 @@ def test_strict_0_8_checks_names_where_they_are_declared(method: str, fields: di
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/exchange.delete/name-notnull",
-    "0-9-1/exchange.delete/name-notnull",
-    "0-8/queue.declare-ok/name-notnull",
-    "0-9-1/queue.declare-ok/name-notnull",
-)
+@both_rules("exchange.delete/name-notnull", "queue.declare-ok/name-notnull")
 def test_strict_dialects_want_names_in_delete_and_declare_ok(version: Version) -> None:
     client = strict(version, CLIENT)
     client.misuse(call(client, "exchange.delete", exchange="", **ticketed(version)), "exchange.delete/name-notnull")
@@ -285,12 +270,7 @@ def test_every_close_says_something(version: Version, side: Side) -> None:
     ("fields", "rule"),
     [({"reply_text": "x"}, "domain/reply-code.notnull"), ({"reply_code": 404}, "domain/reply-text.notnull")],
 )
-@pytest.mark.rule(
-    "0-8/domain/reply-code.notnull",
-    "0-9-1/domain/reply-code.notnull",
-    "0-8/domain/reply-text.notnull",
-    "0-9-1/domain/reply-text.notnull",
-)
+@both_rules("domain/reply-code.notnull", "domain/reply-text.notnull")
 def test_strict_dialects_want_a_code_and_a_text_in_returns(version: Version, fields: dict[str, Any], rule: str) -> None:
     server = strict(version, SERVER)
     server.misuse(lambda: server.channel.send(server.make("basic.return", **fields)), rule)
@@ -328,12 +308,7 @@ NAMES = ["", "1st", "_x", "a b", "a-b", "x" * 129]
 
 @BOTH_VERSIONS
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.rule(
-    "0-8/wire/table-name-syntax",
-    "0-9-1/wire/table-name-syntax",
-    "0-8/wire/table-name-check",
-    "0-9-1/wire/table-name-check",
-)
+@both_rules("wire/table-name-syntax", "wire/table-name-check")
 def test_strict_dialects_refuse_bad_names_in_tables(version: Version, name: str) -> None:
     extra = ticketed(version)
     for table in ({name: "x"}, {"inner": {name: "x"}}):
@@ -403,9 +378,7 @@ def test_in_0_9_1_duplicate_names_are_illegal_and_a_mapping_has_none() -> None:
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule(
-    "0-8/security/length-check", "0-9-1/security/length-check", "0-8/wire/method-payload", "0-9-1/wire/method-payload"
-)
+@both_rules("security/length-check", "wire/method-payload")
 def test_lengths_that_lie_are_a_syntax_error(version: Version) -> None:
     payload = Facing.opened(version, SERVER).make("queue.declare", queue="name").encode(STRICT[version].tables)
     for cut in range(4, len(payload)):

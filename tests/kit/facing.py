@@ -39,6 +39,12 @@ STRICT = {AMQP_0_8: get_dialect("0-8"), AMQP_0_9_1: get_dialect("0-9-1")}
 
 METHOD, HEADER, BODY, TRACE, HEARTBEAT = 1, 2, 3, 7, 8
 
+
+def both_rules(*rules: str) -> pytest.MarkDecorator:
+    """The mark of rules that stand under the same name in 0-8 and 0-9-1; `rules` are without the version."""
+    return pytest.mark.rule(*[f"{version}/{rule}" for rule in rules for version in ("0-8", "0-9-1")])
+
+
 _FRAME = Struct(">BHI")
 _CONTENT = Struct(">HHQ")
 
@@ -48,9 +54,7 @@ def frame(kind: int, channel: int, payload: bytes = b"", end: int = 0xCE) -> byt
     return _FRAME.pack(kind, channel, len(payload)) + payload + bytes((end,))
 
 
-def header(
-    channel: int, class_id: int, size: int, properties: bytes = b"\0\0", weight: int = 0
-) -> bytes:
+def header(channel: int, class_id: int, size: int, properties: bytes = b"\0\0", weight: int = 0) -> bytes:
     """A content header frame."""
     return frame(HEADER, channel, _CONTENT.pack(class_id, weight, size) + properties)
 
@@ -96,12 +100,7 @@ class Facing:
     """
 
     def __init__(
-        self,
-        version: Version,
-        side: Side,
-        config: Config | None = None,
-        *,
-        dialect: Dialect | None = None,
+        self, version: Version, side: Side, config: Config | None = None, *, dialect: Dialect | None = None
     ) -> None:
         """An endpoint whose peer has sent nothing yet."""
         made = client_config if side is CLIENT else server_config

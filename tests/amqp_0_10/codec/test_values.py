@@ -170,8 +170,7 @@ def test_maps_keep_their_octets() -> None:
     assert pickle.loads(pickle.dumps(found)) == found
 
 
-@pytest.mark.rule("0-10/wire/struct-flags")
-@pytest.mark.rule("0-10/wire/struct-spare-flags")
+@pytest.mark.rule("0-10/wire/struct-flags", "0-10/wire/struct-spare-flags")
 def test_the_first_field_is_the_first_octets_lowest_bit() -> None:
     assert MessageTransfer("q").encode() == b"\x01\x00\x01q"
     assert MessageTransfer(accept_mode=1).encode() == b"\x02\x00\x01"
@@ -183,8 +182,7 @@ def test_the_first_field_is_the_first_octets_lowest_bit() -> None:
     assert (odd.destination, odd.encode()) == ("q", b"\x01\x80\x01q")
 
 
-@pytest.mark.rule("0-10/wire/struct-size-includes")
-@pytest.mark.rule("0-10/wire/struct-code")
+@pytest.mark.rule("0-10/wire/struct-size-includes", "0-10/wire/struct-code")
 def test_sizes_and_codes_of_structs() -> None:
     assert ReplyTo("x", "k").encode_sized() == b"\x00\x06\x03\x00\x01x\x01k"
     assert Xid(1, b"g", b"b").encode_sized() == b"\x00\x00\x00\x0c\x06\x04\x07\x00\x00\x00\x00\x01\x01g\x01b"
@@ -194,8 +192,7 @@ def test_sizes_and_codes_of_structs() -> None:
     assert fragment.encode_sized() == b"\x00\x00\x00\x07\x00\x10" + bytes(15) + b"\x09"
 
 
-@pytest.mark.rule("0-10/wire/struct32")
-@pytest.mark.rule("0-10/wire/header-unknown-pass")
+@pytest.mark.rule("0-10/wire/struct32", "0-10/wire/header-unknown-pass")
 def test_structs_nobody_knows_are_kept_octet_for_octet() -> None:
     unknown = Struct32(0x7F01, b"\x01\x02\x03")
     result = ExecutionResult(5, unknown)

@@ -242,8 +242,7 @@ def test_a_control_in_several_frames_comes_between_the_frames_of_a_command(side:
 # Refused by the application.
 
 
-@pytest.mark.rule("0-10/session/exception-then-detach")
-@pytest.mark.rule("0-10/execution.exception/language")
+@pytest.mark.rule("0-10/session/exception-then-detach", "0-10/execution.exception/language")
 def test_an_exception_octet_by_octet() -> None:
     facing = Facing.attached(SERVER)
     facing.feed(PURGE)

@@ -281,9 +281,7 @@ def test_larger_frames_than_offered_close_the_socket() -> None:
     facing.silently_ends("connection.tune-ok/frame-upper-limit")
 
 
-@pytest.mark.rule(
-    "0-10/connection.tune-ok/heartbeat-range", "0-10/connection.tune-ok/no-heartbeat-min"
-)
+@pytest.mark.rule("0-10/connection.tune-ok/heartbeat-range", "0-10/connection.tune-ok/no-heartbeat-min")
 @pytest.mark.parametrize(
     ("least", "most", "chosen", "rule"),
     [

@@ -159,13 +159,10 @@ ILLEGAL = [
 ]
 
 
-@pytest.mark.rule("0-10/dtx.select/required")
-@pytest.mark.rule("0-10/dtx.start/illegal-state -> illegal-state 409")
+@pytest.mark.rule("0-10/dtx.select/required", "0-10/dtx.start/illegal-state -> illegal-state 409")
 @pytest.mark.rule("0-10/dtx.start/join-and-resume -> not-allowed 530")
-@pytest.mark.rule("0-10/dtx.end/illegal-state -> illegal-state 409")
-@pytest.mark.rule("0-10/dtx.end/not-associated -> illegal-state 409")
-@pytest.mark.rule("0-10/dtx.end/suspend-and-fail -> not-allowed 530")
-@pytest.mark.rule("0-10/tx.select/no-dtx -> illegal-state 409")
+@pytest.mark.rule("0-10/dtx.end/illegal-state -> illegal-state 409", "0-10/dtx.end/not-associated -> illegal-state 409")
+@pytest.mark.rule("0-10/dtx.end/suspend-and-fail -> not-allowed 530", "0-10/tx.select/no-dtx -> illegal-state 409")
 @pytest.mark.parametrize(("before", "command", "code", "rule"), ILLEGAL)
 def test_a_session_refuses_what_is_out_of_place(before: list[Any], command: Any, code: int, rule: str | None) -> None:
     full = None if rule is None else f"0-10/{rule}"

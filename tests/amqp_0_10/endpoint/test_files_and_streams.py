@@ -39,8 +39,7 @@ def staged(body: bytes) -> Message:
     return Message(body, headers=Headers(b""))
 
 
-@pytest.mark.rule("0-10/file/acks")
-@pytest.mark.rule("0-10/file.open-ok/staging")
+@pytest.mark.rule("0-10/file/acks", "0-10/file.open-ok/staging")
 def test_a_file_is_staged_published_delivered_and_acknowledged() -> None:
     ends = Ends()
     ends.session.call(FileOpen("a", 5))
@@ -83,8 +82,7 @@ def test_streams_have_no_acks() -> None:
 CONSUMING = [("queue-empty", "", "t"), ("tag-empty", "jobs", ""), ("tag-in-use", "jobs", "used")]
 
 
-@pytest.mark.rule("0-10/file.consume/queue-empty -> not-allowed 530")
-@pytest.mark.rule("0-10/file.consume/tag-empty -> not-allowed 530")
+@pytest.mark.rule("0-10/file.consume/queue-empty -> not-allowed 530", "0-10/file.consume/tag-empty -> not-allowed 530")
 @pytest.mark.rule("0-10/file.consume/tag-in-use -> not-allowed 530")
 @pytest.mark.rule("0-10/stream.consume/queue-empty -> not-allowed 530")
 @pytest.mark.rule("0-10/stream.consume/tag-empty -> not-allowed 530")
@@ -169,8 +167,7 @@ def test_no_more_files_than_the_prefetch_count_are_delivered() -> None:
     assert (error.code, error.rule) == (530, "0-10/file.qos/ceiling")
 
 
-@pytest.mark.rule("0-10/file.ack/validation -> (no code)")
-@pytest.mark.rule("0-10/file.ack/session-local")
+@pytest.mark.rule("0-10/file.ack/validation -> (no code)", "0-10/file.ack/session-local")
 @pytest.mark.rule("0-10/file.reject/session-local")
 @pytest.mark.parametrize("command", [FileAck(7), FileAck(7, multiple=True), FileAck(0), FileReject(7), FileReject(0)])
 def test_only_what_this_session_delivered_is_acknowledged(command: Any) -> None:
@@ -244,8 +241,7 @@ def test_several_files_are_acknowledged_at_once() -> None:
     assert not [event for event in ends.told[ends.server] if isinstance(event, (Failed, Closed))]
 
 
-@pytest.mark.rule("0-10/file.open/content-size")
-@pytest.mark.rule("0-10/file.open-ok/behavior")
+@pytest.mark.rule("0-10/file.open/content-size", "0-10/file.open-ok/behavior")
 @pytest.mark.parametrize(("size", "already", "body"), [(5, 0, b"hell"), (5, 2, b"hello"), (0, 0, b"x")])
 def test_a_file_has_the_size_it_was_opened_with(size: int, already: int, body: bytes) -> None:
     ends = Ends()

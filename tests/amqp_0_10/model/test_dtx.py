@@ -254,14 +254,8 @@ def test_suspended_work_must_be_resumed(command: Command[Any]) -> None:
     assert server.status(DtxPrepare(X)) == XA_OK
 
 
-@pytest.mark.rule(
-    "0-10/dtx.commit/unknown-xid",
-    "0-10/dtx.forget/unknown-xid",
-    "0-10/dtx.get-timeout/unknown-xid",
-    "0-10/dtx.prepare/unknown-xid",
-    "0-10/dtx.rollback/unknown-xid",
-    "0-10/dtx.set-timeout/unknown-xid",
-)
+@pytest.mark.rule("0-10/dtx.commit/unknown-xid", "0-10/dtx.forget/unknown-xid", "0-10/dtx.get-timeout/unknown-xid")
+@pytest.mark.rule("0-10/dtx.prepare/unknown-xid", "0-10/dtx.rollback/unknown-xid", "0-10/dtx.set-timeout/unknown-xid")
 @pytest.mark.parametrize("command", [*SETTLING, DtxGetTimeout(X), DtxSetTimeout(X, 1)], ids=repr)
 def test_a_branch_is_unknown_before_its_start_and_after_its_completion(command: Command[Any]) -> None:
     server = Server()
@@ -274,12 +268,8 @@ def test_a_branch_is_unknown_before_its_start_and_after_its_completion(command: 
     server.fails(command, 404, f"{command.NAME}/unknown-xid")
 
 
-@pytest.mark.rule(
-    "0-10/dtx.commit/not-disassociated",
-    "0-10/dtx.forget/not-disassociated",
-    "0-10/dtx.prepare/not-disassociated",
-    "0-10/dtx.rollback/not-disassociated",
-)
+@pytest.mark.rule("0-10/dtx.commit/not-disassociated", "0-10/dtx.forget/not-disassociated")
+@pytest.mark.rule("0-10/dtx.prepare/not-disassociated", "0-10/dtx.rollback/not-disassociated")
 @pytest.mark.parametrize("doomed", [False, True])
 @pytest.mark.parametrize("command", SETTLING, ids=repr)
 def test_nothing_is_settled_while_a_session_is_associated(command: Command[Any], doomed: bool) -> None:

@@ -73,8 +73,7 @@ class Ends:
                 self.receiver.complete([number])
 
 
-@pytest.mark.rule("0-10/session/exactly-once")
-@pytest.mark.rule("0-10/session.completed/implies-confirmed")
+@pytest.mark.rule("0-10/session/exactly-once", "0-10/session.completed/implies-confirmed")
 @pytest.mark.rule("0-10/session.expected/next-command")
 @given(steps=st.lists(st.integers(0, 4), max_size=200), first_id=st.sampled_from([0, 7, 0xFFFF_FFFE, 0xFFFF_FFFF]))
 def test_every_command_is_executed_once_and_in_order(steps: list[int], first_id: int) -> None:
@@ -92,8 +91,7 @@ def test_every_command_is_executed_once_and_in_order(steps: list[int], first_id:
     assert not ends.sender.replay
 
 
-@pytest.mark.rule("0-10/session.completed/exclude-known")
-@pytest.mark.rule("0-10/session.known-completed/implies-known-confirmed")
+@pytest.mark.rule("0-10/session.completed/exclude-known", "0-10/session.known-completed/implies-known-confirmed")
 def test_what_the_sender_knows_is_told_no_more() -> None:
     state = ReceiveState()
     state.command_point(0)
@@ -114,8 +112,7 @@ def test_a_new_session_expects_nothing() -> None:
     assert not state.command_point(7)
 
 
-@pytest.mark.rule("0-10/session.gap/confirm-complete")
-@pytest.mark.rule("0-10/session.gap/keep-done")
+@pytest.mark.rule("0-10/session.gap/confirm-complete", "0-10/session.gap/keep-done")
 def test_a_gap_counts_as_completed() -> None:
     state = ReceiveState()
     state.command_point(0)

@@ -34,6 +34,7 @@ from amqp_sansio.endpoint import Side
 from amqp_sansio.errors import CodecError
 from tests.kit.captures import everywhere
 from tests.kit.classic_values import every_method, records
+from tests.kit.facing import both_rules
 from tests.kit.pcap_streams import METHOD, frames
 
 few = settings(max_examples=10)
@@ -142,14 +143,7 @@ def test_the_fields_the_fast_paths_rely_on() -> None:
     assert BasicPublish.__match_args__ == ("exchange", "routing_key", "mandatory", "immediate", "ticket")  # fmt: skip
 
 
-@pytest.mark.rule(
-    "0-8/wire/shortstr",
-    "0-9-1/wire/shortstr",
-    "0-8/wire/integer-order",
-    "0-9-1/wire/integer-order",
-    "0-8/wire/integer-unaligned",
-    "0-9-1/wire/integer-unaligned",
-)
+@both_rules("wire/shortstr", "wire/integer-order", "wire/integer-unaligned")
 def test_a_delivery_on_the_wire() -> None:
     record = BasicDeliver("ct-1", 0x0102030405060708, True, "amq.direct", "schlüssel")
     payload = record.encode(RABBIT)

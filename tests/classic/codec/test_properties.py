@@ -19,6 +19,7 @@ from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.errors import CodecError
 from tests.kit.captures import everywhere
 from tests.kit.classic_values import every_properties, properties
+from tests.kit.facing import both_rules
 from tests.kit.pcap_streams import HEADER, frames
 
 few = settings(max_examples=10)
@@ -138,7 +139,7 @@ def _properties_or_refused(dialect: Dialect, kind: type[Any], raw: bytes) -> Non
     assert read.encode(dialect.tables) == raw
 
 
-@pytest.mark.rule("0-8/wire/content-flags", "0-9-1/wire/content-flags", "0-8/wire/timestamp", "0-9-1/wire/timestamp")
+@both_rules("wire/content-flags", "wire/timestamp")
 def test_all_properties_on_the_wire() -> None:
     assert FULL.encode(RABBIT) == FULL_OCTETS
     read = BasicProperties.from_wire(FULL_OCTETS, RABBIT)

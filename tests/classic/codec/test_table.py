@@ -34,6 +34,7 @@ from amqp_sansio._classic.codec.table_rules import name_fault
 from amqp_sansio.errors import CodecError
 from tests.kit.captures import everywhere
 from tests.kit.classic_values import RULES, Other, accepted, raw_of, table_values, untyped
+from tests.kit.facing import both_rules
 from tests.kit.pcap_streams import METHOD, frames
 
 every_rules = pytest.mark.parametrize("rules", RULES, ids=lambda rules: rules.name)
@@ -166,12 +167,7 @@ def test_which_of_two_entries_with_one_name_counts() -> None:
         ("a" * 129, "longer than 128"),
     ],
 )
-@pytest.mark.rule(
-    "0-8/wire/table-name-syntax",
-    "0-9-1/wire/table-name-syntax",
-    "0-8/wire/table-name-check",
-    "0-9-1/wire/table-name-check",
-)
+@both_rules("wire/table-name-syntax", "wire/table-name-check")
 def test_names_by_the_specifications(name: str, words: str) -> None:
     for rules in (SPEC_0_8, SPEC_0_9_1):
         for values in ({name: 1}, {"ok": {name: 1}}):
