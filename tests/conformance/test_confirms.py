@@ -34,11 +34,7 @@ def test_commit_and_rollback_need_a_transacted_channel(version: Version, name: s
     client.misuse(lambda: client.channel.call(client.make(name)), f"{name}/not-transacted")
     server = Facing.opened(version, SERVER)
     server.refuses(
-        server.method(name),
-        code=NOT_TRANSACTED[version],
-        rule=f"{name}/not-transacted",
-        scope=Scope.CHANNEL,
-        blames=name,
+        server.method(name), code=NOT_TRANSACTED[version], rule=f"{name}/not-transacted", scope=Scope.CHANNEL
     )
 
 
@@ -75,11 +71,7 @@ def test_an_unknown_tag_is_refused_at_once_in_a_transaction() -> None:
     server.channel.deliver(b"x", consumer_tag="t")
     server.feed(server.method("basic.ack", delivery_tag=1))
     server.refuses(
-        server.method("basic.ack", delivery_tag=1),
-        code=406,
-        rule="basic.ack/unknown-tag",
-        scope=Scope.CHANNEL,
-        blames="basic.ack",
+        server.method("basic.ack", delivery_tag=1), code=406, rule="basic.ack/unknown-tag", scope=Scope.CHANNEL
     )
 
 
@@ -93,9 +85,7 @@ def test_confirms_and_transactions_exclude_each_other() -> None:
         server = Facing.opened(AMQP_0_9_1, SERVER)
         server.feed(server.method(first))
         server.channel.reply(server.make(f"{first}-ok"))
-        server.refuses(
-            server.method(second), code=406, rule="rabbitmq/confirm.select-not-tx", scope=Scope.CHANNEL, blames=second
-        )
+        server.refuses(server.method(second), code=406, rule="rabbitmq/confirm.select-not-tx", scope=Scope.CHANNEL)
 
 
 # Confirms.
@@ -156,7 +146,6 @@ def test_a_nack_of_an_unknown_delivery_ends_the_channel() -> None:
             code=406,
             rule="basic.ack/unknown-tag",
             scope=Scope.CHANNEL,
-            blames="basic.nack",
         )
         client = Facing.opened(AMQP_0_9_1, CLIENT)
         nack = client.make("basic.nack", delivery_tag=1, multiple=multiple)

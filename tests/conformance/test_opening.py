@@ -300,10 +300,7 @@ def test_a_connection_has_one_virtual_host(version: Version, side: Side) -> None
     facing = Facing.opened(version, side)
     if side is SERVER:
         facing.refuses(
-            facing.method("connection.open", 0, virtual_host="other"),
-            code=503,
-            rule="connection/life-cycle",
-            blames="connection.open",
+            facing.method("connection.open", 0, virtual_host="other"), code=503, rule="connection/life-cycle"
         )
         return
     again = facing.make("connection.open", virtual_host="other")
@@ -386,12 +383,7 @@ def test_a_redirect_names_a_host() -> None:
 @pytest.mark.rule("0-8/connection.redirect/host-notnull", "0-8/connection/grammar")
 def test_a_client_refuses_a_redirect_to_nowhere() -> None:
     client = opening_client(AMQP_0_8)
-    client.refuses(
-        client.method("connection.redirect", 0),
-        code=502,
-        rule="connection.redirect/host-notnull",
-        blames="connection.redirect",
-    )
+    client.refuses(client.method("connection.redirect", 0), code=502, rule="connection.redirect/host-notnull")
 
 
 @pytest.mark.rule("0-8/connection/grammar")

@@ -238,14 +238,14 @@ class Facing:
         rule: str | None,
         scope: Scope = Scope.CONNECTION,
         channel: int = 1,
-        blames: str = "",
+        blames: str | None = None,
         close: bool = True,
     ) -> RemoteProtocolError:
         """Feed `units`, of which the last breaks a rule, and check all that must come of it.
 
         That is: one `Failed` with the offset of the last unit, after the reply was queued; `code` 0: the socket is
-        closed without a word; else channel.close or connection.close with that code, blaming the method `blames`,
-        and `Closed` once the peer has answered.
+        closed without a word; else channel.close or connection.close with that code, blaming the method `blames`
+        (the last unit's own one, if not given), and `Closed` once the peer has answered.
         """
         for unit in units[:-1]:
             self.feed(unit)
@@ -264,7 +264,8 @@ class Facing:
             self._closed_without_a_word()
             return error
         assert self.backlog_at_failure > 0
-        named = self.dialect.named.get(blames)
+        own = self.dialect.methods.get(int.from_bytes(units[-1][7:11], "big")) if units[-1][0] == METHOD else None
+        named = own if blames is None else self.dialect.named.get(blames)
         ids = (named.CLASS_ID, named.METHOD_ID) if named is not None else (0, 0)
         assert (error.class_id, error.method_id) == ids
         assert self.end.close_hint is CloseHint.KEEP
