@@ -18,15 +18,7 @@ from amqp_sansio import (
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Delivery, MethodReceived, Request
 from amqp_sansio.endpoint import Side
 from amqp_sansio.limits import Limits
-from tests.kit.facing import (
-    BOTH_SIDES,
-    BOTH_VERSIONS,
-    CLIENT,
-    SERVER,
-    STRICT,
-    Facing,
-    both_rules,
-)
+from tests.kit.facing import BOTH_SIDES, BOTH_VERSIONS, CLIENT, SERVER, STRICT, Facing, both_rules
 from tests.kit.pair import Pair
 
 UNKNOWN_TAG = {AMQP_0_8: 404, AMQP_0_9_1: 406}

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from amqp_sansio import (
-    By,
-    Closed,
-    CloseHint,
-    Failed,
-)
-from tests.kit.octets_0_10 import (
-    HEADER,
-    start_ok,
-)
+from amqp_sansio import By, Closed, CloseHint, Failed
+from tests.kit.octets_0_10 import HEADER, start_ok
 from tests.kit.wire_0_10 import CLIENT, SERVER, Facing
 
 OTHERS = {

@@ -6,14 +6,7 @@ import pickle
 
 import pytest
 
-from amqp_sansio import (
-    AuthenticationRequested,
-    By,
-    Closed,
-    CloseHint,
-    LocalProtocolError,
-    Side,
-)
+from amqp_sansio import AuthenticationRequested, By, Closed, CloseHint, LocalProtocolError, Side
 from tests.kit.octets_0_10 import (
     HEADER,
     HEARTBEAT,

@@ -6,26 +6,9 @@ import pickle
 
 import pytest
 
-from amqp_sansio import (
-    EndpointClosed,
-    LocalProtocolError,
-    Replied,
-    Side,
-)
-from amqp_sansio.amqp_0_10 import (
-    ExecutionSync,
-    SessionClosed,
-    SessionState,
-)
-from tests.kit.octets_0_10 import (
-    attached,
-    detach,
-    expected,
-    flush,
-    frame,
-    request_timeout,
-    timeout,
-)
+from amqp_sansio import EndpointClosed, LocalProtocolError, Replied, Side
+from amqp_sansio.amqp_0_10 import ExecutionSync, SessionClosed, SessionState
+from tests.kit.octets_0_10 import attached, detach, expected, flush, frame, request_timeout, timeout
 from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, Facing, client_config, server_config
 
 

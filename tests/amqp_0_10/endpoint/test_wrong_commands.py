@@ -6,19 +6,8 @@ import pickle
 
 import pytest
 
-from amqp_sansio import (
-    CodecError,
-    Failed,
-    Scope,
-    Settled,
-    Side,
-)
-from amqp_sansio.amqp_0_10 import (
-    CommandReceived,
-    MessageFlow,
-    MessageReceived,
-    SessionClosed,
-)
+from amqp_sansio import CodecError, Failed, Scope, Settled, Side
+from amqp_sansio.amqp_0_10 import CommandReceived, MessageFlow, MessageReceived, SessionClosed
 from tests.kit.octets_0_10 import (
     PURGE,
     QUERY,

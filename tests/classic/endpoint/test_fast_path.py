@@ -16,15 +16,7 @@ from amqp_sansio.amqp_0_9_1 import BasicProperties, Delivery
 from amqp_sansio.endpoint import Side
 from tests.kit.driving import VERSIONS
 from tests.kit.facing import BOTH_VERSIONS, Facing, body, header
-from tests.kit.pair import (
-    SIDES,
-    Pair,
-    client_config,
-    pieces,
-    server_config,
-    structure,
-    told,
-)
+from tests.kit.pair import SIDES, Pair, client_config, pieces, server_config, structure, told
 
 SIZES = st.lists(st.integers(1, 40) | st.integers(1, 5000), min_size=1, max_size=8)
 
