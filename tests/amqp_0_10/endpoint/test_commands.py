@@ -69,18 +69,15 @@ FOUND = struct32(0x0801, str8("q"), None, False, False, False, None, u32(7), u32
 # Sent.
 
 
-def test_a_command_octet_by_octet() -> None:
-    facing = Facing.attached(CLIENT)
-    facing.session.call(QueuePurge("q"))
-    facing.session.call(QueuePurge("q"), sync=False)
-    facing.settle()
+def test_a_command_octet_by_octet(client: Facing) -> None:
+    client.session.call(QueuePurge("q"))
+    client.session.call(QueuePurge("q"), sync=False)
+    client.settle()
     head = "0f0100140001000000000000"
-    assert facing.out == bytes.fromhex(head + "0803010101000171" + head + "0803010001000171")
+    assert client.out == bytes.fromhex(head + "0803010101000171" + head + "0803010001000171")
 
 
-@BOTH_SIDES
-def test_a_completed_command_settles_its_handle(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_a_completed_command_settles_its_handle(facing: Facing) -> None:
     one, two = facing.session.call(ExecutionSync()), facing.session.sync()
     assert facing.session.pending == (one, two)
     with pytest.raises(LocalProtocolError, match="no answer yet"):
@@ -92,35 +89,31 @@ def test_a_completed_command_settles_its_handle(side: Side) -> None:
 
 
 @pytest.mark.rule("0-10/execution.result/always")
-def test_a_result_comes_before_the_completion_of_its_command() -> None:
-    facing = Facing.attached(CLIENT)
-    handle = facing.session.call(QueueQuery("q"))
-    facing.feed(result(0, FOUND))
+def test_a_result_comes_before_the_completion_of_its_command(client: Facing) -> None:
+    handle = client.session.call(QueueQuery("q"))
+    client.feed(result(0, FOUND))
     assert not handle.done
-    facing.feed(completed(0))
-    assert facing.events == [Replied(handle)]
+    client.feed(completed(0))
+    assert client.events == [Replied(handle)]
     assert handle.result == QueueQueryResult("q", message_count=7, subscriber_count=1)
 
 
-def test_a_result_that_comes_late_is_taken_too() -> None:
-    facing = Facing.attached(CLIENT)
-    handle = facing.session.call(QueueQuery("q"))
-    facing.feed(completed(0))
+def test_a_result_that_comes_late_is_taken_too(client: Facing) -> None:
+    handle = client.session.call(QueueQuery("q"))
+    client.feed(completed(0))
     assert not handle.done
-    facing.feed(result(0, FOUND))
+    client.feed(result(0, FOUND))
     assert handle.result.message_count == 7
-    assert facing.events == [Replied(handle)]
+    assert client.events == [Replied(handle)]
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize("octets", [result(0, struct32(0x0404)), result(5, FOUND), result(0, FOUND) + result(0, FOUND)])
-def test_a_result_nobody_waits_for_is_an_illegal_state(side: Side, octets: bytes) -> None:
-    facing = Facing.attached(side)
-    if side is CLIENT:
+def test_a_result_nobody_waits_for_is_an_illegal_state(facing: Facing, octets: bytes) -> None:
+    if facing.side is CLIENT:
         facing.session.call(QueueQuery("q"))
     facing.forget()
     facing.feed(octets)
-    number = 1 if side is CLIENT and len(octets) > 2 * len(result(0, FOUND)) - 2 else 0
+    number = 1 if facing.side is CLIENT and len(octets) > 2 * len(result(0, FOUND)) - 2 else 0
     facing.excepts(409, None, number, 0x0302)
 
 
@@ -152,22 +145,20 @@ def test_a_command_that_is_not_to_be_sent_changes_nothing(side: Side, call: obje
 
 
 @pytest.mark.rule("0-10/execution.result/always")
-def test_a_server_gives_the_result_then_the_completion() -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(command(0x0804, str8("q"), sync=True))
-    asked = facing.asked()
+def test_a_server_gives_the_result_then_the_completion(server: Facing) -> None:
+    server.feed(command(0x0804, str8("q"), sync=True))
+    asked = server.asked()
     assert asked == CommandReceived(0, 0, asked.command, True, asked.headers)
     assert asked.command.queue == "q"
-    facing.session.complete(0, QueueQueryResult("q", message_count=7, subscriber_count=1))
-    facing.settle()
-    assert facing.out == result(0, FOUND) + completed(0)
+    server.session.complete(0, QueueQueryResult("q", message_count=7, subscriber_count=1))
+    server.settle()
+    assert server.out == result(0, FOUND) + completed(0)
 
 
 @pytest.mark.rule("0-10/execution.result/always")
-def test_a_result_is_neither_left_out_nor_given_twice_nor_another() -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(QUERY + PURGE)
-    session = facing.session
+def test_a_result_is_neither_left_out_nor_given_twice_nor_another(server: Facing) -> None:
+    server.feed(QUERY + PURGE)
+    session = server.session
     with pytest.raises(LocalProtocolError, match=r"has queue\.queue-query-result result") as caught:
         session.complete(0)
     assert caught.value.rule == "0-10/execution.result/always"
@@ -175,45 +166,40 @@ def test_a_result_is_neither_left_out_nor_given_twice_nor_another() -> None:
         session.complete(1, QueueQueryResult("q"))
     with pytest.raises(LocalProtocolError, match="command 2"):
         session.complete(2)
-    assert facing.sent() == []
+    assert server.sent() == []
     session.complete(0, QueueQueryResult())
     with pytest.raises(LocalProtocolError, match="command 0"):
         session.complete(0, QueueQueryResult())
     session.complete(1)
-    assert facing.names().count("execution.result") == 1
+    assert server.names().count("execution.result") == 1
 
 
 @pytest.mark.rule("0-10/execution.sync/complete")
-def test_sync_is_complete_when_all_before_it_is() -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(PURGE + PURGE + sync() + PURGE + sync())
-    session = facing.session
-    assert facing.out == b""
+def test_sync_is_complete_when_all_before_it_is(server: Facing) -> None:
+    server.feed(PURGE + PURGE + sync() + PURGE + sync())
+    session = server.session
+    assert server.out == b""
     session.complete(1)
-    facing.settle()
-    assert facing.out == b""
+    server.settle()
+    assert server.out == b""
     session.complete(0)
-    facing.settle()
+    server.settle()
     # All of them at once, and nothing of what is behind.
-    assert facing.out == completed((0, 2))
-    facing.forget()
+    assert server.out == completed((0, 2))
+    server.forget()
     session.complete(3)
-    facing.settle()
-    assert facing.out == completed((0, 4))
+    server.settle()
+    assert server.out == completed((0, 4))
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/execution.sync/complete")
-def test_sync_with_nothing_before_it_is_complete_at_once(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_sync_with_nothing_before_it_is_complete_at_once(facing: Facing) -> None:
     facing.feed(command(0x0301, sync=True))
     assert facing.out == completed(0)
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/wire/track-order")
-def test_controls_come_between_the_frames_of_a_command(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_controls_come_between_the_frames_of_a_command(facing: Facing) -> None:
     handle = facing.session.sync()
     facing.forget()
     octets = segment(0x0301, sync=True)
@@ -228,9 +214,7 @@ def test_controls_come_between_the_frames_of_a_command(side: Side) -> None:
     assert facing.sent()[-1].octets == completed(0)
 
 
-@BOTH_SIDES
-def test_a_control_in_several_frames_comes_between_the_frames_of_a_command(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_a_control_in_several_frames_comes_between_the_frames_of_a_command(facing: Facing) -> None:
     octets, asks = segment(0x0301, sync=True), completed()[12:]
     facing.feed(
         frame(octets[:1], 1, flags=0x0E) + frame(asks[:1], flags=0x0E) + frame(octets[1:3], 1, flags=0x0C)
@@ -243,39 +227,37 @@ def test_a_control_in_several_frames_comes_between_the_frames_of_a_command(side:
 
 
 @pytest.mark.rule("0-10/session/exception-then-detach", "0-10/execution.exception/language")
-def test_an_exception_octet_by_octet() -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(PURGE)
-    facing.session.fail(ExecutionError(404, "no queue 'q'"), 0, field="queue")
-    facing.settle()
-    assert facing.out == (
+def test_an_exception_octet_by_octet(server: Facing) -> None:
+    server.feed(PURGE)
+    server.session.fail(ExecutionError(404, "no queue 'q'"), 0, field="queue")
+    server.settle()
+    assert server.out == (
         frame(bytes.fromhex("030301003f00019400000000080300") + str16("no queue 'q'"), 1)
         + request_timeout(0)
         + detach(b"s")
     )
-    facing.forget()
-    session = facing.session
+    server.forget()
+    session = server.session
     session.fail(ExecutionError(541, "again"))
     with pytest.raises(EndpointClosed, match="404"):
         session.complete(0)
-    facing.feed(timeout(0) + sync() + flush("completed") + detached())
-    (closed,) = facing.events
+    server.feed(timeout(0) + sync() + flush("completed") + detached())
+    (closed,) = server.events
     assert isinstance(closed, SessionClosed)
     assert (closed.report.code, closed.report.condition) == (404, "not-found")
     assert (closed.report.by, closed.resumable) == (By.LOCAL, False)
-    assert facing.out == b""
+    assert server.out == b""
 
 
 @pytest.mark.rule("0-10/message.subscribe/queue-not-found", "0-10/message.subscribe/exclusive-in-use")
 @pytest.mark.rule("0-10/message.subscribe/queue-deleted")
 @pytest.mark.parametrize("code", [403, 404, 405, 530, 541])
-def test_a_server_refuses_a_subscription_with_the_code_of_its_reason(code: int) -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(subscribe("d", "missing"))
-    (asked,) = facing.of(CommandReceived)
+def test_a_server_refuses_a_subscription_with_the_code_of_its_reason(server: Facing, code: int) -> None:
+    server.feed(subscribe("d", "missing"))
+    (asked,) = server.of(CommandReceived)
     assert (asked.command.queue, asked.command.destination) == ("missing", "d")
-    facing.session.fail(ExecutionError(code, "not you"), 0, field="queue")
-    facing.gives_up(code, 0, 0x0407, field=0)
+    server.session.fail(ExecutionError(code, "not you"), 0, field="queue")
+    server.gives_up(code, 0, 0x0407, field=0)
 
 
 @pytest.mark.rule("0-10/message.subscribe/queue-deleted")
@@ -300,20 +282,18 @@ def test_a_queue_deleted_later_ends_the_session_of_its_subscriber() -> None:
         (None, None),
     ],
 )
-def test_the_field_at_fault_is_told_by_its_place(field: str | None, index: int | None) -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(command(0x0801, str8("q")))
-    assert isinstance(facing.asked().command, QueueDeclare)
-    facing.session.fail(ExecutionError(542, "no"), 0, field=field)
-    facing.gives_up(542, 0, 0x0801, field=index)
+def test_the_field_at_fault_is_told_by_its_place(server: Facing, field: str | None, index: int | None) -> None:
+    server.feed(command(0x0801, str8("q")))
+    assert isinstance(server.asked().command, QueueDeclare)
+    server.session.fail(ExecutionError(542, "no"), 0, field=field)
+    server.gives_up(542, 0, 0x0801, field=index)
 
 
-def test_a_command_that_does_not_wait_is_not_refused() -> None:
-    facing = Facing.attached(SERVER)
+def test_a_command_that_does_not_wait_is_not_refused(server: Facing) -> None:
     with pytest.raises(LocalProtocolError, match="command 3"):
-        facing.session.fail(ExecutionError(404, "no"), 3)
-    assert facing.sent() == []
-    assert facing.session.is_attached
+        server.session.fail(ExecutionError(404, "no"), 3)
+    assert server.sent() == []
+    assert server.session.is_attached
 
 
 @pytest.mark.rule("0-10/execution.exception/language")
@@ -334,9 +314,7 @@ def test_the_core_speaks_the_language_that_is_always_offered() -> None:
     assert "unknown command" in told
 
 
-@BOTH_SIDES
-def test_a_long_description_is_cut(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_a_long_description_is_cut(facing: Facing) -> None:
     facing.session.fail(ExecutionError(541, "x" * 70_000))
     assert facing.records()[0].description == "x" * 2048
 
@@ -373,19 +351,15 @@ def test_an_exception_of_the_peer_ends_the_session(side: Side) -> None:
     assert facing.end.is_open
 
 
-@BOTH_SIDES
-def test_an_exception_without_words_is_told_by_its_code(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_an_exception_without_words_is_told_by_its_code(facing: Facing) -> None:
     facing.feed(exception(409))
     assert str(facing.of(Failed)[0].error).startswith("illegal-state")
-    facing = Facing.attached(side)
+    facing = Facing.attached(facing.side)
     facing.feed(exception(599))
     assert facing.of(Failed)[0].error.condition == "599"
 
 
-@BOTH_SIDES
-def test_nothing_is_heard_behind_an_exception(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_nothing_is_heard_behind_an_exception(facing: Facing) -> None:
     facing.session.sync()
     facing.forget()
     facing.feed(exception(404, 0) + completed(0) + transfer("d", b"x") + flush("completed") + sync())
@@ -396,9 +370,7 @@ def test_nothing_is_heard_behind_an_exception(side: Side) -> None:
     assert facing.out == detached()
 
 
-@BOTH_SIDES
-def test_both_ends_refuse_at_once(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_both_ends_refuse_at_once(facing: Facing) -> None:
     facing.session.fail(ExecutionError(541, "mine"))
     facing.forget()
     facing.feed(exception(404, text="yours") + request_timeout(0) + detach() + timeout(0) + detached())
@@ -408,12 +380,11 @@ def test_both_ends_refuse_at_once(side: Side) -> None:
     assert facing.end.is_open
 
 
-def test_what_the_own_commands_have_begun_is_known() -> None:
-    facing = Facing.attached(CLIENT)
+def test_what_the_own_commands_have_begun_is_known(client: Facing) -> None:
     with pytest.raises(LocalProtocolError, match="wait for it"):
-        facing.session.call(MessageAccept(SequenceSet.of(4)))
-    facing.session.call(MessageSubscribe("q", "d", 0, 0))
+        client.session.call(MessageAccept(SequenceSet.of(4)))
+    client.session.call(MessageSubscribe("q", "d", 0, 0))
     with pytest.raises(LocalProtocolError, match="in use") as caught:
-        facing.session.call(MessageSubscribe("q", "d", 0, 0))
+        client.session.call(MessageSubscribe("q", "d", 0, 0))
     assert caught.value.rule == "0-10/message.subscribe/unique-destination"
-    assert facing.names() == ["message.subscribe"]
+    assert client.names() == ["message.subscribe"]

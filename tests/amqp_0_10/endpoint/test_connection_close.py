@@ -32,25 +32,22 @@ from tests.kit.octets_0_10 import (
 from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, SERVER, Facing
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize("code", [200, 320, 402, 501])
-def test_a_close_octet_by_octet_and_its_answer(side: Side, code: int) -> None:
-    facing = Facing.opened(side)
-    facing.end.close(code, "bye")
-    facing.end.close(501, "again")
-    facing.settle()
-    assert facing.out == frame(bytes.fromhex("010b0300") + u16(code) + b"\x03bye")
-    assert facing.hint() is CloseHint.KEEP
-    assert facing.end.state == f"{side.value} closing"
-    facing.feed(CLOSE_OK)
-    (closed,) = facing.events
+def test_a_close_octet_by_octet_and_its_answer(opened: Facing, code: int) -> None:
+    opened.end.close(code, "bye")
+    opened.end.close(501, "again")
+    opened.settle()
+    assert opened.out == frame(bytes.fromhex("010b0300") + u16(code) + b"\x03bye")
+    assert opened.hint() is CloseHint.KEEP
+    assert opened.end.state == f"{opened.side.value} closing"
+    opened.feed(CLOSE_OK)
+    (closed,) = opened.events
     assert isinstance(closed, Closed)
     assert (closed.report.by, closed.report.code, closed.report.text) == (By.LOCAL, code, "bye")
-    assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
-    assert facing.end.state == "end"
+    assert opened.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+    assert opened.end.state == "end"
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/connection.close/channel-hint")
 @pytest.mark.parametrize("channel", [0, 7])
 @pytest.mark.parametrize(
@@ -58,53 +55,46 @@ def test_a_close_octet_by_octet_and_its_answer(side: Side, code: int) -> None:
     [(320, "connection-forced"), (402, "invalid-path"), (501, "framing-error"), (541, "541")],
 )
 def test_a_close_of_the_peer_is_answered_on_channel_zero_and_told(
-    side: Side, code: int, condition: str, channel: int
+    opened: Facing, code: int, condition: str, channel: int
 ) -> None:
-    facing = Facing.opened(side)
-    facing.feed(close(code, "enough", channel=channel))
-    assert facing.out == bytes.fromhex("0f0000100000000000000000010c0000")
-    failed, closed = facing.events
+    opened.feed(close(code, "enough", channel=channel))
+    assert opened.out == bytes.fromhex("0f0000100000000000000000010c0000")
+    failed, closed = opened.events
     assert isinstance(failed, Failed)
     assert (failed.scope, failed.by) == (Scope.CONNECTION, By.REMOTE)
     assert (failed.error.code, failed.error.condition) == (code, condition)  # type: ignore[attr-defined]
     assert isinstance(closed, Closed)
     assert (closed.report.by, closed.report.code, closed.report.text) == (By.REMOTE, code, "enough")
-    assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+    assert opened.end.close_hint is CloseHint.CLOSE_WHEN_SENT
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize("octets", [close(200, ""), control(0x010B), control(0x010B, u16(200), None)])
-def test_a_normal_close_of_the_peer_is_no_failure(side: Side, octets: bytes) -> None:
-    facing = Facing.opened(side)
-    facing.feed(octets)
-    assert facing.names() == ["connection.close-ok"]
-    (closed,) = facing.events
+def test_a_normal_close_of_the_peer_is_no_failure(opened: Facing, octets: bytes) -> None:
+    opened.feed(octets)
+    assert opened.names() == ["connection.close-ok"]
+    (closed,) = opened.events
     assert isinstance(closed, Closed)
     assert (closed.report.by, closed.report.code) == (By.REMOTE, 200)
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize(
     ("own", "theirs", "by", "code"),
     [(200, 200, By.LOCAL, 200), (200, 320, By.REMOTE, 320), (501, 320, By.LOCAL, 501)],
 )
-def test_both_close_at_once(side: Side, own: int, theirs: int, by: By, code: int) -> None:
-    facing = Facing.opened(side)
-    facing.end.close(own, "mine")
-    facing.forget()
-    facing.feed(close(theirs, "yours"))
+def test_both_close_at_once(opened: Facing, own: int, theirs: int, by: By, code: int) -> None:
+    opened.end.close(own, "mine")
+    opened.forget()
+    opened.feed(close(theirs, "yours"))
     # The peer's close is answered, its answer to the own one isn't waited for.
-    assert facing.out == CLOSE_OK
-    closed = facing.events[-1]
+    assert opened.out == CLOSE_OK
+    closed = opened.events[-1]
     assert isinstance(closed, Closed)
     assert (closed.report.by, closed.report.code) == (by, code)
-    assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
-    assert facing.feed(CLOSE_OK) == []
+    assert opened.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+    assert opened.feed(CLOSE_OK) == []
 
 
-@BOTH_SIDES
-def test_nothing_is_heard_between_a_close_and_its_answer(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_nothing_is_heard_between_a_close_and_its_answer(facing: Facing) -> None:
     facing.end.close()
     facing.forget()
     facing.feed(
@@ -116,55 +106,47 @@ def test_nothing_is_heard_between_a_close_and_its_answer(side: Side) -> None:
     assert kinds in ([], [SessionClosed, Closed])
 
 
-@BOTH_SIDES
-def test_octets_that_no_frame_can_be_found_in_lose_the_answer_to_a_close(side: Side) -> None:
-    facing = Facing.opened(side)
-    facing.end.close()
-    facing.forget()
-    facing.feed(frame(size=5), CLOSE_OK)
-    assert facing.events == []
-    facing.wait(facing.end.config.close_timeout)
-    assert [type(event) for event in facing.events] == [Closed]
+def test_octets_that_no_frame_can_be_found_in_lose_the_answer_to_a_close(opened: Facing) -> None:
+    opened.end.close()
+    opened.forget()
+    opened.feed(frame(size=5), CLOSE_OK)
+    assert opened.events == []
+    opened.wait(opened.end.config.close_timeout)
+    assert [type(event) for event in opened.events] == [Closed]
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/connection.close-ok/reporting")
-def test_an_answer_that_does_not_come_is_reported_in_time(side: Side) -> None:
-    facing = Facing.opened(side)
-    facing.end.close(320, "stopping")
-    facing.settle()
-    facing.wait(9.9)
-    assert facing.events == []
-    facing.wait(0.2)
-    (closed,) = facing.events
+def test_an_answer_that_does_not_come_is_reported_in_time(opened: Facing) -> None:
+    opened.end.close(320, "stopping")
+    opened.settle()
+    opened.wait(9.9)
+    assert opened.events == []
+    opened.wait(0.2)
+    (closed,) = opened.events
     assert isinstance(closed, Closed)
     assert (closed.report.by, closed.report.code, closed.report.text) == (By.LOCAL, 320, "stopping")
     assert "close-ok" in closed.report.hint
-    assert facing.end.close_hint is CloseHint.CLOSE_NOW
+    assert opened.end.close_hint is CloseHint.CLOSE_NOW
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/connection.close-ok/reporting")
 @pytest.mark.parametrize("lost", [True, False])
-def test_a_transport_that_ends_instead_of_the_answer_is_reported(side: Side, lost: bool) -> None:
-    facing = Facing.opened(side)
-    facing.end.close()
-    facing.forget()
+def test_a_transport_that_ends_instead_of_the_answer_is_reported(opened: Facing, lost: bool) -> None:
+    opened.end.close()
+    opened.forget()
     if lost:
-        facing.end.connection_lost("reset", 1.0)
+        opened.end.connection_lost("reset", 1.0)
     else:
-        facing.end.receive_eof(1.0)
-    facing.now = 1.0
-    facing.settle()
-    (closed,) = facing.events
+        opened.end.receive_eof(1.0)
+    opened.now = 1.0
+    opened.settle()
+    (closed,) = opened.events
     assert isinstance(closed, Closed)
     assert (closed.report.by, closed.report.code) == (By.LOCAL, 200)
     assert "close-ok" in closed.report.hint
 
 
-@BOTH_SIDES
-def test_a_lost_transport_ends_the_connection_behind_what_came_before(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_a_lost_transport_ends_the_connection_behind_what_came_before(facing: Facing) -> None:
     handle = facing.session.call(ExecutionSync())
     facing.forget()
     facing.end.receive_data(completed(0), 1.0)
@@ -178,9 +160,7 @@ def test_a_lost_transport_ends_the_connection_behind_what_came_before(side: Side
     assert (facing.out, facing.end.close_hint) == (b"", CloseHint.CLOSE_NOW)
 
 
-@BOTH_SIDES
-def test_what_waits_when_the_connection_ends_is_abandoned(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_what_waits_when_the_connection_ends_is_abandoned(facing: Facing) -> None:
     session = facing.session
     handle = facing.session.call(ExecutionSync())
     facing.forget()
@@ -244,11 +224,9 @@ def test_a_close_is_legal_in_the_middle_of_the_opening(side: Side) -> None:
     assert facing.names() == ["connection.close-ok"]
 
 
-@BOTH_SIDES
-def test_a_close_ok_to_nothing_is_a_framing_error(side: Side) -> None:
-    facing = Facing.opened(side)
-    facing.feed(CLOSE_OK)
-    facing.closes(501, None)
+def test_a_close_ok_to_nothing_is_a_framing_error(opened: Facing) -> None:
+    opened.feed(CLOSE_OK)
+    opened.closes(501, None)
 
 
 def test_an_opening_that_does_not_end_is_ended() -> None:
@@ -261,19 +239,15 @@ def test_an_opening_that_does_not_end_is_ended() -> None:
     assert facing.end.close_hint is CloseHint.CLOSE_NOW
 
 
-@BOTH_SIDES
-def test_a_long_text_is_cut_at_a_whole_character(side: Side) -> None:
-    facing = Facing.opened(side)
-    facing.end.close(320, "ü" * 150)
-    (told,) = facing.records()
+def test_a_long_text_is_cut_at_a_whole_character(opened: Facing) -> None:
+    opened.end.close(320, "ü" * 150)
+    (told,) = opened.records()
     assert told.reply_text == "ü" * 100
-    assert facing.out.endswith(str8("ü" * 100))
+    assert opened.out.endswith(str8("ü" * 100))
 
 
-@BOTH_SIDES
-def test_the_code_of_a_close_has_two_octets(side: Side) -> None:
-    facing = Facing.opened(side)
+def test_the_code_of_a_close_has_two_octets(opened: Facing) -> None:
     with pytest.raises(CodecError):
-        facing.end.close(70_000)
-    assert facing.end.is_open
-    assert facing.names() == []
+        opened.end.close(70_000)
+    assert opened.end.is_open
+    assert opened.names() == []

@@ -405,16 +405,15 @@ def test_a_message_in_many_frames_counts_once() -> None:
 # The server throttles.
 
 
-def test_a_server_throttles_what_a_client_publishes() -> None:
-    facing = Facing.attached(CLIENT)
-    session = facing.session
+def test_a_server_throttles_what_a_client_publishes(client: Facing) -> None:
+    session = client.session
     assert session.credit("e") == (None, None)
-    facing.feed(stop("e"))
-    assert facing.of(CreditChanged)[-1].messages == 0
+    client.feed(stop("e"))
+    assert client.of(CreditChanged)[-1].messages == 0
     with pytest.raises(NoCredit, match="'e'"):
         session.transfer("e", b"x")
     session.transfer("other", b"x")
-    facing.feed(flow("e", MESSAGE, 2) + flow("e", BYTE, 100))
+    client.feed(flow("e", MESSAGE, 2) + flow("e", BYTE, 100))
     session.transfer("e", BODY)
     assert session.credit("e") == (1, 90)
     server_side = Facing.attached(SERVER)

@@ -80,9 +80,7 @@ def test_a_strict_server_wants_both(dialect: Dialect) -> None:
     assert "without channel_max" in str(facing.silently_ends("wire/struct-required"))
 
 
-@BOTH_SIDES
-def test_a_session_is_detached_for_no_reason_given(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_a_session_is_detached_for_no_reason_given(facing: Facing) -> None:
     facing.session.detach()
     facing.feed(NO_CODE)
     (closed,) = facing.of(SessionClosed)
@@ -109,10 +107,9 @@ def test_a_strict_end_wants_all_fields_of_a_control(side: Side, octets: bytes, d
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_without_a_key_or_a_type_is_told_as_it_came(name: str) -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(COMMANDS[name])
-    (asked,) = facing.of(CommandReceived)
+def test_a_command_without_a_key_or_a_type_is_told_as_it_came(server: Facing, name: str) -> None:
+    server.feed(COMMANDS[name])
+    (asked,) = server.of(CommandReceived)
     assert name == asked.command.NAME
     assert asked.command.encode_segment() == COMMANDS[name][12:]
 
@@ -127,10 +124,9 @@ def test_a_strict_server_wants_all_fields_of_a_command(name: str, dialect: Diale
 
 
 @pytest.mark.rule("0-10/wire/struct-required")
-def test_what_is_to_be_made_needs_its_type_in_every_dialect() -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(command(0x0701, str8("new")))
-    assert "without type" in str(facing.excepts(503, "wire/struct-required", 0, 0x0701))
+def test_what_is_to_be_made_needs_its_type_in_every_dialect(server: Facing) -> None:
+    server.feed(command(0x0701, str8("new")))
+    assert "without type" in str(server.excepts(503, "wire/struct-required", 0, 0x0701))
 
 
 @pytest.mark.parametrize(
@@ -148,10 +144,8 @@ def test_other_fields_stay_required(record: Any, name: str) -> None:
     assert missing(record, Dialect.QPID) == name
 
 
-@BOTH_SIDES
-def test_an_end_writes_all_fields_itself(side: Side) -> None:
-    facing = Facing.attached(side)
-    if side is CLIENT:
+def test_an_end_writes_all_fields_itself(facing: Facing) -> None:
+    if facing.side is CLIENT:
         with pytest.raises(LocalProtocolError):
             facing.session.call(ExchangeBind("q", "amq.fanout"))
     facing.session.close()
@@ -159,15 +153,14 @@ def test_an_end_writes_all_fields_itself(side: Side) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_a_client_that_says_nothing_of_acceptance_hears_nothing_of_it(count: int) -> None:
+def test_a_client_that_says_nothing_of_acceptance_hears_nothing_of_it(server: Facing, count: int) -> None:
     """Also behind the first message, where the shortcut takes them."""
-    facing = Facing.attached(SERVER)
-    facing.feed(transfer("", b"x", header=b"") * count)
-    messages = facing.of(MessageReceived)
+    server.feed(transfer("", b"x", header=b"") * count)
+    messages = server.of(MessageReceived)
     assert [each.accepts for each in messages] == [False] * count
-    assert facing.session.unsettled == ()
+    assert server.session.unsettled == ()
     with pytest.raises(LocalProtocolError):
-        facing.session.accept(0)
+        server.session.accept(0)
 
 
 @STRICT

@@ -47,20 +47,18 @@ SEGMENT = segment(0x0401)
 # The header of a frame.
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/wire/frame-size<12 malformed")
 @pytest.mark.parametrize("size", [0, 1, 11])
-def test_a_size_below_twelve_is_malformed(side: Side, size: int) -> None:
-    facing = Facing.opened(side)
-    facing.feed(frame(size=size))
-    (failed,) = facing.of(Failed)
+def test_a_size_below_twelve_is_malformed(opened: Facing, size: int) -> None:
+    opened.feed(frame(size=size))
+    (failed,) = opened.of(Failed)
     assert (failed.error.code, failed.error.rule) == (501, "0-10/wire/frame-size<12 malformed")
-    assert facing.names() == ["connection.close"]
+    assert opened.names() == ["connection.close"]
     # Where the next frame begins can't be known: the answer isn't seen, the end of the stream is.
-    facing.feed(CLOSE_OK)
-    facing.end.receive_eof(facing.now)
-    facing.settle()
-    (closed,) = facing.of(Closed)
+    opened.feed(CLOSE_OK)
+    opened.end.receive_eof(opened.now)
+    opened.settle()
+    (closed,) = opened.of(Closed)
     assert (closed.report.by, closed.report.code) == (By.LOCAL, 501)
 
 
@@ -87,7 +85,6 @@ def test_a_frame_of_the_agreed_size_is_fine(side: Side) -> None:
     assert facing.of(Failed) == []
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/wire/frame-reserved-zero")
 @pytest.mark.parametrize(
     "octets",
@@ -104,27 +101,22 @@ def test_a_frame_of_the_agreed_size_is_fine(side: Side) -> None:
         frame(HEARTBEAT[12:], 255, track=1),
     ],
 )
-def test_reserved_bits_are_zero(side: Side, octets: bytes) -> None:
-    facing = Facing.opened(side)
-    facing.feed(octets)
-    facing.closes(501, "wire/frame-reserved-zero")
+def test_reserved_bits_are_zero(opened: Facing, octets: bytes) -> None:
+    opened.feed(octets)
+    opened.closes(501, "wire/frame-reserved-zero")
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/wire/controls-track0")
 @pytest.mark.parametrize("track", [1, 2, 15])
-def test_controls_are_on_track_zero(side: Side, track: int) -> None:
-    facing = Facing.opened(side)
-    facing.feed(frame(HEARTBEAT[12:], track=track))
-    facing.closes(501, "wire/controls-track0")
+def test_controls_are_on_track_zero(opened: Facing, track: int) -> None:
+    opened.feed(frame(HEARTBEAT[12:], track=track))
+    opened.closes(501, "wire/controls-track0")
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/wire/commands-track1")
 @pytest.mark.parametrize("track", [0, 2, 15])
 @pytest.mark.parametrize("kind", [1, 2, 3])
-def test_commands_are_on_track_one(side: Side, track: int, kind: int) -> None:
-    facing = Facing.attached(side)
+def test_commands_are_on_track_one(facing: Facing, track: int, kind: int) -> None:
     facing.feed(frame(SEGMENT, kind, track=track))
     facing.closes(501, "wire/commands-track1")
 
@@ -132,7 +124,6 @@ def test_commands_are_on_track_one(side: Side, track: int, kind: int) -> None:
 # Segments.
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/wire/frame-flags")
 @pytest.mark.parametrize(
     "octets",
@@ -159,13 +150,11 @@ def test_commands_are_on_track_one(side: Side, track: int, kind: int) -> None:
         frame(b"body", 3),
     ],
 )
-def test_segments_out_of_order_are_a_framing_error(side: Side, octets: bytes) -> None:
-    facing = Facing.attached(side)
+def test_segments_out_of_order_are_a_framing_error(facing: Facing, octets: bytes) -> None:
     facing.feed(octets)
     facing.closes(501, "wire/frame-flags")
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/wire/frame-flags")
 @pytest.mark.parametrize(
     "octets",
@@ -176,29 +165,25 @@ def test_segments_out_of_order_are_a_framing_error(side: Side, octets: bytes) ->
         frame(HEARTBEAT[12:14], flags=0x0A) + frame(HEARTBEAT[14:], flags=0x0D),
     ],
 )
-def test_the_frames_of_a_control_are_in_order_too(side: Side, octets: bytes) -> None:
-    facing = Facing.opened(side)
-    facing.feed(octets)
-    facing.closes(501, "wire/frame-flags")
+def test_the_frames_of_a_control_are_in_order_too(opened: Facing, octets: bytes) -> None:
+    opened.feed(octets)
+    opened.closes(501, "wire/frame-flags")
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/wire/frame-flags", "0-10/wire/channel-order")
-def test_controls_in_several_frames_on_several_channels(side: Side) -> None:
-    facing = Facing.opened(side)
+def test_controls_in_several_frames_on_several_channels(opened: Facing) -> None:
     one, two = (control(0x0203, b"\0\x01" + name)[12:] for name in (b"a", b"b"))
-    facing.feed(
+    opened.feed(
         frame(one[:3], flags=0x0E, channel=1) + frame(two[:1], flags=0x0E, channel=2)
         + frame(one[3:], flags=0x0D, channel=1) + frame(b"", flags=0x0C, channel=2)
         + frame(two[1:], flags=0x0D, channel=2)
     )  # fmt: skip
-    assert [(each.channel, each.record.name) for each in facing.sent()] == [(1, b"a"), (2, b"b")]
+    assert [(each.channel, each.record.name) for each in opened.sent()] == [(1, b"a"), (2, b"b")]
 
 
 @pytest.mark.rule("0-10/wire/frame-flags")
 @pytest.mark.parametrize("pieces", [1, 2, 3, 50])
-def test_a_command_may_come_in_any_pieces(pieces: int) -> None:
-    facing = Facing.attached(SERVER)
+def test_a_command_may_come_in_any_pieces(server: Facing, pieces: int) -> None:
     header = routed()
 
     def cut(octets: bytes, kind: int, place: int) -> bytes:
@@ -208,14 +193,12 @@ def test_a_command_may_come_in_any_pieces(pieces: int) -> None:
             [frame(each, kind, flags=place | (0 if n else 2) | (1 if n == last else 0)) for n, each in enumerate(parts)]
         )
 
-    facing.feed(cut(SEGMENT, 1, 8) + cut(header, 2, 0) + cut(b"the body", 3, 4))
-    (message,) = facing.of(MessageReceived)
+    server.feed(cut(SEGMENT, 1, 8) + cut(header, 2, 0) + cut(b"the body", 3, 4))
+    (message,) = server.of(MessageReceived)
     assert (message.headers.raw, message.body) == (header, b"the body")
 
 
-@BOTH_SIDES
-def test_empty_frames_are_frames(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_empty_frames_are_frames(facing: Facing) -> None:
     facing.feed(
         frame(b"", 1, flags=0x0E)
         + frame(segment(0x0301, sync=True), 1, flags=0x0C)
@@ -227,7 +210,6 @@ def test_empty_frames_are_frames(side: Side) -> None:
 # Controls.
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize(
     "octets",
     [
@@ -247,14 +229,13 @@ def test_empty_frames_are_frames(side: Side) -> None:
     ],
     ids=lambda octets: octets[12:].hex() or "nothing",
 )
-def test_a_control_that_cannot_be_read_is_a_framing_error(side: Side, octets: bytes) -> None:
-    facing = Facing.opened(side)
-    facing.feed(octets)
-    (failed,) = facing.of(Failed)
+def test_a_control_that_cannot_be_read_is_a_framing_error(opened: Facing, octets: bytes) -> None:
+    opened.feed(octets)
+    (failed,) = opened.of(Failed)
     assert (failed.scope, failed.by, failed.error.code) == (Scope.CONNECTION, By.LOCAL, 501)
-    facing.forget()
-    facing.feed(CLOSE_OK)
-    assert facing.of(Closed)[0].report.condition == "framing-error"
+    opened.forget()
+    opened.feed(CLOSE_OK)
+    assert opened.of(Closed)[0].report.condition == "framing-error"
 
 
 @BOTH_SIDES
@@ -281,25 +262,21 @@ def test_the_answer_to_a_close_is_seen_whatever_the_peer_was_in_the_middle_of(si
         assert [type(event) for event in facing.events] == [Closed]
 
 
-@BOTH_SIDES
-def test_everything_behind_a_fault_is_dropped(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_everything_behind_a_fault_is_dropped(facing: Facing) -> None:
     facing.feed(frame(b"\xff\xff") + transfer("d", b"x") + sync() + flush("completed") + HEARTBEAT)
     assert [type(event) for event in facing.events] == [Failed, SessionClosed]
     assert facing.names() == ["connection.close"]
     facing.closes(501, None)
 
 
-@BOTH_SIDES
-def test_a_fault_is_told_with_the_place_of_its_frame(side: Side) -> None:
-    facing = Facing.opened(side)
+def test_a_fault_is_told_with_the_place_of_its_frame(opened: Facing) -> None:
     before = len(HEADER) + (
         len(start() + tune() + open_ok())
-        if side is CLIENT
+        if opened.side is CLIENT
         else len(start_ok() + tune_ok() + open_())
     )
-    facing.feed(HEARTBEAT * 3 + frame(b"\xff\xff"))
-    (failed,) = facing.of(Failed)
+    opened.feed(HEARTBEAT * 3 + frame(b"\xff\xff"))
+    (failed,) = opened.of(Failed)
     assert failed.error.offset == before + 3 * len(HEARTBEAT)
 
 

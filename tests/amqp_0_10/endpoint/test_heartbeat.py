@@ -94,15 +94,13 @@ def test_any_octet_of_the_peer_is_a_sign_of_life(side: Side, octets: bytes) -> N
     assert [type(event) for event in facing.events] == [Closed]
 
 
-@BOTH_SIDES
-def test_without_an_agreed_heartbeat_nobody_waits(side: Side) -> None:
-    facing = Facing.opened(side)
-    assert facing.end.heartbeat == 0
-    assert facing.end.next_deadline is None
-    facing.feed(HEARTBEAT * 3)
-    facing.wait(1e6)
-    assert facing.end.is_open
-    assert (facing.events, facing.out) == ([], b"")
+def test_without_an_agreed_heartbeat_nobody_waits(opened: Facing) -> None:
+    assert opened.end.heartbeat == 0
+    assert opened.end.next_deadline is None
+    opened.feed(HEARTBEAT * 3)
+    opened.wait(1e6)
+    assert opened.end.is_open
+    assert (opened.events, opened.out) == ([], b"")
 
 
 def test_heartbeats_may_begin_when_the_tuning_is_agreed() -> None:

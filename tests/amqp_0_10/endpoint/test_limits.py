@@ -323,17 +323,15 @@ def test_a_session_before_its_attachment_keeps_no_more_than_that() -> None:
         session.call(QueuePurge("q"))
 
 
-@BOTH_SIDES
-def test_a_frame_that_is_not_wanted_is_not_kept(side: Side) -> None:
-    facing = Facing.opened(side)
-    facing.feed(frame(size=65_535, kind=9)[:12])
-    assert facing.names() == ["connection.close"]
-    budget = facing.end.receive_budget
+def test_a_frame_that_is_not_wanted_is_not_kept(opened: Facing) -> None:
+    opened.feed(frame(size=65_535, kind=9)[:12])
+    assert opened.names() == ["connection.close"]
+    budget = opened.end.receive_budget
     for _ in range(10):
-        facing.feed(bytes(6000))
-        assert facing.end.receive_budget == budget
-    facing.feed(bytes(65_535 - 12 - 60_000) + CLOSE_OK)
-    assert facing.end.state == "end"
+        opened.feed(bytes(6000))
+        assert opened.end.receive_budget == budget
+    opened.feed(bytes(65_535 - 12 - 60_000) + CLOSE_OK)
+    assert opened.end.state == "end"
 
 
 def test_more_channels_than_the_limit_are_never_offered() -> None:
@@ -343,9 +341,7 @@ def test_more_channels_than_the_limit_are_never_offered() -> None:
     assert facing.records()[0].channel_max == 7
 
 
-@BOTH_SIDES
-def test_known_completions_and_heartbeats_leave_nothing_behind(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_known_completions_and_heartbeats_leave_nothing_behind(facing: Facing) -> None:
     for number in range(1000):
         facing.feed(sync() + known_completed((0, number)) + HEARTBEAT)
     receiving = facing.session._state.receiving  # pyright: ignore[reportPrivateUsage]

@@ -98,15 +98,13 @@ def test_what_is_out_of_turn_in_the_opening_is_a_framing_error_for_a_server(octe
     facing.closes(501, None)
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize(
     "octets",
     [start(), start_ok(), tune(), tune_ok(), open_(), open_ok(), control(0x010C), control(0x0103, b"\0\0\0\0")],
 )
-def test_a_control_of_the_opening_does_not_come_again(side: Side, octets: bytes) -> None:
-    facing = Facing.opened(side)
-    facing.feed(octets)
-    facing.closes(501, None)
+def test_a_control_of_the_opening_does_not_come_again(opened: Facing, octets: bytes) -> None:
+    opened.feed(octets)
+    opened.closes(501, None)
 
 
 def test_decisions_nobody_asked_for_are_refused() -> None:

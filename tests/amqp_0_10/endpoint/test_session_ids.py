@@ -56,27 +56,25 @@ def served(facing: Facing) -> Facing:
 # command-point.
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session.command-point/newly-attached")
-def test_command_data_before_a_command_point_detaches_with_unknown_ids(side: Side) -> None:
-    facing = Facing.opened(side)
-    if side is CLIENT:
-        facing.end.open_session("s")
-        facing.feed(attached() + expected())
+def test_command_data_before_a_command_point_detaches_with_unknown_ids(opened: Facing) -> None:
+    if opened.side is CLIENT:
+        opened.end.open_session("s")
+        opened.feed(attached() + expected())
     else:
-        facing.feed(attach())
-        facing.end.accept_session(0)
-    facing.forget()
-    facing.feed(sync())
-    assert facing.out == bytes.fromhex("0f00001400000000000000000204030000017304")
-    (failed,) = facing.of(Failed)
+        opened.feed(attach())
+        opened.end.accept_session(0)
+    opened.forget()
+    opened.feed(sync())
+    assert opened.out == bytes.fromhex("0f00001400000000000000000204030000017304")
+    (failed,) = opened.of(Failed)
     assert failed.scope is Scope.SESSION
     assert failed.error.rule == "0-10/session.command-point/newly-attached"
-    assert facing.end.sessions == ()
-    assert facing.end.is_open
+    assert opened.end.sessions == ()
+    assert opened.end.is_open
     # What was under way behind it isn't of a session any more.
-    facing.feed(sync())
-    assert facing.out.endswith(detached(b"", 3))
+    opened.feed(sync())
+    assert opened.out.endswith(detached(b"", 3))
 
 
 @BOTH_SIDES
@@ -88,11 +86,9 @@ def test_a_command_point_says_the_id_of_the_next_command(side: Side, first: int)
     assert facing.out.endswith(completed((first, last)))
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session.command-point/zero-offset")
 @pytest.mark.parametrize("flags", [0x05, 0x07, 0x0D, 0x00])
-def test_the_first_frame_behind_a_command_point_begins_a_command(side: Side, flags: int) -> None:
-    facing = Facing.attached(side)
+def test_the_first_frame_behind_a_command_point_begins_a_command(facing: Facing, flags: int) -> None:
     facing.feed(command_point(0) + frame(segment(0x0301), 1, flags=flags))
     facing.closes(501, "session.command-point/zero-offset")
 
@@ -109,18 +105,14 @@ def test_behind_a_nonzero_offset_the_command_goes_on(side: Side) -> None:
     facing.closes(501, "wire/frame-flags")
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize("begun", [True, False])
-def test_the_middle_of_another_command_is_not_implemented(side: Side, begun: bool) -> None:
-    facing = Facing.attached(side)
+def test_the_middle_of_another_command_is_not_implemented(facing: Facing, begun: bool) -> None:
     facing.feed(frame(segment(0x0301)[:2], 1, flags=0x0E) if begun else b"")
     facing.feed(command_point(3, 17))
     facing.gives_up(540, None, None)
 
 
-@BOTH_SIDES
-def test_a_command_point_that_leaves_out_commands_is_an_illegal_state(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_a_command_point_that_leaves_out_commands_is_an_illegal_state(facing: Facing) -> None:
     facing.feed(sync() + command_point(3))
     facing.gives_up(409, None, None)
 
@@ -176,10 +168,9 @@ def test_expected_is_empty_on_a_new_session_and_never_again() -> None:
 
 
 @pytest.mark.rule("0-10/session.expected/only-on-flush")
-def test_an_expected_nobody_asked_for_changes_nothing() -> None:
-    facing = Facing.attached(CLIENT)
-    facing.feed(expected(9))
-    assert (facing.out, facing.events) == (b"", [])
+def test_an_expected_nobody_asked_for_changes_nothing(client: Facing) -> None:
+    client.feed(expected(9))
+    assert (client.out, client.events) == (b"", [])
     early = Facing.opened(CLIENT)
     early.end.open_session("s")
     early.forget()
@@ -205,24 +196,21 @@ def test_a_new_session_whose_name_the_peer_knows_is_left() -> None:
 
 @pytest.mark.rule("0-10/session.confirmed/durability", "0-10/session.confirmed/on-flush")
 @pytest.mark.rule("0-10/session.confirmed/no-overlaps", "0-10/session.confirmed/minimal-fragments")
-def test_nothing_is_confirmed_before_the_application_has_it() -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(transfer("", b"durable") + transfer("", b"too"))
-    facing.feed(flush("confirmed"))
-    assert facing.out == frame(bytes.fromhex("020901000000"))
-    facing.session.complete(1)
-    facing.forget()
-    facing.feed(flush("confirmed"))
-    assert facing.out == confirmed(1)
-    (told,) = facing.records()
+def test_nothing_is_confirmed_before_the_application_has_it(server: Facing) -> None:
+    server.feed(transfer("", b"durable") + transfer("", b"too"))
+    server.feed(flush("confirmed"))
+    assert server.out == frame(bytes.fromhex("020901000000"))
+    server.session.complete(1)
+    server.forget()
+    server.feed(flush("confirmed"))
+    assert server.out == confirmed(1)
+    (told,) = server.records()
     assert told.fragments is None
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session.confirmed/exclude-known", "0-10/session.completed/exclude-known")
 @pytest.mark.rule("0-10/session.known-completed/implies-known-confirmed")
-def test_what_the_sender_knows_is_told_no_more(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_what_the_sender_knows_is_told_no_more(facing: Facing) -> None:
     facing.feed(sync() + sync() + sync() + known_completed((0, 1)))
     facing.forget()
     facing.feed(flush("confirmed", "completed"))
@@ -250,11 +238,9 @@ def test_a_confirmed_command_is_not_kept_and_not_done(side: Side) -> None:
 # completed and known-completed.
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session.completed/known-completed-reply", "0-10/session.known-completed/stateless")
 @pytest.mark.rule("0-10/session.completed/implies-confirmed")
-def test_completed_that_asks_for_it_is_answered_with_an_echo(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_completed_that_asks_for_it_is_answered_with_an_echo(facing: Facing) -> None:
     handles = [facing.session.call(ExecutionSync()) for _ in range(3)]
     facing.forget()
     facing.feed(completed(0, 2, timely=True))
@@ -266,11 +252,9 @@ def test_completed_that_asks_for_it_is_answered_with_an_echo(side: Side) -> None
     assert handles[1].done
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session.completed/merged", "0-10/session.completed/known-completed-reply")
-def test_completed_that_does_not_ask_is_answered_when_it_names_many(side: Side) -> None:
+def test_completed_that_does_not_ask_is_answered_when_it_names_many(facing: Facing) -> None:
     """Qpid's Python clients have no ear for an answer to each; what is known is told at some time all the same."""
-    facing = Facing.attached(side)
     handles = [facing.session.call(ExecutionSync()) for _ in range(2)]
     facing.forget()
     facing.feed(completed(0) + completed((0, 1)))
@@ -283,10 +267,8 @@ def test_completed_that_does_not_ask_is_answered_when_it_names_many(side: Side) 
     assert facing.out == known_completed((0, 65_536))
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session.completed/known-completed-reply")
-def test_even_nothing_is_known_to_be_completed_when_the_reply_is_timely(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_even_nothing_is_known_to_be_completed_when_the_reply_is_timely(facing: Facing) -> None:
     facing.feed(completed(timely=True))
     assert facing.out == known_completed()
     facing.forget()
@@ -297,10 +279,8 @@ def test_even_nothing_is_known_to_be_completed_when_the_reply_is_timely(side: Si
     assert facing.out == b""
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session.completed/merged")
-def test_one_reply_may_cover_several(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_one_reply_may_cover_several(facing: Facing) -> None:
     facing.feed(sync())
     facing.feed(flush("completed"))
     facing.feed(sync() + sync() + flush("completed"))
@@ -309,10 +289,8 @@ def test_one_reply_may_cover_several(side: Side) -> None:
     assert facing.out == completed()
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session.completed/delayed", "0-10/session/sync-bit")
-def test_completions_may_wait_until_they_are_wanted(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_completions_may_wait_until_they_are_wanted(facing: Facing) -> None:
     facing.feed(sync() * 3)
     assert facing.sent() == [] or facing.names() == ["session.completed"] * 3
     facing.forget()
@@ -321,32 +299,28 @@ def test_completions_may_wait_until_they_are_wanted(side: Side) -> None:
 
 
 @pytest.mark.rule("0-10/session/sync-bit")
-def test_the_sync_bit_has_the_completion_told_at_once() -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(transfer("", b"a") + transfer("", b"b", sync=True))
-    facing.session.complete(0)
-    facing.settle()
-    assert facing.out == b""
-    facing.session.complete(1)
-    facing.settle()
-    assert facing.out == completed((0, 1))
+def test_the_sync_bit_has_the_completion_told_at_once(server: Facing) -> None:
+    server.feed(transfer("", b"a") + transfer("", b"b", sync=True))
+    server.session.complete(0)
+    server.settle()
+    assert server.out == b""
+    server.session.complete(1)
+    server.settle()
+    assert server.out == completed((0, 1))
 
 
 @pytest.mark.rule("0-10/session.completed/delayed")
-def test_completions_that_nobody_waits_for_are_told_before_long() -> None:
-    facing = Facing.attached(SERVER)
+def test_completions_that_nobody_waits_for_are_told_before_long(server: Facing) -> None:
     for number in range(200):
-        facing.feed(transfer("", b""))
-        facing.session.complete(number)
-    told = [each.record.commands for each in facing.sent() if each.name == "session.completed"]
+        server.feed(transfer("", b""))
+        server.session.complete(number)
+    told = [each.record.commands for each in server.sent() if each.name == "session.completed"]
     assert 2 <= len(told) <= 20
     assert all([each.ranges[0][0] == 0 for each in told])
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize("what", [completed(5), confirmed((0, 1)), completed((LAST, 0))])
-def test_what_was_never_sent_is_not_completed(side: Side, what: bytes) -> None:
-    facing = Facing.attached(side)
+def test_what_was_never_sent_is_not_completed(facing: Facing, what: bytes) -> None:
     facing.session.call(ExecutionSync())
     facing.forget()
     facing.feed(what)
@@ -379,23 +353,20 @@ def test_more_ranges_than_a_set_holds_are_told_in_several_sets() -> None:
     assert len(told.commands) == 9
 
 
-def test_completions_told_in_several_sets_are_all_heard() -> None:
-    facing = Facing.attached(CLIENT)
-    handles = [facing.session.call(ExecutionSync(), sync=False) for _ in range(4)]
-    facing.feed(completed(0, 2) + completed(3))
+def test_completions_told_in_several_sets_are_all_heard(client: Facing) -> None:
+    handles = [client.session.call(ExecutionSync(), sync=False) for _ in range(4)]
+    client.feed(completed(0, 2) + completed(3))
     assert [handle.done for handle in handles] == [True, False, True, True]
-    facing.forget()
-    facing.feed(completed((0, 3)))
+    client.forget()
+    client.feed(completed((0, 3)))
     assert handles[1].done
 
 
 # gap.
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session.gap/confirm-complete", "0-10/session.gap/keep-done")
-def test_what_is_given_up_counts_as_completed_and_confirmed(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_what_is_given_up_counts_as_completed_and_confirmed(facing: Facing) -> None:
     facing.feed(sync() + gap((0, 4)))
     facing.forget()
     facing.feed(flush("confirmed", "completed", "expected"))
@@ -426,47 +397,41 @@ def test_a_gap_aborts_the_command_that_is_arriving(streamed: bool) -> None:
 
 
 @pytest.mark.rule("0-10/session.gap/keep-done")
-def test_what_is_being_executed_when_it_is_given_up_goes_on() -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(transfer("", b"x") + gap(0))
-    facing.session.complete(0)
-    facing.forget()
-    facing.feed(flush("completed"))
-    assert facing.out == completed(0)
+def test_what_is_being_executed_when_it_is_given_up_goes_on(server: Facing) -> None:
+    server.feed(transfer("", b"x") + gap(0))
+    server.session.complete(0)
+    server.forget()
+    server.feed(flush("completed"))
+    assert server.out == completed(0)
 
 
-@BOTH_SIDES
-def test_a_gap_of_half_of_all_ids_takes_no_time(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_a_gap_of_half_of_all_ids_takes_no_time(facing: Facing) -> None:
     begun = time.monotonic()
     facing.feed(gap((0, 0x7FFF_FFFE)) + flush("expected"))
     assert time.monotonic() - begun < 1
     assert facing.out == expected(0x7FFF_FFFF)
 
 
-def test_the_own_gap_fails_what_it_gives_up() -> None:
-    facing = Facing.attached(CLIENT)
-    session = facing.session
+def test_the_own_gap_fails_what_it_gives_up(client: Facing) -> None:
+    session = client.session
     first, second = session.call(QueuePurge("a")), session.transfer("", b"x")
     kept = session.call(QueuePurge("c"))
-    facing.forget()
+    client.forget()
     session.gap(0, 1)
-    facing.settle()
-    assert facing.out == frame(bytes.fromhex("020d0100") + ids((0, 1)))
-    (abandoned,) = facing.of(Abandoned)
+    client.settle()
+    assert client.out == frame(bytes.fromhex("020d0100") + ids((0, 1)))
+    (abandoned,) = client.of(Abandoned)
     assert abandoned.handles == (first, second.completion, second.outcome)
     assert isinstance(first.error, EndpointClosed)
     assert session.pending == (kept,)
     with pytest.raises(LocalProtocolError, match="command 0"):
         session.gap(0)
-    facing.feed(completed((0, 2)))
+    client.feed(completed((0, 2)))
     assert kept.done
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize("what", ["gap", "known"])
-def test_a_peer_that_cuts_what_is_known_into_pieces_is_stopped(side: Side, what: str) -> None:
-    facing = Facing.attached(side)
+def test_a_peer_that_cuts_what_is_known_into_pieces_is_stopped(facing: Facing, what: str) -> None:
     if what == "known":
         facing.feed(gap((0, 4 * MOST_RANGES)))
     half = MOST_RANGES // 2
@@ -481,15 +446,13 @@ def test_a_peer_that_cuts_what_is_known_into_pieces_is_stopped(side: Side, what:
 # Sets that are no sets.
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize(
     "octets",
     [u16(4) + u32(0), u16(9) + bytes(9), u16(8) + u32(0), u16(8) + u32(5) + u32(4),
      u16(8) + u32(0) + u32(1 << 31), u16(16) + u64(1)],
 )  # fmt: skip
 @pytest.mark.parametrize("code", [0x0208, 0x0209, 0x020A, 0x020B, 0x020D])
-def test_a_control_with_a_malformed_set_is_a_framing_error(side: Side, octets: bytes, code: int) -> None:
-    facing = Facing.attached(side)
+def test_a_control_with_a_malformed_set_is_a_framing_error(facing: Facing, octets: bytes, code: int) -> None:
     facing.feed(control(code, octets))
     facing.closes(501, None)
 
@@ -499,10 +462,9 @@ def test_a_control_with_a_malformed_set_is_a_framing_error(side: Side, octets: b
     [u16(4) + u32(0), u16(9) + bytes(9), u16(8) + u32(5) + u32(4), u16(8) + u32(0) + u32(1 << 31)],
 )
 @pytest.mark.parametrize("code", [0x0402, 0x0403, 0x0404, 0x0405])
-def test_a_command_with_a_malformed_set_is_invalid(octets: bytes, code: int) -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(command(code, octets))
-    facing.gives_up(503, 0, None)
+def test_a_command_with_a_malformed_set_is_invalid(server: Facing, octets: bytes, code: int) -> None:
+    server.feed(command(code, octets))
+    server.gives_up(503, 0, None)
 
 
 @BOTH_SIDES
@@ -518,9 +480,7 @@ def test_sets_that_wrap_or_overlap_are_sets(side: Side) -> None:
 # Asking.
 
 
-@BOTH_SIDES
-def test_flush_octet_by_octet(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_flush_octet_by_octet(facing: Facing) -> None:
     facing.session.flush()
     facing.session.flush(expected=True, confirmed=True, completed=False)
     facing.session.flush(expected=True, confirmed=True)

@@ -30,9 +30,7 @@ def test_what_is_granted_is_at_most_what_is_asked(
     assert facing.session.timeout == granted
 
 
-@BOTH_SIDES
-def test_asking_for_a_timeout(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_asking_for_a_timeout(facing: Facing) -> None:
     first, second = facing.session.request_timeout(90), facing.session.request_timeout(None)
     facing.settle()
     assert facing.out == frame(bytes.fromhex("020501000000005a")) + frame(bytes.fromhex("02050000"))

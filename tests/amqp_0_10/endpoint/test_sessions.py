@@ -149,59 +149,54 @@ def test_a_channel_above_those_agreed_is_a_framing_error(side: Side, what: str) 
 
 @pytest.mark.rule("0-10/session.attach/idempotence")
 @pytest.mark.parametrize("force", [True, False])
-def test_attaching_again_to_the_same_transport_succeeds(force: bool) -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(transfer("", b"x"))
-    facing.forget()
-    facing.feed(attach(b"s", force=force))
-    assert facing.out == attached(b"s")
-    assert facing.events == []
+def test_attaching_again_to_the_same_transport_succeeds(server: Facing, force: bool) -> None:
+    server.feed(transfer("", b"x"))
+    server.forget()
+    server.feed(attach(b"s", force=force))
+    assert server.out == attached(b"s")
+    assert server.events == []
     # Nothing of it has changed: the next command is the second one.
-    facing.feed(transfer("", b"y"))
-    assert facing.session.incomplete == (0, 1)
+    server.feed(transfer("", b"y"))
+    assert server.session.incomplete == (0, 1)
 
 
-def test_an_answer_to_attach_that_comes_again_changes_nothing() -> None:
-    facing = Facing.attached(CLIENT)
-    facing.feed(attached(b"s") + expected(5))
-    assert (facing.events, facing.out) == ([], b"")
-    assert facing.session.is_attached
+def test_an_answer_to_attach_that_comes_again_changes_nothing(client: Facing) -> None:
+    client.feed(attached(b"s") + expected(5))
+    assert (client.events, client.out) == ([], b"")
+    assert client.session.is_attached
 
 
 @pytest.mark.rule("0-10/session.attach/one-session")
-def test_a_second_session_on_the_same_transport_is_transport_busy() -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(attach(b"other"))
-    assert facing.out == frame(bytes.fromhex("020403000005") + b"other" + u8(2))
-    assert facing.events == []
-    assert facing.session.name == b"s"
+def test_a_second_session_on_the_same_transport_is_transport_busy(server: Facing) -> None:
+    server.feed(attach(b"other"))
+    assert server.out == frame(bytes.fromhex("020403000005") + b"other" + u8(2))
+    assert server.events == []
+    assert server.session.name == b"s"
 
 
 @pytest.mark.rule("0-10/session.attach/one-session")
 @pytest.mark.parametrize("name", [b"s", b"other"])
 @pytest.mark.parametrize("failed", [True, False])
-def test_a_transport_that_is_being_detached_is_busy_until_it_is(name: bytes, failed: bool) -> None:
-    facing = Facing.attached(SERVER)
+def test_a_transport_that_is_being_detached_is_busy_until_it_is(server: Facing, name: bytes, failed: bool) -> None:
     if failed:
-        facing.session.fail(ExecutionError(541, "broken"))
+        server.session.fail(ExecutionError(541, "broken"))
     else:
-        facing.session.detach()
-    facing.forget()
-    facing.feed(attach(name))
-    assert facing.out == detached(name, 2)
-    assert facing.events == []
-    facing.feed(detached(b"s"))
-    assert [type(event) for event in facing.events] == [SessionClosed]
-    facing.feed(attach(name))
-    assert facing.requested() == SessionRequested(0, name, False)
+        server.session.detach()
+    server.forget()
+    server.feed(attach(name))
+    assert server.out == detached(name, 2)
+    assert server.events == []
+    server.feed(detached(b"s"))
+    assert [type(event) for event in server.events] == [SessionClosed]
+    server.feed(attach(name))
+    assert server.requested() == SessionRequested(0, name, False)
 
 
 @pytest.mark.rule("0-10/session.attach/one-transport")
-def test_a_session_is_not_attached_on_two_channels() -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(attach(b"s", channel=1))
-    assert facing.out == detached(b"s", 1, channel=1)
-    assert facing.events == []
+def test_a_session_is_not_attached_on_two_channels(server: Facing) -> None:
+    server.feed(attach(b"s", channel=1))
+    assert server.out == detached(b"s", 1, channel=1)
+    assert server.events == []
     client = Facing.opened(CLIENT)
     client.end.open_session("s")
     with pytest.raises(LocalProtocolError) as caught:
@@ -349,24 +344,20 @@ def test_other_controls_need_a_session(side: Side, channel: int, what: str) -> N
     assert facing.end.is_open
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session/attachment")
-def test_commands_without_a_session_are_dropped_and_answered_once_each(side: Side) -> None:
-    facing = Facing.opened(side)
-    facing.feed(transfer("q", b"body", header=b"", channel=2) + sync(channel=2))
-    assert facing.out == detached(b"", 3, channel=2) * 2
-    assert facing.events == []
+def test_commands_without_a_session_are_dropped_and_answered_once_each(opened: Facing) -> None:
+    opened.feed(transfer("q", b"body", header=b"", channel=2) + sync(channel=2))
+    assert opened.out == detached(b"", 3, channel=2) * 2
+    assert opened.events == []
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session/attachment")
-def test_detach_and_detached_need_no_session(side: Side) -> None:
-    facing = Facing.opened(side)
-    facing.feed(detached(b"old", 0) + attached(b"old", channel=1)[:0])
-    assert (facing.out, facing.events) == (b"", [])
-    facing.feed(detach(b"old"))
-    assert facing.out == detached(b"old", 3)
-    assert facing.events == []
+def test_detach_and_detached_need_no_session(opened: Facing) -> None:
+    opened.feed(detached(b"old", 0) + attached(b"old", channel=1)[:0])
+    assert (opened.out, opened.events) == (b"", [])
+    opened.feed(detach(b"old"))
+    assert opened.out == detached(b"old", 3)
+    assert opened.events == []
 
 
 @BOTH_SIDES
@@ -394,9 +385,7 @@ def test_a_control_without_a_field_that_must_be_there_is_a_framing_error(side: S
 # Detaching.
 
 
-@BOTH_SIDES
-def test_detach_and_its_answer_octet_by_octet(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_detach_and_its_answer_octet_by_octet(facing: Facing) -> None:
     session = facing.session
     session.detach()
     session.detach()
@@ -415,9 +404,7 @@ def test_detach_and_its_answer_octet_by_octet(side: Side) -> None:
         session.detached_state()
 
 
-@BOTH_SIDES
-def test_a_detach_of_the_peer_is_answered_octet_by_octet(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_a_detach_of_the_peer_is_answered_octet_by_octet(facing: Facing) -> None:
     session = facing.session
     call = session.call(ExecutionSync())
     facing.forget()
@@ -431,9 +418,7 @@ def test_a_detach_of_the_peer_is_answered_octet_by_octet(side: Side) -> None:
     assert facing.end.sessions == ()
 
 
-@BOTH_SIDES
-def test_a_detach_of_another_name_leaves_the_session_alone(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_a_detach_of_another_name_leaves_the_session_alone(facing: Facing) -> None:
     facing.feed(detach(b"other"))
     assert facing.out == detached(b"other", 3)
     facing.feed(detached(b"other", 2))
@@ -441,10 +426,8 @@ def test_a_detach_of_another_name_leaves_the_session_alone(side: Side) -> None:
     assert facing.session.is_attached
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize("late", [True, False])
-def test_detaches_that_cross_end_the_session_once(side: Side, late: bool) -> None:
-    facing = Facing.attached(side)
+def test_detaches_that_cross_end_the_session_once(facing: Facing, late: bool) -> None:
     facing.session.detach()
     facing.forget()
     facing.feed(detach(b"s"))
@@ -544,9 +527,7 @@ def test_sessions_go_on_side_by_side() -> None:
     assert facing.asked().channel == 1
 
 
-@BOTH_SIDES
-def test_a_session_shows_where_it_stands(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_a_session_shows_where_it_stands(facing: Facing) -> None:
     session = facing.session
     assert isinstance(session, Session)
     assert repr(session) == "<AMQP 0-10 session b's' on channel 0, attached>"

@@ -52,13 +52,12 @@ def test_a_server_cannot_resume_to_an_unknown_destination() -> None:
 
 
 @pytest.mark.rule("0-10/message.resume/destination")
-def test_a_client_cannot_resume_to_an_unknown_exchange() -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(resume("nowhere", "r"))
-    (asked,) = facing.of(CommandReceived)
+def test_a_client_cannot_resume_to_an_unknown_exchange(server: Facing) -> None:
+    server.feed(resume("nowhere", "r"))
+    (asked,) = server.of(CommandReceived)
     assert (asked.command.destination, asked.command.resume_id) == ("nowhere", "r")
-    facing.session.fail(ExecutionError(404, "no exchange 'nowhere'"), 0, field="destination")
-    facing.gives_up(404, 0, 0x0406, field=0)
+    server.session.fail(ExecutionError(404, "no exchange 'nowhere'"), 0, field="destination")
+    server.gives_up(404, 0, 0x0406, field=0)
 
 
 @pytest.mark.rule("0-10/message.resume/unknown-id")
@@ -166,12 +165,11 @@ def test_what_was_under_way_when_it_was_cancelled_still_comes() -> None:
     facing.excepts(404, "message.subscribe/zero-credit", 1, 0x0401)
 
 
-def test_a_subscription_octet_by_octet() -> None:
-    facing = Facing.attached(CLIENT)
-    facing.session.call(MessageSubscribe("jobs", "d", 1, 1, True, arguments={"x": Typed("str16", "y")}), sync=False)
-    facing.settle()
+def test_a_subscription_octet_by_octet(client: Facing) -> None:
+    client.session.call(MessageSubscribe("jobs", "d", 1, 1, True, arguments={"x": Typed("str16", "y")}), sync=False)
+    client.settle()
     arguments = u32(1) + b"\x01x" + b"\x95" + str16("y")
-    assert facing.out == command(
+    assert client.out == command(
         0x0407,
         str8("jobs"),
         str8("d"),
@@ -182,6 +180,6 @@ def test_a_subscription_octet_by_octet() -> None:
         None,
         u32(len(arguments)) + arguments,
     )
-    record = facing.records()[0]
+    record = client.records()[0]
     assert (record.queue, record.destination, record.accept_mode, record.acquire_mode) == ("jobs", "d", 1, 1)
     assert (record.exclusive, dict(record.arguments)) == (True, {"x": "y"})

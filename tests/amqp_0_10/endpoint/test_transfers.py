@@ -66,16 +66,15 @@ from tests.kit.wire_0_10 import (
 # transfer.
 
 
-def test_a_transfer_octet_by_octet() -> None:
-    facing = Facing.attached(CLIENT)
-    facing.session.transfer("amq.direct", Message(b"body", routing_key="key"))
-    facing.settle()
-    assert facing.out == content(
+def test_a_transfer_octet_by_octet(client: Facing) -> None:
+    client.session.transfer("amq.direct", Message(b"body", routing_key="key"))
+    client.settle()
+    assert client.out == content(
         bytes.fromhex("0401010007000a") + b"amq.direct" + bytes.fromhex("0000"),
         bytes.fromhex("000000080401000203") + b"key",
         b"body",
     )
-    assert [octets[0] for octets in (facing.out, facing.out[len(facing.out) - 16 :])] == [0x0B, 0x07]
+    assert [octets[0] for octets in (client.out, client.out[len(client.out) - 16 :])] == [0x0B, 0x07]
 
 
 @BOTH_SIDES
@@ -93,12 +92,11 @@ def test_a_message_has_a_header_and_a_body_or_not(side: Side, header: bytes, bod
 
 @pytest.mark.rule("0-10/message.transfer/blank-destination")
 @pytest.mark.parametrize("destination", ["", None])
-def test_an_empty_destination_is_the_default_exchange(destination: str | None) -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(transfer(destination, b"x", header=routed("jobs")))
-    (message,) = facing.of(MessageReceived)
+def test_an_empty_destination_is_the_default_exchange(server: Facing, destination: str | None) -> None:
+    server.feed(transfer(destination, b"x", header=routed("jobs")))
+    (message,) = server.of(MessageReceived)
     assert (message.destination, message.message.delivery_properties.routing_key) == ("", "jobs")
-    facing.session.complete(0)
+    server.session.complete(0)
     client = Facing.attached(CLIENT)
     client.session.transfer("", Message(b"x", routing_key="jobs"))
     assert client.records()[0].destination == ""
@@ -113,11 +111,10 @@ def test_a_client_has_no_such_destination(destination: str | None) -> None:
 
 
 @pytest.mark.rule("0-10/message.transfer/nonexistent-exchange")
-def test_a_server_refuses_an_exchange_that_is_not_there() -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(transfer("nowhere", b"x"))
-    facing.session.fail(ExecutionError(404, "no exchange 'nowhere'"), 0, field="destination")
-    facing.gives_up(404, 0, 0x0401, field=0)
+def test_a_server_refuses_an_exchange_that_is_not_there(server: Facing) -> None:
+    server.feed(transfer("nowhere", b"x"))
+    server.session.fail(ExecutionError(404, "no exchange 'nowhere'"), 0, field="destination")
+    server.gives_up(404, 0, 0x0401, field=0)
 
 
 def test_a_server_sends_to_subscriptions_only() -> None:
@@ -130,12 +127,11 @@ def test_a_server_sends_to_subscriptions_only() -> None:
 @pytest.mark.rule("0-10/message.message-properties/user-id")
 @pytest.mark.parametrize("body", [b"", b"body"])
 @pytest.mark.parametrize("name", [b"bob", b"", b"ann\0", b"\xff"])
-def test_a_user_id_is_that_of_the_one_who_is_logged_in(name: bytes, body: bytes) -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(transfer("", body, header=user_id(b"ann")) + transfer("", body, header=user_id(name)))
-    (message,) = facing.of(MessageReceived)
+def test_a_user_id_is_that_of_the_one_who_is_logged_in(server: Facing, name: bytes, body: bytes) -> None:
+    server.feed(transfer("", body, header=user_id(b"ann")) + transfer("", body, header=user_id(name)))
+    (message,) = server.of(MessageReceived)
     assert message.headers.message_properties.user_id == b"ann"
-    facing.excepts(403, "message.message-properties/user-id", 1, 0x0401)
+    server.excepts(403, "message.message-properties/user-id", 1, 0x0401)
 
 
 @pytest.mark.rule("0-10/message.message-properties/user-id")
@@ -211,33 +207,31 @@ def test_redelivered_goes_both_ways() -> None:
 # The outcome.
 
 
-def test_a_published_message_that_is_executed_is_taken() -> None:
-    facing = Facing.attached(CLIENT)
-    one = facing.session.transfer("e", b"x")
-    two = facing.session.transfer("e", b"x", accept_mode=NONE)
+def test_a_published_message_that_is_executed_is_taken(client: Facing) -> None:
+    one = client.session.transfer("e", b"x")
+    two = client.session.transfer("e", b"x", accept_mode=NONE)
     assert one.outcome is not None
     assert two.outcome is None
-    facing.feed(completed((0, 1)))
-    assert facing.events == [
+    client.feed(completed((0, 1)))
+    assert client.events == [
         Settled((one.completion, two.completion), Completed()), Settled((one.outcome,), Accepted())
     ]  # fmt: skip
-    assert facing.session.pending == ()
+    assert client.session.pending == ()
 
 
-def test_a_published_message_that_is_unroutable_is_rejected() -> None:
-    facing = Facing.attached(CLIENT)
-    sent = facing.session.transfer("e", b"x")
+def test_a_published_message_that_is_unroutable_is_rejected(client: Facing) -> None:
+    sent = client.session.transfer("e", b"x")
     assert sent.outcome is not None
-    facing.forget()
-    facing.feed(reject(0, code=1, text="unroutable") + completed(0))
+    client.forget()
+    client.feed(reject(0, code=1, text="unroutable") + completed(0))
     assert sent.outcome.result == Rejected(1, "unroutable")
     assert sent.completion.result is None
-    assert facing.of(Settled) == [
+    assert client.of(Settled) == [
         Settled((sent.outcome,), Rejected(1, "unroutable")), Settled((sent.completion,), Completed())
     ]  # fmt: skip
     # The reject is a command too.
-    facing.feed(flush("completed"))
-    assert facing.sent()[-1].octets == completed(0)
+    client.feed(flush("completed"))
+    assert client.sent()[-1].octets == completed(0)
 
 
 @pytest.mark.parametrize(
@@ -440,11 +434,10 @@ def test_what_a_lost_session_had_under_way_is_abandoned(side: Side) -> None:
     assert set(abandoned.handles) == {sent.completion, sent.outcome}
 
 
-def test_a_transfer_that_is_refused_fails_with_all_others() -> None:
-    facing = Facing.attached(CLIENT)
-    one, two = facing.session.transfer("nowhere", b"x"), facing.session.transfer("e", b"y")
-    facing.feed(exception(404, 0, 4, 1, 0, "no exchange 'nowhere'"))
-    (failed,) = facing.of(Failed)
+def test_a_transfer_that_is_refused_fails_with_all_others(client: Facing) -> None:
+    one, two = client.session.transfer("nowhere", b"x"), client.session.transfer("e", b"y")
+    client.feed(exception(404, 0, 4, 1, 0, "no exchange 'nowhere'"))
+    (failed,) = client.of(Failed)
     assert set(failed.handles) == {one.completion, one.outcome, two.completion, two.outcome}
     assert (failed.error.code, failed.error.class_id, failed.error.method_id) == (404, 4, 1)
 

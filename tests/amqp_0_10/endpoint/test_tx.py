@@ -65,11 +65,10 @@ def done(facing: Facing) -> None:
 
 
 @pytest.mark.rule("0-10/tx.select/exactly-once")
-def test_a_second_select_is_an_illegal_state() -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(TX_SELECT + TX_SELECT)
-    assert [event.command for event in facing.of(CommandReceived)] == [TxSelect()]
-    facing.excepts(409, "tx.select/exactly-once", 1, 0x0501)
+def test_a_second_select_is_an_illegal_state(server: Facing) -> None:
+    server.feed(TX_SELECT + TX_SELECT)
+    assert [event.command for event in server.of(CommandReceived)] == [TxSelect()]
+    server.excepts(409, "tx.select/exactly-once", 1, 0x0501)
     client = Facing.attached(CLIENT)
     client.session.call(TxSelect())
     with pytest.raises(LocalProtocolError) as caught:
@@ -79,13 +78,12 @@ def test_a_second_select_is_an_illegal_state() -> None:
 
 
 @pytest.mark.rule("0-10/tx.select/no-dtx")
-def test_a_session_is_for_one_kind_of_transactions() -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(DTX_SELECT + TX_SELECT)
-    facing.excepts(409, "tx.select/no-dtx", 1, 0x0501)
-    facing = Facing.attached(SERVER)
-    facing.feed(TX_SELECT + DTX_SELECT)
-    facing.excepts(409, None, 1, 0x0601)
+def test_a_session_is_for_one_kind_of_transactions(server: Facing) -> None:
+    server.feed(DTX_SELECT + TX_SELECT)
+    server.excepts(409, "tx.select/no-dtx", 1, 0x0501)
+    server = Facing.attached(SERVER)
+    server.feed(TX_SELECT + DTX_SELECT)
+    server.excepts(409, None, 1, 0x0601)
     client = Facing.attached(CLIENT)
     client.session.call(DtxSelect())
     with pytest.raises(LocalProtocolError) as caught:
@@ -94,14 +92,13 @@ def test_a_session_is_for_one_kind_of_transactions() -> None:
 
 
 @pytest.mark.rule("0-10/tx.select/explicit-accepts")
-def test_a_session_with_transactions_accepts_explicitly() -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(subscribe("d", accept_mode=NONE) + TX_SELECT)
-    facing.excepts(530, "tx.select/explicit-accepts", 1, 0x0501)
-    facing = Facing.attached(SERVER)
-    facing.feed(subscribe("c") + TX_SELECT + subscribe("d", accept_mode=NONE))
-    assert len(facing.of(CommandReceived)) == 2
-    facing.excepts(530, "tx.select/explicit-accepts", 2, 0x0407)
+def test_a_session_with_transactions_accepts_explicitly(server: Facing) -> None:
+    server.feed(subscribe("d", accept_mode=NONE) + TX_SELECT)
+    server.excepts(530, "tx.select/explicit-accepts", 1, 0x0501)
+    server = Facing.attached(SERVER)
+    server.feed(subscribe("c") + TX_SELECT + subscribe("d", accept_mode=NONE))
+    assert len(server.of(CommandReceived)) == 2
+    server.excepts(530, "tx.select/explicit-accepts", 2, 0x0407)
     for first, second in (
         (TxSelect(), MessageSubscribe("q", "d", NONE, 0)),
         (MessageSubscribe("q", "d", NONE, 0), TxSelect()),
@@ -121,13 +118,12 @@ def test_a_session_with_transactions_accepts_explicitly() -> None:
     [(TX_COMMIT, TxCommit(), "tx.commit/select-required"), (TX_ROLLBACK, TxRollback(), "tx.rollback/select-required")],
 )
 def test_a_transaction_has_to_be_selected(
-    octets: bytes, command: TxCommit | TxRollback, rule: str, distributed: bool
+    server: Facing, octets: bytes, command: TxCommit | TxRollback, rule: str, distributed: bool
 ) -> None:
-    facing = Facing.attached(SERVER)
     if distributed:
-        facing.feed(DTX_SELECT)
-    facing.feed(octets)
-    facing.excepts(409, rule, int(distributed), command.CODE)
+        server.feed(DTX_SELECT)
+    server.feed(octets)
+    server.excepts(409, rule, int(distributed), command.CODE)
     client = Facing.attached(CLIENT)
     if distributed:
         client.session.call(DtxSelect())
@@ -136,12 +132,11 @@ def test_a_transaction_has_to_be_selected(
     assert caught.value.rule == f"0-10/{rule}"
 
 
-def test_transactions_octet_by_octet() -> None:
-    facing = Facing.attached(CLIENT)
+def test_transactions_octet_by_octet(client: Facing) -> None:
     for command in (TxSelect(), TxCommit(), TxRollback()):
-        facing.session.call(command, sync=False)
-    facing.settle()
-    assert facing.out == TX_SELECT + TX_COMMIT + TX_ROLLBACK
+        client.session.call(command, sync=False)
+    client.settle()
+    assert client.out == TX_SELECT + TX_COMMIT + TX_ROLLBACK
 
 
 # The server.

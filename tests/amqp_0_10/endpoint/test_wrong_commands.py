@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from amqp_sansio import CodecError, Failed, Scope, Settled, Side
+from amqp_sansio import CodecError, Failed, Scope, Settled
 from amqp_sansio.amqp_0_10 import CommandReceived, MessageFlow, MessageReceived, SessionClosed
 from tests.kit.octets_0_10 import (
     PURGE,
@@ -25,18 +25,15 @@ from tests.kit.octets_0_10 import (
     u16,
     u32,
 )
-from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, SERVER, Facing
+from tests.kit.wire_0_10 import CLIENT, Facing
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize("code", [0x0100, 0x0304, 0x0400, 0x040D, 0x0B01, 0xFFFF])
-def test_an_undefined_command_is_invalid(side: Side, code: int) -> None:
-    facing = Facing.attached(side)
+def test_an_undefined_command_is_invalid(facing: Facing, code: int) -> None:
     facing.feed(command(code))
     facing.excepts(503, None, 0, None)
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize(
     "octets",
     [
@@ -56,8 +53,7 @@ def test_an_undefined_command_is_invalid(side: Side, code: int) -> None:
     ],
     ids=lambda each: each.hex() or "nothing",
 )
-def test_a_command_that_cannot_be_read_is_invalid(side: Side, octets: bytes) -> None:
-    facing = Facing.attached(side)
+def test_a_command_that_cannot_be_read_is_invalid(facing: Facing, octets: bytes) -> None:
     facing.feed(frame(octets, 1))
     (failed,) = facing.of(Failed)
     assert (failed.scope, failed.error.code) == (Scope.SESSION, 503)
@@ -78,34 +74,30 @@ def test_a_command_that_cannot_be_read_is_invalid(side: Side, octets: bytes) -> 
     ],
 )
 def test_a_command_without_a_field_that_must_be_there_is_invalid(
-    code: int, values: tuple[bytes | None, ...], field: str
+    server: Facing, code: int, values: tuple[bytes | None, ...], field: str
 ) -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(command(code, *values))
-    error = facing.excepts(503, "wire/struct-required", 0, code)
+    server.feed(command(code, *values))
+    error = server.excepts(503, "wire/struct-required", 0, code)
     assert f"without {field}" in str(error)
 
 
 @pytest.mark.parametrize("octets", [subscribe(), PURGE, QUERY, command(0x0501), command(0x0405, u16(0))])
-def test_a_client_gets_no_commands_for_servers(octets: bytes) -> None:
-    facing = Facing.attached(CLIENT)
-    facing.feed(octets)
+def test_a_client_gets_no_commands_for_servers(client: Facing, octets: bytes) -> None:
+    client.feed(octets)
     code = int.from_bytes(octets[12:14])
-    facing.excepts(530, None, 0, code)
+    client.excepts(530, None, 0, code)
 
 
 @pytest.mark.parametrize("code", [0x0902, 0x0904, 0x090A, 0x090B, 0x0A02, 0x0A04, 0x0A07, 0x0A08])
-def test_a_server_gets_no_commands_for_clients(code: int) -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(command(code))
-    facing.excepts(530, None, 0, code)
+def test_a_server_gets_no_commands_for_clients(server: Facing, code: int) -> None:
+    server.feed(command(code))
+    server.excepts(530, None, 0, code)
 
 
 @pytest.mark.parametrize(("header", "body"), [(routed(), b""), (b"", b"body"), (routed(), b"body")])
-def test_a_command_with_content_that_it_does_not_have_is_invalid(header: bytes, body: bytes) -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(content(segment(0x0803, str8("q")), header, body))
-    facing.excepts(503, None, 0, 0x0803)
+def test_a_command_with_content_that_it_does_not_have_is_invalid(server: Facing, header: bytes, body: bytes) -> None:
+    server.feed(content(segment(0x0803, str8("q")), header, body))
+    server.excepts(503, None, 0, 0x0803)
 
 
 @pytest.mark.parametrize(
@@ -119,12 +111,11 @@ def test_a_command_with_content_that_it_does_not_have_is_invalid(header: bytes, 
         struct32(0x0401, *[None] * 9, b"\x09ab"),
     ],
 )
-def test_a_header_that_cannot_be_read_is_found_by_a_server_at_once(header: bytes) -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(transfer("", b"x", header=header))
-    (failed,) = facing.of(Failed)
+def test_a_header_that_cannot_be_read_is_found_by_a_server_at_once(server: Facing, header: bytes) -> None:
+    server.feed(transfer("", b"x", header=header))
+    (failed,) = server.of(Failed)
     assert (failed.scope, failed.error.code) == (Scope.SESSION, 503)
-    facing.gives_up(503, 0, 0x0401)
+    server.gives_up(503, 0, 0x0401)
 
 
 def test_a_client_finds_damage_in_a_header_when_it_reads_it() -> None:
@@ -138,18 +129,15 @@ def test_a_client_finds_damage_in_a_header_when_it_reads_it() -> None:
     assert facing.session.is_attached
 
 
-def test_commands_behind_a_fault_are_not_executed() -> None:
-    facing = Facing.attached(SERVER)
-    facing.feed(PURGE + command(0x0B01) + PURGE + transfer("", b"x"))
-    assert [event.command_id for event in facing.of(CommandReceived)] == [0]
-    facing.excepts(503, None, 1, None)
-    assert [type(event) for event in facing.events] == [CommandReceived, Failed, SessionClosed]
+def test_commands_behind_a_fault_are_not_executed(server: Facing) -> None:
+    server.feed(PURGE + command(0x0B01) + PURGE + transfer("", b"x"))
+    assert [event.command_id for event in server.of(CommandReceived)] == [0]
+    server.excepts(503, None, 1, None)
+    assert [type(event) for event in server.events] == [CommandReceived, Failed, SessionClosed]
 
 
-@BOTH_SIDES
-def test_a_session_ends_and_the_others_go_on(side: Side) -> None:
-    facing = Facing.attached(side)
-    if side is CLIENT:
+def test_a_session_ends_and_the_others_go_on(facing: Facing) -> None:
+    if facing.side is CLIENT:
         other = facing.end.open_session("t")
         facing.feed(control(0x0202, u16(1) + b"t", channel=1) + control(0x0208, u16(0), channel=1))
     else:
@@ -162,9 +150,7 @@ def test_a_session_ends_and_the_others_go_on(side: Side) -> None:
     assert facing.end.sessions == (1,)
 
 
-@BOTH_SIDES
-def test_a_session_goes_on_from_a_snapshot(side: Side) -> None:
-    facing = Facing.attached(side)
+def test_a_session_goes_on_from_a_snapshot(facing: Facing) -> None:
     facing.session.sync()
     octets = segment(0x0301, sync=True)
     facing.forget()
