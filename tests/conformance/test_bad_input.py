@@ -16,18 +16,7 @@ from amqp_sansio import Closed, CloseHint, Failed, LocalProtocolError, RemotePro
 from amqp_sansio._classic.codec.rule_ids import IN_0_8, IN_0_9_1, rule_id
 from amqp_sansio.endpoint import Side
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1
-from tests.kit.facing import (
-    BOTH_SIDES,
-    BOTH_VERSIONS,
-    CLIENT,
-    METHOD,
-    SERVER,
-    Facing,
-    body,
-    frame,
-    header,
-    start_ok,
-)
+from tests.kit.facing import CLIENT, METHOD, SERVER, Facing, body, frame, header, start_ok
 from tools.conformance.rules import read_rules
 
 RULES = read_rules()
@@ -70,8 +59,6 @@ def ended_well(facing: Facing) -> None:
         assert facing.hint() is not CloseHint.KEEP
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
 def test_every_method_cut_anywhere_is_refused(version: Version, side: Side) -> None:
     copies = Copies(version, side)
@@ -88,8 +75,6 @@ def test_every_method_cut_anywhere_is_refused(version: Version, side: Side) -> N
                 ended_well(facing)
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_every_method_with_random_arguments_ends_well(version: Version, side: Side) -> None:
     copies = Copies(version, side)
     dice = random.Random(f"{version.label} {side.value}")
@@ -101,8 +86,6 @@ def test_every_method_with_random_arguments_ends_well(version: Version, side: Si
             ended_well(facing)
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_every_method_out_of_place_ends_well(version: Version, side: Side) -> None:
     """Every method of the version on channels 0, 1 and 2, alone and in the midst of content."""
     copies = Copies(version, side)
@@ -116,8 +99,6 @@ def test_every_method_out_of_place_ends_well(version: Version, side: Side) -> No
                 ended_well(facing)
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_random_octets_end_well(version: Version, side: Side) -> None:
     copies = Copies(version, side)
     dice = random.Random(f"octets {version.label} {side.value}")
@@ -127,8 +108,6 @@ def test_random_octets_end_well(version: Version, side: Side) -> None:
         ended_well(facing)
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_one_changed_octet_ends_well(version: Version, side: Side) -> None:
     copies = Copies(version, side)
     dice = random.Random(f"flips {version.label} {side.value}")
@@ -146,7 +125,6 @@ def test_one_changed_octet_ends_well(version: Version, side: Side) -> None:
         ended_well(facing)
 
 
-@BOTH_VERSIONS
 def test_random_octets_before_the_opening_end_well(version: Version) -> None:
     dice = random.Random(version.label)
     for _ in range(100):
@@ -197,8 +175,6 @@ def test_other_names_of_a_rule_lead_to_one_of_the_version(version: Version, name
         assert rule_id(version, name) == f"{version.label}/{other}"
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_misuse_names_rules_of_its_version(version: Version, side: Side) -> None:
     """All requests, replies and contents that this end may not send now: refused, for a known rule or none."""
     copies = Copies(version, side)

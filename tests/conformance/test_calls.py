@@ -9,14 +9,12 @@ import pytest
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Replied, Scope, Version
 from amqp_sansio.amqp_0_9_1 import Delivery, Message, MethodReceived, Request
 from amqp_sansio.endpoint import Side
-from tests.kit.facing import BOTH_SIDES, BOTH_VERSIONS, CLIENT, SERVER, STRICT, Facing, both_rules
+from tests.kit.facing import CLIENT, SERVER, STRICT, Facing, both_rules
 from tests.kit.pair import Pair, Server
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/method/sync-wait", "0-9-1/method/sync-wait", "0-9-1/method/sync-reply")
-def test_a_call_is_done_when_its_reply_comes_and_not_before(version: Version) -> None:
-    client = Facing.opened(version, CLIENT)
+def test_a_call_is_done_when_its_reply_comes_and_not_before(client: Facing) -> None:
     client.channel.call(client.make("basic.consume", queue="q", consumer_tag="t"))
     client.feed(client.method("basic.consume-ok", consumer_tag="t"))
     first = client.channel.call(client.make("queue.declare", queue="a"))
@@ -38,8 +36,6 @@ def test_a_call_is_done_when_its_reply_comes_and_not_before(version: Version) ->
     assert [event.handle for event in client.of(Replied)] == [other, first, second]
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-8/method/sync-wait", "0-9-1/method/sync-reply", "0-8/queue/grammar", "0-8/exchange/grammar")
 def test_a_reply_without_a_request_is_an_invalid_command(version: Version, side: Side) -> None:
     dialect = Facing.opened(version, side).dialect
@@ -57,7 +53,6 @@ def test_a_reply_without_a_request_is_an_invalid_command(version: Version, side:
     facing.misuse(lambda: facing.channel.reply(facing.make("channel.flow-ok")), "method/sync-reply")
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/exchange/grammar", "0-8/queue/grammar", "0-8/access/grammar", "0-8/tx/grammar")
 @pytest.mark.rule("0-8/basic/grammar", "0-8/stream/grammar", "0-8/test/grammar")
 def test_every_request_of_a_client_is_answered_by_its_own_reply(version: Version) -> None:
@@ -86,7 +81,6 @@ def test_every_request_of_a_client_is_answered_by_its_own_reply(version: Version
     assert done >= (9 if version is AMQP_0_9_1 else 20)
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/basic/grammar")
 def test_get_is_answered_by_a_message_or_get_empty(version: Version) -> None:
     wanted: list[tuple[str, dict[str, Any], bytes | None]] = [
@@ -111,10 +105,8 @@ def test_get_is_answered_by_a_message_or_get_empty(version: Version) -> None:
     assert second.result.NAME == "basic.get-empty"
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/exchange.declare/nowait", "0-9-1/exchange.declare/no-wait")
-def test_no_wait_wants_no_reply(version: Version) -> None:
-    pair = Pair(version).open()
+def test_no_wait_wants_no_reply(pair: Pair) -> None:
     channel = pair.channel()
     handle = channel.call(pair.method("exchange.declare", exchange="e", type="fanout", no_wait=True))
     assert handle.done
@@ -129,11 +121,9 @@ def test_no_wait_wants_no_reply(version: Version) -> None:
     assert channel.report.code == 403
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-9-1/channel/content-sync")
-def test_what_a_request_changes_is_visible_after_its_reply_and_not_before(version: Version) -> None:
+def test_what_a_request_changes_is_visible_after_its_reply_and_not_before(server: Facing) -> None:
     """A server's core delivers to no consumer before consume-ok, and to none any more after cancel-ok."""
-    server = Facing.opened(version, SERVER)
 
     def deliver() -> object:
         return server.channel.deliver(b"x", consumer_tag="t")
@@ -148,7 +138,6 @@ def test_what_a_request_changes_is_visible_after_its_reply_and_not_before(versio
     server.misuse(deliver, "domain/consumer-tag.channel-scope")
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-9-1/channel/content-sync")
 def test_a_client_refuses_deliveries_before_consume_ok_and_after_cancel_ok(version: Version) -> None:
     for ready in (False, True):
@@ -207,7 +196,6 @@ def test_an_empty_queue_name_needs_a_queue_declared_on_the_channel(version: Vers
 
 
 @pytest.mark.rule("0-9-1/basic.cancel/queue-gone", "0-8/basic.cancel/no-effect")
-@BOTH_VERSIONS
 def test_a_server_takes_the_cancel_of_a_consumer_that_is_gone(version: Version) -> None:
     """Unknown tags are the application's to answer, since the queue may have gone first."""
     for dialect in (None, STRICT[version]):
@@ -218,10 +206,8 @@ def test_a_server_takes_the_cancel_of_a_consumer_that_is_gone(version: Version) 
         assert server.names() == ["basic.cancel-ok"]
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-9-1/method/no-confirm")
-def test_methods_without_a_reply_succeed_silently(version: Version) -> None:
-    pair = Pair(version).open()
+def test_methods_without_a_reply_succeed_silently(pair: Pair) -> None:
     channel = pair.channel()
     channel.publish(b"x", routing_key="nowhere")
     before = len(pair.sent[SERVER])

@@ -16,28 +16,14 @@ from amqp_sansio.amqp_0_9_1 import (
     Request,
 )
 from amqp_sansio.endpoint import Side
-from tests.kit.facing import (
-    BOTH_SIDES,
-    BOTH_VERSIONS,
-    CLIENT,
-    METHOD,
-    SERVER,
-    STRICT,
-    Facing,
-    body,
-    both_rules,
-    frame,
-    header,
-)
+from tests.kit.facing import CLIENT, METHOD, SERVER, STRICT, Facing, body, both_rules, frame, header
 from tests.kit.pair import Pair
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/channel.open/already-open", "0-9-1/channel.open/already-open", "0-8/channel/grammar")
-def test_opening_an_open_channel_is_a_channel_error(version: Version) -> None:
-    server = Facing.opened(version, SERVER)
+def test_opening_an_open_channel_is_a_channel_error(server: Facing) -> None:
     server.refuses(server.method("channel.open"), code=504, rule="channel.open/already-open")
-    client = Facing.opened(version, CLIENT)
+    client = Facing.opened(server.version, CLIENT)
     client.misuse(lambda: client.end.open_channel(1), "channel.open/already-open")
     # And once more before open-ok came.
     client.end.open_channel(2)
@@ -58,8 +44,6 @@ def test_out_of_band_settings_are_empty_in_0_8() -> None:
 # Grammar: who may send what, and where.
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-8/channel/grammar", "0-8/connection/grammar", "0-8/basic/grammar", "0-8/exchange/grammar")
 @pytest.mark.rule("0-8/queue/grammar", "0-8/access/grammar", "0-8/tx/grammar", "0-8/dtx/grammar", "0-8/file/grammar")
 @pytest.mark.rule("0-8/stream/grammar", "0-9-1/connection/error-scope")
@@ -91,8 +75,6 @@ def test_each_method_is_taken_only_from_the_side_that_sends_it(version: Version,
         assert facing.end.data_to_send(facing.now) == b""
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize(
     ("number", "text"),
     [(0x00630001, "class 99"), (0x000A00FF, "method 255"), (0xF0000001, "class 61440")],
@@ -109,28 +91,23 @@ def test_unknown_classes_and_methods_are_invalid_commands(version: Version, side
         assert text in close.reply_text
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-9-1/wire/channel-zero", "0-8/wire/channel-range", "0-9-1/wire/channel-range")
-def test_connection_methods_belong_on_channel_0_and_others_elsewhere(version: Version, side: Side) -> None:
-    facing = Facing.opened(version, side)
+def test_connection_methods_belong_on_channel_0_and_others_elsewhere(facing: Facing) -> None:
     facing.refuses(
         facing.method("connection.close", 1, reply_code=200, reply_text="x"), code=503, rule="wire/channel-zero"
     )
-    facing = Facing.opened(version, side)
+    facing = Facing.opened(facing.version, facing.side)
     name = "channel.flow"
     facing.refuses(facing.method(name, 0), code=503, rule="wire/channel-zero")
-    facing = Facing.opened(version, side)
+    facing = Facing.opened(facing.version, facing.side)
     facing.misuse(lambda: facing.end.channel(0).call(facing.make("channel.flow")), "wire/channel-zero")
 
 
 # Flow.
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/channel.flow/start-paused", "0-9-1/channel.flow/initially-active", "0-9-1/channel.flow-ok/echo")
-def test_a_channel_flows_at_first_and_a_client_may_pause_it_at_once(version: Version) -> None:
-    pair = Pair(version).open()
+def test_a_channel_flows_at_first_and_a_client_may_pause_it_at_once(pair: Pair) -> None:
     channel = pair.client.open_channel()
     handle: Any = channel.call(pair.method("channel.flow", active=False))
     pair.pump()
@@ -149,7 +126,6 @@ def test_a_channel_flows_at_first_and_a_client_may_pause_it_at_once(version: Ver
     assert pair.take(CLIENT, Delivery)
 
 
-@BOTH_VERSIONS
 @both_rules("channel.flow/react", "channel.flow/throttle")
 @pytest.mark.rule("0-9-1/basic/flow-publisher", "0-8/channel.flow/covers-only-content", "0-9-1/channel.flow/scope")
 def test_a_stopped_channel_sends_no_content_but_methods(version: Version) -> None:
@@ -173,11 +149,9 @@ def test_a_stopped_channel_sends_no_content_but_methods(version: Version) -> Non
     client.channel.publish(b"x", routing_key="q")
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/channel.flow/finish-current", "0-8/channel.flow/react", "0-9-1/channel.flow/react")
-def test_content_under_way_is_finished_when_the_flow_stops(version: Version) -> None:
+def test_content_under_way_is_finished_when_the_flow_stops(client: Facing) -> None:
     """flow-ok waits until then, as nothing may go between the frames of a content."""
-    client = Facing.opened(version, CLIENT)
     client.channel.begin(client.make("basic.publish", routing_key="q"), BasicProperties(), 4)
     client.channel.continue_body(b"ab")
     client.forget()
@@ -190,10 +164,8 @@ def test_content_under_way_is_finished_when_the_flow_stops(version: Version) -> 
     client.misuse(lambda: client.channel.publish(b"", routing_key="q"), "channel.flow/react")
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-9-1/channel.flow/scope", "0-8/channel.flow/covers-only-content")
-def test_a_stopped_server_still_answers_basic_get(version: Version) -> None:
-    server = Facing.opened(version, SERVER)
+def test_a_stopped_server_still_answers_basic_get(server: Facing) -> None:
     server.feed(server.method("channel.flow", active=False), server.method("basic.get", queue="q"))
     server.forget()
     server.channel.reply(server.make("basic.get-ok", delivery_tag=1), None, b"content")
@@ -201,11 +173,9 @@ def test_a_stopped_server_still_answers_basic_get(version: Version) -> None:
     assert server.names() == ["basic.get-ok", "header", "body"]
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/channel.flow/ban", "0-9-1/channel.flow/ban")
-def test_a_server_may_cut_off_a_client_that_goes_on(version: Version) -> None:
+def test_a_server_may_cut_off_a_client_that_goes_on(server: Facing) -> None:
     """Content under way when flow arrived is legal, so the core leaves that to the application."""
-    server = Facing.opened(version, SERVER)
     server.channel.call(server.make("channel.flow", active=False))
     server.settle()
     server.feed(server.method("channel.flow-ok", active=False))
@@ -228,10 +198,8 @@ def test_a_server_of_0_8_may_alert() -> None:
     assert server.names() == ["channel.alert"]
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/channel/grammar", "0-8/wire/channels-many", "0-9-1/wire/channels-many")
-def test_many_channels_are_open_at_once(version: Version) -> None:
-    pair = Pair(version).open()
+def test_many_channels_are_open_at_once(pair: Pair) -> None:
     channels = [pair.client.open_channel() for _ in range(500)]
     pair.pump()
     assert len(pair.server.channels) == 500
@@ -243,7 +211,6 @@ def test_many_channels_are_open_at_once(version: Version) -> None:
     ]
 
 
-@BOTH_VERSIONS
 @both_rules("connection/error-scope", "error/levels")
 def test_a_channel_error_ends_the_channel_and_a_connection_error_everything(version: Version) -> None:
     facing = Facing.opened(version, SERVER, channels=3)
@@ -262,7 +229,6 @@ def test_a_channel_error_ends_the_channel_and_a_connection_error_everything(vers
     assert not facing.end.channels
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/constant/soft-vs-hard", "0-9-1/constant/soft-vs-hard")
 def test_soft_codes_are_for_channels_and_hard_ones_for_connections(version: Version) -> None:
     dialect = STRICT[version]
@@ -274,9 +240,7 @@ def test_soft_codes_are_for_channels_and_hard_ones_for_connections(version: Vers
     assert {code for code in dialect.codes if dialect.is_hard(code)} == hard
 
 
-@BOTH_VERSIONS
-def test_events_come_in_the_order_of_the_wire(version: Version) -> None:
-    server = Facing.opened(version, SERVER)
+def test_events_come_in_the_order_of_the_wire(server: Facing) -> None:
     units = [
         server.message("basic.publish", b"1"),
         server.method("queue.declare", queue="q"),

@@ -20,18 +20,7 @@ from amqp_sansio import (
 )
 from amqp_sansio.amqp_0_9_1 import Published, Request
 from amqp_sansio.endpoint import Side
-from tests.kit.facing import (
-    BOTH_SIDES,
-    BOTH_VERSIONS,
-    CLIENT,
-    HEARTBEAT,
-    SERVER,
-    Facing,
-    body,
-    both_rules,
-    frame,
-    header,
-)
+from tests.kit.facing import CLIENT, HEARTBEAT, SERVER, Facing, body, both_rules, frame, header
 from tests.kit.pair import Pair
 
 
@@ -55,13 +44,8 @@ def work(facing: Facing, channel: int = 1) -> list[bytes]:
     ]
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @both_rules("connection.close/discard", "connection.close/handshake")
-def test_after_its_close_of_the_connection_an_end_drops_all_but_close_and_close_ok(
-    version: Version, side: Side
-) -> None:
-    facing = Facing.opened(version, side)
+def test_after_its_close_of_the_connection_an_end_drops_all_but_close_and_close_ok(facing: Facing) -> None:
     facing.end.close(320, "that's all")
     facing.forget()
     for unit in (*work(facing), *work(facing, 7), facing.method("connection.tune", 0)):
@@ -77,8 +61,6 @@ def test_after_its_close_of_the_connection_an_end_drops_all_but_close_and_close_
     assert (report.by, report.code, report.text) == (By.LOCAL, 320, "that's all")
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-8/channel.close/discard", "0-9-1/channel.close/discard")
 def test_after_its_close_of_a_channel_an_end_drops_all_but_close_and_close_ok(version: Version, side: Side) -> None:
     facing = Facing.opened(version, side, channels=2)
@@ -96,11 +78,8 @@ def test_after_its_close_of_a_channel_an_end_drops_all_but_close_and_close_ok(ve
     assert facing.end.is_open
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-9-1/connection.close/discard", "0-9-1/connection.close/answer", "0-8/connection.close/handshake")
-def test_a_close_that_crosses_this_ends_own_is_answered(version: Version, side: Side) -> None:
-    facing = Facing.opened(version, side)
+def test_a_close_that_crosses_this_ends_own_is_answered(facing: Facing) -> None:
     facing.end.close()
     facing.forget()
     facing.feed(facing.method("connection.close", 0, reply_code=320, reply_text="forced"))
@@ -111,11 +90,8 @@ def test_a_close_that_crosses_this_ends_own_is_answered(version: Version, side: 
     assert facing.hint() is CloseHint.CLOSE_WHEN_SENT
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-9-1/channel.close/discard", "0-9-1/connection.close/answer")
-def test_a_channel_close_that_crosses_this_ends_own_is_answered(version: Version, side: Side) -> None:
-    facing = Facing.opened(version, side)
+def test_a_channel_close_that_crosses_this_ends_own_is_answered(facing: Facing) -> None:
     facing.channel.close()
     facing.forget()
     facing.feed(facing.method("channel.close", reply_code=404, reply_text="gone"))
@@ -126,8 +102,6 @@ def test_a_channel_close_that_crosses_this_ends_own_is_answered(version: Version
     assert facing.end.channels == ()
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-9-1/connection.close/answer", "0-8/connection.close/handshake")
 def test_a_close_is_always_answered_by_close_ok(version: Version, side: Side) -> None:
     """Also in the midst of content, and with requests unanswered on both sides."""
@@ -147,11 +121,8 @@ def test_a_close_is_always_answered_by_close_ok(version: Version, side: Side) ->
     assert facing.hint() is CloseHint.CLOSE_WHEN_SENT
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-9-1/connection.close/handshake", "0-8/connection/grammar", "0-8/channel/grammar")
-def test_an_open_connection_or_channel_is_closed_by_handshake_only(version: Version, side: Side) -> None:
-    facing = Facing.opened(version, side)
+def test_an_open_connection_or_channel_is_closed_by_handshake_only(facing: Facing) -> None:
     facing.channel.close()
     facing.settle()
     assert facing.names() == ["channel.close"]
@@ -167,12 +138,9 @@ def test_an_open_connection_or_channel_is_closed_by_handshake_only(version: Vers
     assert [event.scope for event in facing.of(Closed)] == [Scope.CONNECTION]
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @both_rules("connection.close/ids", "channel.close/ids")
-def test_a_close_blames_the_method_at_fault_or_none(version: Version, side: Side) -> None:
-    facing = Facing.opened(version, side)
-    if side is SERVER:
+def test_a_close_blames_the_method_at_fault_or_none(facing: Facing) -> None:
+    if facing.side is SERVER:
         facing.feed(facing.method("queue.declare", queue="q", passive=True))
         (request,) = facing.of(Request)
         facing.forget()
@@ -186,10 +154,8 @@ def test_a_close_blames_the_method_at_fault_or_none(version: Version, side: Side
     assert (connection_close.class_id, connection_close.method_id) == (0, 0)
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/connection.close/free")
-def test_nothing_is_left_of_a_closed_connection(version: Version) -> None:
-    pair = Pair(version).open()
+def test_nothing_is_left_of_a_closed_connection(pair: Pair) -> None:
     channel = pair.channel()
     channel.call(pair.method("basic.consume", queue="q", consumer_tag="t"))
     pair.pump()
@@ -220,8 +186,6 @@ def test_nothing_is_left_of_a_closed_connection(version: Version) -> None:
 # The transport ends without the handshake: it's told.
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize("how", ["eof", "lost"])
 @both_rules("connection.close-ok/log", "channel.close-ok/log")
 def test_a_transport_that_ends_without_close_ok_is_reported(version: Version, side: Side, how: str) -> None:
@@ -237,8 +201,6 @@ def test_a_transport_that_ends_without_close_ok_is_reported(version: Version, si
     assert facing.end.report.text
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize("how", ["eof", "lost", "timeout"])
 @pytest.mark.rule("0-8/connection.close-ok/log", "0-9-1/connection.close-ok/log", "0-8/connection.close/timeout")
 def test_a_connection_close_that_is_never_answered_is_reported(version: Version, side: Side, how: str) -> None:
@@ -251,12 +213,9 @@ def test_a_connection_close_that_is_never_answered_is_reported(version: Version,
     assert report.hint, report
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize("how", ["eof", "lost"])
 @pytest.mark.rule("0-8/channel.close-ok/log", "0-9-1/channel.close-ok/log")
-def test_a_channel_close_that_is_never_answered_is_reported(version: Version, side: Side, how: str) -> None:
-    facing = Facing.opened(version, side)
+def test_a_channel_close_that_is_never_answered_is_reported(facing: Facing, how: str) -> None:
     facing.channel.close(404, "gone")
     facing.forget()
     end(facing, how)
@@ -276,14 +235,11 @@ def end(facing: Facing, how: str) -> None:
     facing.settle()
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-8/channel.close-ok/log", "0-9-1/channel/closed-when")
-def test_calls_on_a_channel_that_ends_are_abandoned(version: Version, side: Side) -> None:
-    facing = Facing.opened(version, side)
+def test_calls_on_a_channel_that_ends_are_abandoned(facing: Facing) -> None:
     call: Any = (
         facing.channel.call(facing.make("queue.declare", queue="q"))
-        if side is CLIENT
+        if facing.side is CLIENT
         else facing.channel.call(facing.make("channel.flow", active=False))
     )
     facing.end.receive_eof(facing.now)
@@ -291,21 +247,17 @@ def test_calls_on_a_channel_that_ends_are_abandoned(version: Version, side: Side
     assert [event.handles for event in facing.of(Abandoned)] == [(call,)]
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-9-1/channel/closed-when", "0-8/channel/grammar")
-def test_a_closed_channel_number_can_be_opened_again(version: Version) -> None:
-    facing = Facing.opened(version, SERVER)
-    facing.feed(
-        facing.method("channel.close", reply_code=200, reply_text="x"),
-        facing.method("channel.open"),
-        facing.message("basic.publish", b"again"),
+def test_a_closed_channel_number_can_be_opened_again(server: Facing) -> None:
+    server.feed(
+        server.method("channel.close", reply_code=200, reply_text="x"),
+        server.method("channel.open"),
+        server.message("basic.publish", b"again"),
     )
-    assert facing.names() == ["channel.close-ok", "channel.open-ok"]
-    assert facing.of(Published)
+    assert server.names() == ["channel.close-ok", "channel.open-ok"]
+    assert server.of(Published)
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-9-1/channel/closed-when", "0-8/channel/grammar")
 def test_what_comes_on_a_channel_that_is_not_open_is_a_channel_error(version: Version, side: Side) -> None:
     for unit in work(Facing.opened(version, side), 2)[:3]:
@@ -319,10 +271,7 @@ def test_what_comes_on_a_channel_that_is_not_open_is_a_channel_error(version: Ve
     facing.refuses(facing.method("channel.close-ok", 2), code=504, rule="channel/closed-when")
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
-def test_a_violation_while_closing_changes_nothing_any_more(version: Version, side: Side) -> None:
-    facing = Facing.opened(version, side)
+def test_a_violation_while_closing_changes_nothing_any_more(facing: Facing) -> None:
     facing.end.close(200, "bye")
     facing.forget()
     facing.feed(frame(9, 0))

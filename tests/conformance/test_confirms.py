@@ -15,7 +15,7 @@ from amqp_sansio.amqp_0_9_1 import (
     Returned,
     Unblocked,
 )
-from tests.kit.facing import BOTH_VERSIONS, CLIENT, SERVER, Facing, both_rules, start_ok, tune_ok
+from tests.kit.facing import CLIENT, SERVER, Facing, both_rules, start_ok, tune_ok
 from tests.kit.pair import Pair, Server, server_config
 
 NOT_TRANSACTED = {AMQP_0_8: 503, AMQP_0_9_1: 406}
@@ -24,7 +24,6 @@ NOT_TRANSACTED = {AMQP_0_8: 503, AMQP_0_9_1: 406}
 # Transactions.
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("name", ["tx.commit", "tx.rollback"])
 @both_rules("tx.select/required")
 @pytest.mark.rule("0-9-1/tx.commit/not-transacted", "0-9-1/tx.rollback/not-transacted")
@@ -38,10 +37,8 @@ def test_commit_and_rollback_need_a_transacted_channel(version: Version, name: s
     )
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/tx/grammar", "0-8/tx.commit/new-tx", "0-9-1/tx.commit/new-tx", "0-9-1/tx/scope")
-def test_transactions_follow_one_another(version: Version) -> None:
-    pair = Pair(version).open()
+def test_transactions_follow_one_another(pair: Pair) -> None:
     channel = pair.channel()
     for name in ("tx.select", "tx.commit", "tx.rollback", "tx.commit", "tx.select"):
         handle = channel.call(pair.method(name))

@@ -16,19 +16,7 @@ from amqp_sansio.amqp_0_9_1 import (
     Published,
 )
 from amqp_sansio.endpoint import Side
-from tests.kit.facing import (
-    BODY,
-    BOTH_SIDES,
-    BOTH_VERSIONS,
-    CLIENT,
-    HEADER,
-    SERVER,
-    Facing,
-    body,
-    both_rules,
-    frame,
-    header,
-)
+from tests.kit.facing import BODY, CLIENT, HEADER, SERVER, Facing, body, both_rules, frame, header
 from tests.kit.pair import Pair
 
 UNEXPECTED = {AMQP_0_8: 501, AMQP_0_9_1: 505}
@@ -52,8 +40,6 @@ def begins(facing: Facing, channel: int = 1, tag: int = 1) -> bytes:
     return facing.method("basic.deliver", channel, consumer_tag="t", delivery_tag=tag)
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @both_rules("wire/content-parts", "wire/content-split", "wire/content-join", "wire/content-body-size")
 def test_a_body_cut_anyhow_is_one_message(version: Version, side: Side) -> None:
     octets = bytes(range(256)) * 20
@@ -66,8 +52,6 @@ def test_a_body_cut_anyhow_is_one_message(version: Version, side: Side) -> None:
         assert message.body == octets, number
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-8/wire/content-body-size", "0-9-1/wire/content-body-size")
 def test_an_empty_body_has_no_body_frame(version: Version, side: Side) -> None:
     facing, start = receiving(version, side)
@@ -76,8 +60,6 @@ def test_an_empty_body_has_no_body_frame(version: Version, side: Side) -> None:
     assert message.body == b""  # type: ignore[attr-defined]
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_empty_body_frames_within_a_body_are_taken(version: Version, side: Side) -> None:
     facing, start = receiving(version, side)
     facing.feed(start, header(1, 60, 2), body(1, b""), body(1, b"a"), body(1, b""), body(1, b"b"))
@@ -85,8 +67,6 @@ def test_empty_body_frames_within_a_body_are_taken(version: Version, side: Side)
     assert message.body == b"ab"  # type: ignore[attr-defined]
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize(
     "case",
     ["method for header", "body for header", "method for body", "header for body", "too much body",
@@ -114,8 +94,6 @@ def test_incomplete_or_mixed_content_ends_the_connection(version: Version, side:
     facing.refuses(*units, code=UNEXPECTED[version], rule="wire/content-incomplete", blames=blames)
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize("class_id", [0, 10, 50, 61, 65535])
 @pytest.mark.rule("0-8/wire/content-class", "0-9-1/wire/content-class")
 def test_the_header_has_the_class_of_the_method(version: Version, side: Side, class_id: int) -> None:
@@ -123,7 +101,6 @@ def test_the_header_has_the_class_of_the_method(version: Version, side: Side, cl
     facing.refuses(start, header(1, class_id, 1), code=501, rule="wire/content-class")
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-9-1/wire/content-weight")
 def test_the_weight_is_0_in_0_9_1(side: Side) -> None:
     facing, start = receiving(AMQP_0_9_1, side)
@@ -134,14 +111,12 @@ def test_the_weight_is_0_in_0_9_1(side: Side) -> None:
     assert sending.sent()[1].payload[2:4] == b"\0\0"
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-8/wire/structured-optional", "0-8/wire/content-weight")
 def test_content_within_content_is_not_implemented_in_0_8(side: Side) -> None:
     facing, start = receiving(AMQP_0_8, side)
     facing.refuses(start, header(1, 60, 1, weight=2), code=540, rule="wire/structured-optional")
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-8/wire/structured-mismatch", "0-8/wire/structured-order")
 def test_a_child_where_the_weight_announced_none_is_a_frame_error_in_0_8(side: Side) -> None:
     for size in (1, 0):
@@ -150,8 +125,6 @@ def test_a_child_where_the_weight_announced_none_is_a_frame_error_in_0_8(side: S
         facing.refuses(*units, code=501, rule="wire/content-incomplete")
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize("kind", [HEADER, BODY])
 @pytest.mark.rule("0-8/wire/content-channel-zero", "0-9-1/wire/content-channel-zero")
 def test_content_on_channel_0_is_a_channel_error(version: Version, side: Side, kind: int) -> None:
@@ -160,8 +133,6 @@ def test_content_on_channel_0_is_a_channel_error(version: Version, side: Side, k
     facing.refuses(unit, code=504, rule="wire/content-channel-zero")
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-8/wire/content-channel-zero", "0-9-1/wire/content-channel-zero")
 def test_a_method_with_content_on_channel_0_is_a_channel_error(version: Version, side: Side) -> None:
     facing, _ = receiving(version, side)
@@ -169,8 +140,6 @@ def test_a_method_with_content_on_channel_0_is_a_channel_error(version: Version,
     facing.refuses(facing.method(name, 0), code=504, rule="wire/content-channel-zero")
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize("size", [0, 1, 11, 13])
 @pytest.mark.rule("0-9-1/wire/content-incomplete", "0-8/security/length-check")
 def test_a_header_too_short_is_malformed(version: Version, side: Side, size: int) -> None:
@@ -183,7 +152,6 @@ def test_a_header_too_short_is_malformed(version: Version, side: Side, size: int
     )
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize(
     "properties",
     [b"\x80\x00", b"\x80\x00\x05abc", b"\x00\x02", b"\x00\x01", b"\x00\x00x", b"\x00\x01\x80\x00"],
@@ -194,8 +162,6 @@ def test_properties_that_do_not_fit_their_flags_are_a_syntax_error(version: Vers
     facing.refuses(start, header(1, 60, 0, properties), code=502, rule="wire/content-flags")
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @both_rules("wire/content-sequential", "wire/channels-fair")
 def test_contents_of_several_channels_may_interleave(version: Version, side: Side) -> None:
     """A short message isn't held up by a long one of another channel that began before."""
@@ -210,7 +176,6 @@ def test_contents_of_several_channels_may_interleave(version: Version, side: Sid
     ]
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/wire/content-sequential", "0-9-1/wire/content-sequential")
 def test_nothing_goes_out_between_the_frames_of_a_content(version: Version) -> None:
     facing = Facing.opened(version, CLIENT, channels=2)
@@ -235,10 +200,8 @@ def test_nothing_goes_out_between_the_frames_of_a_content(version: Version) -> N
     assert on_channel_1 == [*message, "body", *message]
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/wire/channels-fair", "0-9-1/wire/channels-fair", "0-9-1/channel.flow/react")
-def test_a_long_content_sent_in_pieces_lets_other_channels_go_between(version: Version) -> None:
-    pair = Pair(version).open()
+def test_a_long_content_sent_in_pieces_lets_other_channels_go_between(pair: Pair) -> None:
     long, short = pair.channel(), pair.channel()
     long.begin(pair.method("basic.publish", routing_key="long"), BasicProperties(), 300_000)
     for _ in range(3):
@@ -249,7 +212,6 @@ def test_a_long_content_sent_in_pieces_lets_other_channels_go_between(version: V
     assert keys == ["short", "short", "long", "short"]
 
 
-@BOTH_VERSIONS
 @both_rules("content/body-untouched", "content/header-add-only")
 def test_a_server_passes_body_and_header_on_octet_for_octet(version: Version) -> None:
     """Also what it doesn't understand: odd flags, tables with other dialects' types, text that is no UTF-8."""
@@ -271,8 +233,6 @@ def test_a_server_passes_body_and_header_on_octet_for_octet(version: Version) ->
     assert content.payload == octets
 
 
-@BOTH_SIDES
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/wire/content-split", "0-9-1/wire/content-split")
 def test_large_contents_may_be_taken_piece_by_piece(version: Version, side: Side) -> None:
     facing, start = receiving(version, side, stream_above=4)

@@ -9,8 +9,6 @@ from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.amqp_0_9_1 import BasicDeliver, HeartbeatReceived, QueueDeclare, Request
 from amqp_sansio.endpoint import Side
 from tests.kit.facing import (
-    BOTH_SIDES,
-    BOTH_VERSIONS,
     CLIENT,
     HEARTBEAT,
     METHOD,
@@ -26,16 +24,12 @@ from tests.kit.facing import (
 from tests.kit.pair import held_octets
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize("kind", [0, 9, 255])
 @pytest.mark.rule("0-8/wire/frame-type-unknown", "0-9-1/wire/frame-type-unknown")
-def test_a_frame_of_unknown_type_closes_the_socket_without_a_word(version: Version, side: Side, kind: int) -> None:
-    facing = Facing.opened(version, side)
+def test_a_frame_of_unknown_type_closes_the_socket_without_a_word(facing: Facing, kind: int) -> None:
     facing.refuses(frame(kind, 1, b"abcd"), code=0, rule="wire/frame-type-unknown")
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize("kind", [4, 5, 6, 7])
 @pytest.mark.rule("0-9-1/wire/frame-type-unknown")
 def test_the_types_that_only_0_8_has_are_unknown_in_0_9_1(side: Side, kind: int) -> None:
@@ -43,28 +37,21 @@ def test_the_types_that_only_0_8_has_are_unknown_in_0_9_1(side: Side, kind: int)
     facing.refuses(frame(kind, 0), code=0, rule="wire/frame-type-unknown")
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize("kind", [0, 9])
 @pytest.mark.rule("0-8/wire/frame-type-unknown", "0-9-1/wire/frame-type-unknown")
-def test_an_unknown_type_is_seen_before_the_payload_is_there(version: Version, side: Side, kind: int) -> None:
-    facing = Facing.opened(version, side)
+def test_an_unknown_type_is_seen_before_the_payload_is_there(facing: Facing, kind: int) -> None:
     facing.refuses(frame(kind, 1, b"x" * 100)[:7], code=0, rule="wire/frame-type-unknown")
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize("end", [0x00, 0xCD, 0xFF])
 @both_rules("wire/frame-end-check", "wire/frame-end-log", "wire/frame-end")
-def test_the_end_octet_is_checked_before_the_frame_is_decoded(version: Version, side: Side, end: int) -> None:
-    facing = Facing.opened(version, side)
+def test_the_end_octet_is_checked_before_the_frame_is_decoded(facing: Facing, end: int) -> None:
     # A payload that is no method: had it been looked at, the answer were 502 or 503.
     error = facing.refuses(frame(METHOD, 1, b"\xff" * 9, end), code=0, rule="wire/frame-end-check")
     assert f"0x{end:02x}" in str(error)
     assert str(error) in facing.events[-1].report.text  # type: ignore[attr-defined]
 
 
-@BOTH_VERSIONS
 @both_rules("wire/frame-end", "wire/frame-layout", "wire/frame-size-payload")
 def test_every_frame_sent_ends_with_0xce_and_counts_only_its_payload(version: Version) -> None:
     facing = Facing.opened(version, CLIENT, frame_max=4096)
@@ -76,7 +63,6 @@ def test_every_frame_sent_ends_with_0xce_and_counts_only_its_payload(version: Ve
     assert facing.out[:7] == b"\x01\x00\x01" + len(facing.sent()[0].payload).to_bytes(4, "big")
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/wire/frame-types", "0-9-1/wire/frame-types")
 def test_the_frame_types_are_numbered_1_2_3_and_8(version: Version) -> None:
     facing = Facing.opened(version, CLIENT, heartbeat=0)
@@ -86,8 +72,6 @@ def test_the_frame_types_are_numbered_1_2_3_and_8(version: Version) -> None:
     assert facing.feed(frame(8, 0)) == []
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @both_rules("wire/frame-oversize-receive", "connection/limits-exceeded")
 @pytest.mark.parametrize("kind", ["method", "header", "body"])
 def test_an_oversized_frame_is_a_frame_error(version: Version, side: Side, kind: str) -> None:
@@ -102,8 +86,6 @@ def test_an_oversized_frame_is_a_frame_error(version: Version, side: Side, kind:
     facing.refuses(*units, code=501, rule="wire/frame-oversize-receive")
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-8/wire/frame-oversize-receive", "0-9-1/wire/frame-oversize-receive")
 def test_frames_of_exactly_the_agreed_size_are_taken(version: Version, side: Side) -> None:
     dialect = get_dialect("0-8-qpid" if version is AMQP_0_8 else "0-9-1-qpid")
@@ -113,8 +95,6 @@ def test_frames_of_exactly_the_agreed_size_are_taken(version: Version, side: Sid
     assert len(facing.events[-1].body) == 4088  # type: ignore[attr-defined]
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-8/wire/frame-oversize-receive", "0-9-1/wire/frame-oversize-receive")
 def test_body_frames_above_the_lenient_bound_are_refused_too(version: Version, side: Side) -> None:
     facing = Facing.opened(version, side, frame_max=4096)
@@ -122,7 +102,6 @@ def test_body_frames_above_the_lenient_bound_are_refused_too(version: Version, s
     facing.refuses(*units, code=501, rule="wire/frame-oversize-receive")
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/wire/frame-oversize-send", "0-9-1/wire/frame-oversize-send")
 def test_no_frame_above_the_agreed_size_is_sent(version: Version) -> None:
     facing = Facing.opened(version, CLIENT, frame_max=4096)
@@ -140,19 +119,14 @@ def test_no_frame_above_the_agreed_size_is_sent(version: Version) -> None:
     )
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize(("channel", "payload"), [(1, b""), (7, b""), (0, b"x")])
 @pytest.mark.rule("0-8/wire/heartbeat-invalid", "0-9-1/wire/heartbeat-invalid")
 def test_a_heartbeat_on_a_channel_or_with_a_payload_is_a_frame_error(
-    version: Version, side: Side, channel: int, payload: bytes
+    facing: Facing, channel: int, payload: bytes
 ) -> None:
-    facing = Facing.opened(version, side)
     facing.refuses(frame(HEARTBEAT, channel, payload), code=501, rule="wire/heartbeat-invalid")
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-8/wire/heartbeat-unsupported", "0-9-1/wire/heartbeat-unsupported")
 def test_heartbeats_are_dropped_where_none_are_wanted(version: Version, side: Side) -> None:
     facing = Facing.opened(version, side, heartbeat=0.0)
@@ -164,7 +138,6 @@ def test_heartbeats_are_dropped_where_none_are_wanted(version: Version, side: Si
 
 
 @pytest.mark.rule("0-9-1/wire/heartbeat-format")
-@BOTH_VERSIONS
 def test_a_heartbeat_is_eight_octets(version: Version) -> None:
     facing = Facing.opened(version, SERVER, report_heartbeats=True)
     assert [type(event) for event in facing.feed(bytes.fromhex("0800000000000000CE"[:14] + "CE"))] == [
@@ -172,7 +145,6 @@ def test_a_heartbeat_is_eight_octets(version: Version) -> None:
     ]
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-8/wire/trace-unhandled")
 def test_trace_frames_are_dropped_silently_in_0_8(side: Side) -> None:
     facing = Facing.opened(AMQP_0_8, side)
@@ -181,29 +153,24 @@ def test_trace_frames_are_dropped_silently_in_0_8(side: Side) -> None:
     assert facing.end.is_open
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-8/wire/trace-channel")
 def test_trace_frames_on_a_channel_are_a_frame_error_in_0_8(side: Side) -> None:
     facing = Facing.opened(AMQP_0_8, side)
     facing.refuses(frame(TRACE, 1, b"x"), code=501, rule="wire/trace-channel")
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize("kind", [4, 5, 6])
 def test_out_of_band_frames_are_not_implemented_in_0_8(side: Side, kind: int) -> None:
     facing = Facing.opened(AMQP_0_8, side)
     facing.refuses(frame(kind, 1), code=540, rule="wire/oob-format")
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-8/wire/integer-unaligned", "0-9-1/wire/integer-unaligned")
 @pytest.mark.parametrize("shift", range(4))
-def test_integers_are_read_at_any_offset(version: Version, side: Side, shift: int) -> None:
+def test_integers_are_read_at_any_offset(facing: Facing, shift: int) -> None:
     """Names of 0 to 3 octets move everything behind them."""
-    facing = Facing.opened(version, side)
     name = "x" * shift
-    if side is SERVER:
+    if facing.side is SERVER:
         facing.feed(facing.method("queue.declare", queue=name, arguments={name + "n": 0x01020304}))
         (request,) = facing.of(Request)
         assert isinstance(request.method, QueueDeclare)
@@ -216,11 +183,8 @@ def test_integers_are_read_at_any_offset(version: Version, side: Side, shift: in
     assert facing.events[-1].delivery_tag == 0x0102030405060708  # type: ignore[attr-defined]
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
-def test_a_huge_announced_size_is_refused_and_none_of_it_kept(version: Version, side: Side) -> None:
-    facing = Facing.opened(version, side)
+def test_a_huge_announced_size_is_refused_and_none_of_it_kept(facing: Facing) -> None:
     start = b"\x03\x00\x01\xff\xff\xff\xff"
     facing.refuses(start, code=501, rule="wire/frame-oversize-receive", close=False)
     for _ in range(20):

@@ -20,7 +20,7 @@ from amqp_sansio import (
 )
 from amqp_sansio.amqp_0_9_1 import Config
 from amqp_sansio.negotiation import Accepted, Refused
-from tests.kit.facing import BOTH_VERSIONS, CLIENT, SERVER, Facing, both_rules
+from tests.kit.facing import CLIENT, SERVER, Facing, both_rules
 from tests.kit.pair import client_config
 
 UNKNOWN = {
@@ -35,7 +35,6 @@ UNKNOWN = {
 }
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/wire/header-client-first", "0-9-1/wire/header-client-first")
 def test_a_client_begins_with_its_header_and_waits(version: Version) -> None:
     facing = Facing(version, CLIENT)
@@ -43,7 +42,6 @@ def test_a_client_begins_with_its_header_and_waits(version: Version) -> None:
     assert facing.out == b"AMQP" + numbers
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("octets", UNKNOWN.values(), ids=UNKNOWN.keys())
 @pytest.mark.parametrize("cut", [1, 3, 1000])
 @both_rules("wire/header-unsupported", "wire/header-client-first")
@@ -94,7 +92,6 @@ def test_a_server_of_0_9_1_proposes_no_higher_version_than_asked_for(numbers: by
     assert (start.NAME, start.version_major, start.version_minor) == ("connection.start", 0, 9)
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("offered", [(0, 10), (1, 0), (9, 1), (255, 255)])
 @pytest.mark.rule("0-8/connection.start/client-cannot-do-version", "0-9-1/connection.start/client-support")
 def test_a_client_hangs_up_on_a_version_it_cannot_do(version: Version, offered: tuple[int, int]) -> None:
@@ -105,7 +102,6 @@ def test_a_client_hangs_up_on_a_version_it_cannot_do(version: Version, offered: 
     facing.refuses(start, code=0, rule="connection.start/client-support")
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/wire/header-retry", "0-9-1/wire/header-retry")
 def test_a_client_learns_what_the_server_offers_instead(version: Version) -> None:
     other = AMQP_0_9_1 if version is AMQP_0_8 else AMQP_0_8

@@ -7,8 +7,6 @@ import pytest
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, By, Closed, CloseHint, Version
 from amqp_sansio.endpoint import Side
 from tests.kit.facing import (
-    BOTH_SIDES,
-    BOTH_VERSIONS,
     CLIENT,
     HEARTBEAT,
     SERVER,
@@ -33,8 +31,6 @@ def beating(version: Version, side: Side) -> Facing:
     return facing
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-9-1/wire/heartbeat-format", "0-9-1/wire/heartbeat-interval")
 def test_one_heartbeat_goes_out_in_each_interval_without_traffic(version: Version, side: Side) -> None:
     facing = beating(version, side)
@@ -60,8 +56,6 @@ def test_traffic_takes_the_place_of_heartbeats() -> None:
     assert "heartbeat" not in facing.names()
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-9-1/wire/heartbeat-timeout")
 def test_two_silent_intervals_close_the_socket_without_handshake(version: Version, side: Side) -> None:
     facing = beating(version, side)
@@ -79,7 +73,6 @@ def test_two_silent_intervals_close_the_socket_without_handshake(version: Versio
     assert closed.report.rule == facing.full_id("wire/heartbeat-timeout")
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-9-1/wire/heartbeat-any-octet")
 def test_any_octet_is_a_sign_of_life(side: Side) -> None:
     facing = beating(AMQP_0_9_1, side)
@@ -115,7 +108,6 @@ def test_a_server_sends_and_watches_from_tune_ok_on() -> None:
     assert facing.hint() is CloseHint.CLOSE_NOW
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-9-1/wire/heartbeat-until-socket-close")
 def test_heartbeats_go_on_while_the_connection_closes(side: Side) -> None:
     pair = Pair(

@@ -11,7 +11,7 @@ from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.amqp_0_8 import FileProperties, StreamProperties, TunnelProperties
 from amqp_sansio.amqp_0_9_1 import ContentReceived, Message, MethodReceived, Request
 from amqp_sansio.endpoint import Side
-from tests.kit.facing import BOTH_SIDES, CLIENT, SERVER, Facing, header
+from tests.kit.facing import CLIENT, SERVER, Facing, header
 from tests.kit.pair import Pair, Server
 
 
@@ -34,7 +34,6 @@ def end_of(pair: Pair, side: Side) -> Any:
 # File.
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-8/file/grammar", "0-8/file.open-ok/staging", "0-8/file.open/content-size")
 @pytest.mark.rule("0-8/file.open-ok/offset")
 @pytest.mark.parametrize(("size", "staged"), [(10, 0), (10, 4), (10, 10), (0, 0)])
@@ -71,7 +70,6 @@ def staged(side: Side, size: int, staged_size: int) -> Facing:
     return facing.forget()
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize(
     ("size", "staged_size", "sent", "rule"),
     [
@@ -97,7 +95,6 @@ def test_what_is_staged_has_the_size_that_was_announced(
     taker.refuses(taker.method("file.stage"), header(1, 70, sent), code=501, rule=rule)
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-8/file.open/content-size")
 def test_the_size_also_binds_content_sent_in_pieces(side: Side) -> None:
     sender = staged(side, 10, 0)
@@ -107,7 +104,6 @@ def test_the_size_also_binds_content_sent_in_pieces(side: Side) -> None:
     )
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-8/file.open-ok/offset")
 def test_no_more_can_be_staged_than_there_is(side: Side) -> None:
     taker = Facing.opened(AMQP_0_8, side)
@@ -119,7 +115,6 @@ def test_no_more_can_be_staged_than_there_is(side: Side) -> None:
     sender.refuses(sender.method("file.open-ok", staged_size=4), code=502, rule="file.open-ok/offset")
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-8/file/grammar")
 def test_staging_goes_open_open_ok_stage(side: Side) -> None:
     facing = Facing.opened(AMQP_0_8, side)
@@ -285,7 +280,6 @@ def test_a_distributed_transaction_has_an_identifier() -> None:
 # Tunnel.
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-8/tunnel/grammar", "0-8/tunnel.request/opaque")
 def test_a_tunnel_passes_foreign_content_in_both_directions(side: Side) -> None:
     pair = silent_pair()
@@ -303,7 +297,6 @@ def test_a_tunnel_passes_foreign_content_in_both_directions(side: Side) -> None:
 # Test.
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-8/test/grammar", "0-8/test.content/echo")
 def test_the_test_class_asks_in_both_directions(side: Side) -> None:
     pair = silent_pair()
@@ -328,7 +321,6 @@ def test_the_test_class_asks_in_both_directions(side: Side) -> None:
     assert (handle.result.body, handle.result.method.content_checksum) == (octets, sum(octets))
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize(
     ("name", "field", "rule"),
     [

@@ -27,8 +27,6 @@ from amqp_sansio.endpoint import Side
 from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.sasl import AmqPlain, External, Plain, ScramSha256, scram_keys
 from tests.kit.facing import (
-    BOTH_SIDES,
-    BOTH_VERSIONS,
     CLIENT,
     HEARTBEAT,
     METHOD,
@@ -76,8 +74,6 @@ def stages(version: Version, side: Side) -> Iterator[tuple[str, Facing]]:
     yield "tune-ok received", facing.forget()
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize(
     ("name", "unit"),
     [
@@ -109,21 +105,18 @@ def test_before_open_an_error_closes_the_socket_without_a_word(
         assert isinstance(facing.events[-1], Closed)
 
 
-@BOTH_VERSIONS
 @both_rules("connection.tune-ok/lower")
 @pytest.mark.rule("0-8/connection/grammar", "0-9-1/connection/life-cycle", "0-8/connection.open/first")
-def test_the_opening_goes_header_start_tune_open(version: Version) -> None:
-    pair = Pair(version).open()
+def test_the_opening_goes_header_start_tune_open(pair: Pair) -> None:
     octets = bytes(pair.sent[CLIENT])
-    assert octets.startswith(version.header)
-    reader = Facing(version, CLIENT)
+    assert octets.startswith(pair.version.header)
+    reader = Facing(pair.version, CLIENT)
     reader.out = octets[8:]
     assert reader.names() == ["connection.start-ok", "connection.tune-ok", "connection.open"]
     reader.out = bytes(pair.sent[SERVER])
     assert reader.names() == ["connection.start", "connection.tune", "connection.open-ok"]
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/connection/grammar", "0-9-1/connection/life-cycle")
 def test_challenges_come_between_start_ok_and_tune(version: Version) -> None:
     keys = scram_keys("guest", b"salt" * 4)
@@ -149,7 +142,6 @@ def test_challenges_come_between_start_ok_and_tune(version: Version) -> None:
     assert names[-2:] == ["connection.tune-ok", "connection.open"]
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/connection.open/first")
 def test_a_client_can_do_nothing_before_its_connection_is_open(version: Version) -> None:
     facing = Facing(version, CLIENT)
@@ -165,10 +157,8 @@ def test_a_client_can_do_nothing_before_its_connection_is_open(version: Version)
 # What each side says of itself.
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/domain/peer-properties.fields", "0-9-1/connection.start-ok/client-properties")
-def test_both_sides_say_who_they_are(version: Version) -> None:
-    pair = Pair(version).open()
+def test_both_sides_say_who_they_are(pair: Pair) -> None:
     for end in pair.ends.values():
         named = {"product", "version", "platform", "copyright", "information"}
         assert named <= set(end.peer_properties)
@@ -176,7 +166,6 @@ def test_both_sides_say_who_they_are(version: Version) -> None:
         assert all(end.peer_properties[name] for name in named)
 
 
-@BOTH_VERSIONS
 @both_rules("connection.start/mechanisms-notnull", "connection.start/locales-notnull")
 @pytest.mark.rule("0-8/connection.start/locale-en_US", "0-9-1/connection.start/locale-en_us")
 def test_a_server_offers_mechanisms_and_the_locale_en_us(version: Version) -> None:
@@ -192,7 +181,6 @@ def test_a_server_offers_mechanisms_and_the_locale_en_us(version: Version) -> No
             Facing(version, SERVER, server_config(**wrong))
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("missing", ["mechanisms", "locales"])
 @both_rules("connection.start/mechanisms-notnull", "connection.start/locales-notnull")
 def test_a_strict_client_hangs_up_on_a_start_without_mechanisms_or_locales(version: Version, missing: str) -> None:
@@ -203,7 +191,6 @@ def test_a_strict_client_hangs_up_on_a_start_without_mechanisms_or_locales(versi
 # Which mechanism and locale.
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize(
     ("offered", "chosen"),
     [
@@ -226,7 +213,6 @@ def test_a_client_takes_the_strongest_mechanism_that_is_offered(version: Version
     assert facing.sent()[0].method.mechanism == chosen
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("offered", [b"", b"EXTERNAL", b"plain", b"PLAINER"])
 @both_rules("connection.start-ok/mechanism-notnull")
 @pytest.mark.rule("0-8/connection.start-ok/mechanism-not-offered")
@@ -239,7 +225,6 @@ def test_a_client_hangs_up_rather_than_use_a_mechanism_that_is_not_offered(versi
     assert facing.hint() is not CloseHint.KEEP
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("mechanism", ["", "EXTERNAL", "plain", "GSSAPI", "PLAIN AMQPLAIN"])
 @both_rules("connection.start-ok/mechanism-not-offered", "connection.start-ok/mechanism-notnull")
 def test_a_server_hangs_up_on_a_mechanism_it_did_not_offer(version: Version, mechanism: str) -> None:
@@ -248,7 +233,6 @@ def test_a_server_hangs_up_on_a_mechanism_it_did_not_offer(version: Version, mec
     facing.refuses(start_ok(facing, mechanism=mechanism), code=0, rule="connection.start-ok/mechanism-not-offered")
 
 
-@BOTH_VERSIONS
 @both_rules("connection.start-ok/locale-notnull", "connection.start-ok/locale-offered")
 def test_a_client_names_a_locale_that_is_offered(version: Version) -> None:
     for wanted, offered, used in (
@@ -264,7 +248,6 @@ def test_a_client_names_a_locale_that_is_offered(version: Version) -> None:
         Facing(version, CLIENT, client_config(locale=""))
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/connection.start-ok/locale-notnull", "0-9-1/connection.start-ok/locale-notnull")
 def test_a_strict_server_hangs_up_on_a_client_without_a_locale(version: Version) -> None:
     facing = Facing(version, SERVER, server_config(dialect=STRICT[version]))
@@ -275,7 +258,6 @@ def test_a_strict_server_hangs_up_on_a_client_without_a_locale(version: Version)
 # The virtual host.
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/connection.open/vhost-permission", "0-9-1/connection.open/vhost-permission")
 def test_nobody_is_let_into_a_virtual_host_unasked(version: Version) -> None:
     for refuse in (False, True):
@@ -293,12 +275,9 @@ def test_nobody_is_let_into_a_virtual_host_unasked(version: Version) -> None:
         assert (report.code if report else 0) == (403 if refuse else 0)
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-8/connection.open/one-vhost", "0-9-1/connection.open/one-vhost")
-def test_a_connection_has_one_virtual_host(version: Version, side: Side) -> None:
-    facing = Facing.opened(version, side)
-    if side is SERVER:
+def test_a_connection_has_one_virtual_host(facing: Facing) -> None:
+    if facing.side is SERVER:
         facing.refuses(
             facing.method("connection.open", 0, virtual_host="other"), code=503, rule="connection/life-cycle"
         )
@@ -334,7 +313,6 @@ def test_strict_0_8_checks_the_path_of_a_virtual_host(vhost: str, rule: str | No
     server_refuses_vhost(AMQP_0_8, vhost, rule)
 
 
-@BOTH_VERSIONS
 @both_rules("domain/path.notnull", "domain/path.length")
 def test_strict_dialects_want_a_virtual_host_of_1_to_127_octets(version: Version) -> None:
     for vhost, rule in (("", "notnull"), ("/" + "x" * 127, "length"), ("/" + "é" * 64, "length")):
@@ -345,7 +323,6 @@ def test_strict_dialects_want_a_virtual_host_of_1_to_127_octets(version: Version
     Facing.opened(version, CLIENT, vhost="/" + "x" * 126, dialect=STRICT[version])
 
 
-@BOTH_VERSIONS
 def test_other_dialects_take_any_virtual_host(version: Version) -> None:
     for vhost in ("", "x" * 255, "a vhost/with-anything"):
         assert Facing.opened(version, SERVER, vhost=vhost).end.vhost == vhost
@@ -415,7 +392,6 @@ def test_known_hosts_may_be_empty() -> None:
 # Answers of the server's application.
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-9-1/connection/pre-open-error")
 def test_a_refused_login_closes_the_socket_without_a_word(version: Version) -> None:
     """Unless the client announced that it takes a close then, as RabbitMQ's clients do."""
@@ -431,7 +407,6 @@ def test_a_refused_login_closes_the_socket_without_a_word(version: Version) -> N
         facing.end.accept_authentication()
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("mechanism", ["PLAIN", "AMQPLAIN", "SCRAM-SHA-256"])
 def test_an_empty_response_is_refused_where_the_mechanism_has_something_to_say(
     version: Version, mechanism: str
@@ -443,7 +418,6 @@ def test_an_empty_response_is_refused_where_the_mechanism_has_something_to_say(
     facing.refuses(start_ok(facing, mechanism=mechanism, response=b""), code=0, rule=None)
 
 
-@BOTH_VERSIONS
 def test_a_client_that_takes_a_close_then_is_told_that_its_login_failed(version: Version) -> None:
     facing = Facing(version, SERVER)
     facing.feed(version.header)
@@ -455,14 +429,12 @@ def test_a_client_that_takes_a_close_then_is_told_that_its_login_failed(version:
     assert [(each.name, each.method.reply_code) for each in facing.sent()] == [("connection.close", 403)]
 
 
-@BOTH_VERSIONS
 def test_an_empty_response_is_taken_where_the_mechanism_has_nothing_to_say(version: Version) -> None:
     facing = Facing(version, SERVER, server_config(mechanisms=("EXTERNAL",)))
     facing.feed(version.header, start_ok(facing, mechanism="EXTERNAL", response=b""))
     assert facing.of(AuthenticationRequested)
 
 
-@BOTH_VERSIONS
 def test_decisions_are_wanted_only_when_asked_for(version: Version) -> None:
     facing = Facing(version, SERVER)
     for decide in (

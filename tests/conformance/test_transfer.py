@@ -18,7 +18,7 @@ from amqp_sansio import (
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Delivery, MethodReceived, Request
 from amqp_sansio.endpoint import Side
 from amqp_sansio.limits import Limits
-from tests.kit.facing import BOTH_SIDES, BOTH_VERSIONS, CLIENT, SERVER, STRICT, Facing, both_rules
+from tests.kit.facing import CLIENT, SERVER, STRICT, Facing, both_rules
 from tests.kit.pair import Pair
 
 UNKNOWN_TAG = {AMQP_0_8: 404, AMQP_0_9_1: 406}
@@ -41,7 +41,6 @@ def consuming(version: Version, side: Side, channels: int = 1, **fields: object)
 # Delivery tags.
 
 
-@BOTH_VERSIONS
 @both_rules("domain/delivery-tag.channel-scope", "basic.ack/unknown-tag")
 def test_a_delivery_is_acknowledged_on_its_own_channel_only(version: Version) -> None:
     client = consuming(version, CLIENT, channels=2)
@@ -59,7 +58,6 @@ def test_a_delivery_is_acknowledged_on_its_own_channel_only(version: Version) ->
     assert client.names() == ["basic.ack"]
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("name", ["basic.ack", "basic.reject"])
 @both_rules("domain/delivery-tag.channel-scope", "basic.ack/unknown-tag")
 @pytest.mark.rule("0-9-1/rabbitmq/basic.ack.exists", "0-9-1/rabbitmq/reject-unknown-tag")
@@ -83,7 +81,6 @@ def test_an_unknown_delivery_tag_ends_the_channel(version: Version, name: str) -
     )
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/basic.ack/unknown-tag", "0-9-1/basic.ack/unknown-tag", "0-9-1/rabbitmq/basic.ack.exists")
 def test_a_client_acknowledges_once(version: Version) -> None:
     client = consuming(version, CLIENT)
@@ -98,10 +95,8 @@ def test_a_client_acknowledges_once(version: Version) -> None:
         client.misuse(refused, "basic.ack/unknown-tag")
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/basic.ack/multiple-zero", "0-9-1/basic.ack/multiple", "0-8/basic.ack/unknown-tag")
-def test_multiple_means_up_to_and_0_means_all(version: Version) -> None:
-    pair = Pair(version).open()
+def test_multiple_means_up_to_and_0_means_all(pair: Pair) -> None:
     channel = pair.channel()
     channel.call(pair.method("basic.consume", queue="q", consumer_tag="t"))
     pair.pump()
@@ -121,7 +116,6 @@ def test_multiple_means_up_to_and_0_means_all(version: Version) -> None:
     assert channel.is_open
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/domain/delivery-tag.nonzero", "0-9-1/domain/delivery-tag.nonzero")
 def test_delivery_tags_are_never_0(version: Version) -> None:
     server = consuming(version, SERVER)
@@ -149,7 +143,6 @@ def test_delivery_tags_are_never_0(version: Version) -> None:
     client.refuses(client.method("basic.get-ok", delivery_tag=0), code=530, rule="domain/delivery-tag.nonzero")
 
 
-@BOTH_VERSIONS
 def test_a_delivery_tag_is_not_given_again_while_it_waits(version: Version) -> None:
     client = consuming(version, CLIENT)
     deliver = client.message("basic.deliver", b"x", consumer_tag="t1", delivery_tag=1)
@@ -161,10 +154,8 @@ def test_a_delivery_tag_is_not_given_again_while_it_waits(version: Version) -> N
 # Acknowledgement modes.
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/basic/ack-modes", "0-9-1/basic/no-ack-mode", "0-9-1/basic/ack-mode")
-def test_consumers_with_and_without_acknowledgement(version: Version) -> None:
-    pair = Pair(version).open()
+def test_consumers_with_and_without_acknowledgement(pair: Pair) -> None:
     channel = pair.channel()
     for tag, no_ack in (("auto", True), ("explicit", False)):
         channel.call(pair.method("basic.consume", queue="q", consumer_tag=tag, no_ack=no_ack))
@@ -183,7 +174,6 @@ def test_consumers_with_and_without_acknowledgement(version: Version) -> None:
     assert explicit.done
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/basic.get-ok/must-ack", "0-9-1/basic.get-ok/must-ack")
 def test_what_was_got_is_acknowledged_unless_no_ack(version: Version) -> None:
     for no_ack in (False, True):
@@ -204,7 +194,6 @@ def test_what_was_got_is_acknowledged_unless_no_ack(version: Version) -> None:
 # Consumer tags.
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/basic.consume/tag-in-use", "0-9-1/basic.consume/tag-in-use")
 def test_the_tag_of_a_live_consumer_is_not_given_again(version: Version) -> None:
     client = consuming(version, CLIENT)
@@ -225,10 +214,8 @@ def test_the_tag_of_a_live_consumer_is_not_given_again(version: Version) -> None
     assert len(server.of(Request)) == 2
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/basic.consume/server-tag", "0-9-1/basic.consume/server-tag")
-def test_the_server_makes_up_a_tag_where_none_is_given(version: Version) -> None:
-    client = Facing.opened(version, CLIENT)
+def test_the_server_makes_up_a_tag_where_none_is_given(client: Facing) -> None:
     first = client.channel.call(client.make("basic.consume", queue="q"))
     second = client.channel.call(client.make("basic.consume", queue="q"))
     client.feed(
@@ -240,7 +227,6 @@ def test_the_server_makes_up_a_tag_where_none_is_given(version: Version) -> None
     assert client.of(Delivery)
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/domain/consumer-tag.channel-scope", "0-9-1/basic.consume/tag-channel-scope")
 def test_a_consumer_is_used_on_its_own_channel_only(version: Version) -> None:
     """Deliveries for it come there, and it's cancelled there (the latter binds strict dialects)."""
@@ -285,7 +271,6 @@ def strictly_consuming(version: Version, side: Side) -> Facing:
     return facing.forget()
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/basic.cancel/in-flight", "0-9-1/basic.cancel/in-flight")
 def test_deliveries_may_come_until_cancel_ok(version: Version) -> None:
     client = consuming(version, CLIENT)
@@ -301,10 +286,8 @@ def test_deliveries_may_come_until_cancel_ok(version: Version) -> None:
 # Rejecting while content is on its way.
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/basic.reject/during-content", "0-9-1/basic.reject/during-content")
-def test_a_server_reads_a_reject_while_it_sends_content(version: Version) -> None:
-    pair = Pair(version).open()
+def test_a_server_reads_a_reject_while_it_sends_content(pair: Pair) -> None:
     channel = pair.channel()
     channel.call(pair.method("basic.consume", queue="q", consumer_tag="t"))
     pair.pump()
@@ -345,7 +328,6 @@ def test_recover_on_a_transacted_channel_ends_it_in_strict_0_8() -> None:
     assert lenient.of(MethodReceived)
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/basic.recover/no-reply")
 def test_recover_gives_deliveries_back_and_has_a_reply_in_0_9_1_only(version: Version) -> None:
     server = consuming(version, SERVER)
@@ -369,8 +351,6 @@ def test_recover_gives_deliveries_back_and_has_a_reply_in_0_9_1_only(version: Ve
 # Bounds.
 
 
-@BOTH_SIDES
-@BOTH_VERSIONS
 def test_more_unsettled_deliveries_than_allowed(version: Version, side: Side) -> None:
     facing = Facing.opened(version, side, limits=Limits(unsettled=3, consumers=2))
     consume = facing.make("basic.consume", queue="q", consumer_tag="t")

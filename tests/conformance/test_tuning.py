@@ -8,8 +8,6 @@ from amqp_sansio import AMQP_0_9_1, Failed, Opened, Version
 from amqp_sansio.endpoint import Side
 from amqp_sansio.limits import Limits
 from tests.kit.facing import (
-    BOTH_SIDES,
-    BOTH_VERSIONS,
     CLIENT,
     METHOD,
     SERVER,
@@ -26,7 +24,6 @@ from tests.kit.facing import (
 from tests.kit.pair import Pair, client_config, server_config
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/connection.tune/propose", "0-9-1/connection.tune/propose")
 def test_a_server_states_the_limits_it_proposes(version: Version) -> None:
     facing = tuning_server(version, channel_max=77, frame_max=5000, heartbeat=30)
@@ -34,7 +31,6 @@ def test_a_server_states_the_limits_it_proposes(version: Version) -> None:
     assert (tune.channel_max, tune.frame_max, tune.heartbeat) == (77, 5000, 30)
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize(
     ("ours", "offered", "sent"),
     [
@@ -57,7 +53,6 @@ def test_a_client_takes_the_lower_limits_and_never_says_0_channels(
     assert (facing.end.channel_max, facing.end.frame_max) == sent
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("frame_max", [1, 8, 4095])
 @pytest.mark.rule("0-8/connection.tune/accept-4096", "0-9-1/connection.tune/frame-min")
 @pytest.mark.rule("0-8/connection.tune-ok/accept-4096", "0-9-1/connection.tune-ok/frame-min")
@@ -73,8 +68,6 @@ def test_no_frame_size_below_4096_is_agreed(version: Version, frame_max: int) ->
             Facing(version, CLIENT, config(frame_max=frame_max, sasl=client_config().sasl))
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-8/connection.tune/accept-4096", "0-9-1/connection.tune/frame-min")
 @pytest.mark.rule("0-8/connection.tune-ok/accept-4096", "0-9-1/connection.tune-ok/frame-min")
 def test_frames_of_4096_octets_are_taken_before_tuning(version: Version, side: Side) -> None:
@@ -97,7 +90,6 @@ def test_frames_of_4096_octets_are_taken_before_tuning(version: Version, side: S
     assert len(facing.end.peer_properties["x"]) > 3900
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-9-1/connection.tune-ok/channel-max-limit", "0-8/connection.tune-ok/channel-max<=tune")
 def test_a_server_hangs_up_on_more_channels_than_offered(version: Version) -> None:
     for offered, wanted in ((10, 11), (10, 65535), (10, 0)):
@@ -108,7 +100,6 @@ def test_a_server_hangs_up_on_more_channels_than_offered(version: Version) -> No
     assert facing.end.channel_max == 10
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-9-1/connection.tune-ok/frame-max-limit", "0-8/connection.tune-ok/lower")
 def test_a_server_hangs_up_on_larger_frames_than_offered(version: Version) -> None:
     for offered, wanted in ((8192, 8193), (8192, 0), (4096, 131072)):
@@ -119,8 +110,6 @@ def test_a_server_hangs_up_on_larger_frames_than_offered(version: Version) -> No
     assert facing.end.frame_max == 8192
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @both_rules("connection/limits-exceeded", "wire/channels-many")
 @pytest.mark.rule("0-9-1/connection.tune/channel-max-highest")
 def test_channel_max_is_the_highest_number(version: Version, side: Side) -> None:
@@ -137,7 +126,6 @@ def test_channel_max_is_the_highest_number(version: Version, side: Side) -> None
 
 
 @pytest.mark.rule("0-9-1/wire/channels-many", "0-8/wire/channels-many")
-@BOTH_VERSIONS
 def test_a_connection_may_be_tuned_to_one_channel(version: Version) -> None:
     pair = Pair(version, client=client_config(channel_max=1)).open()
     pair.channel()
@@ -152,7 +140,6 @@ def test_frame_max_counts_the_whole_frame() -> None:
     assert [len(each.payload) + 8 for each in facing.sent()[2:]] == [4096, 5000 - 4088 + 8]
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/connection.tune/zero-means", "0-9-1/connection.tune/zero-means")
 def test_heartbeat_0_means_that_this_side_wants_none(version: Version) -> None:
     for ours, theirs, agreed in ((0, 30, 0), (60, 30, 30), (10, 30, 10), (30, 0, 30), (0, 0, 0)):
@@ -161,7 +148,6 @@ def test_heartbeat_0_means_that_this_side_wants_none(version: Version) -> None:
         assert (answer.heartbeat, facing.end.heartbeat) == (agreed, agreed)
 
 
-@BOTH_VERSIONS
 def test_what_is_above_the_limits_is_never_agreed(version: Version) -> None:
     limits = Limits(channels=5, unparsed=10_000)
     facing = tuned_client(version, (0, 0), channel_max=0, frame_max=0, limits=limits)
@@ -172,7 +158,6 @@ def test_what_is_above_the_limits_is_never_agreed(version: Version) -> None:
     assert (tune.channel_max, tune.frame_max) == (5, 9992)
 
 
-@BOTH_VERSIONS
 def test_a_frame_above_what_is_taken_before_tuning_ends_the_opening(version: Version) -> None:
     facing = Facing(version, CLIENT).forget()
     facing.refuses(frame(METHOD, 0, b"x" * 65_537), code=0, rule="wire/frame-oversize-receive")

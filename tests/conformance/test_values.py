@@ -10,18 +10,7 @@ import pytest
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Failed, Scope, Version
 from amqp_sansio.amqp_0_9_1 import Published, Request
 from amqp_sansio.endpoint import Side
-from tests.kit.facing import (
-    BOTH_SIDES,
-    BOTH_VERSIONS,
-    CLIENT,
-    METHOD,
-    SERVER,
-    STRICT,
-    Facing,
-    both_rules,
-    frame,
-    header,
-)
+from tests.kit.facing import CLIENT, METHOD, SERVER, STRICT, Facing, both_rules, frame, header
 
 LONG = "x" * 128
 LONG_IN_OCTETS = "é" * 64
@@ -64,7 +53,6 @@ def call(facing: Facing, name: str, **fields: Any) -> Callable[[], object]:
 # Names of exchanges and queues.
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("name", [LONG, LONG_IN_OCTETS])
 @both_rules("domain/exchange-name.length", "domain/queue-name.length")
 def test_strict_dialects_refuse_names_above_127_octets(version: Version, name: str) -> None:
@@ -99,7 +87,6 @@ def test_strict_dialects_refuse_names_above_127_octets(version: Version, name: s
         )
 
 
-@BOTH_VERSIONS
 @both_rules("domain/exchange-name.length")
 @pytest.mark.rule("0-9-1/domain/exchange-name.regexp")
 def test_a_strict_server_sends_no_bad_names_and_a_strict_client_takes_none(version: Version) -> None:
@@ -196,7 +183,6 @@ def test_strict_0_8_checks_names_where_they_are_declared(method: str, fields: di
     server.refuses(server.method(method, **fields, ticket=1), code=502, rule=rule)
 
 
-@BOTH_VERSIONS
 @both_rules("exchange.delete/name-notnull", "queue.declare-ok/name-notnull")
 def test_strict_dialects_want_names_in_delete_and_declare_ok(version: Version) -> None:
     client = strict(version, CLIENT)
@@ -209,7 +195,6 @@ def test_strict_dialects_want_names_in_delete_and_declare_ok(version: Version) -
     client.refuses(client.method("queue.declare-ok"), code=502, rule="queue.declare-ok/name-notnull")
 
 
-@BOTH_VERSIONS
 def test_names_that_the_specification_allows_pass_in_strict_dialects(version: Version) -> None:
     extra = ticketed(version)
     for name in ("x" * 127, "aZ09-_.:", "amq.direct"):
@@ -226,7 +211,6 @@ def test_names_that_the_specification_allows_pass_in_strict_dialects(version: Ve
         assert [event.exchange for event in server.of(Published)] == [name, ""]
 
 
-@BOTH_VERSIONS
 def test_the_dialects_of_brokers_take_names_of_any_octets_up_to_255(version: Version) -> None:
     for name in ("x" * 255, ODD, "ä/ö", "\udcff"):
         server = Facing.opened(version, SERVER)
@@ -242,28 +226,21 @@ def test_the_dialects_of_brokers_take_names_of_any_octets_up_to_255(version: Ver
 # Reply codes and texts.
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-8/domain/reply-code.notnull", "0-9-1/domain/reply-code.notnull")
-def test_no_close_goes_out_without_a_reply_code(version: Version, side: Side) -> None:
-    facing = Facing.opened(version, side)
+def test_no_close_goes_out_without_a_reply_code(facing: Facing) -> None:
     facing.misuse(lambda: facing.end.close(0, "x"), "domain/reply-code.notnull")
     facing.misuse(lambda: facing.channel.close(0, "x"), "domain/reply-code.notnull")
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-8/domain/reply-text.notnull", "0-9-1/domain/reply-text.notnull")
-def test_every_close_says_something(version: Version, side: Side) -> None:
+def test_every_close_says_something(facing: Facing) -> None:
     """Whoever gives no text gets the name of the code."""
-    facing = Facing.opened(version, side)
     facing.channel.close(404, "")
     facing.end.close(599, "")
     facing.settle()
     assert [each.method.reply_text for each in facing.sent()] == ["not-found", "closed"]
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize(
     ("fields", "rule"),
     [({"reply_text": "x"}, "domain/reply-code.notnull"), ({"reply_code": 404}, "domain/reply-text.notnull")],
@@ -276,8 +253,6 @@ def test_strict_dialects_want_a_code_and_a_text_in_returns(version: Version, fie
     client.refuses(client.method("basic.return", **fields), code=502, rule=rule)
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_a_close_without_code_and_text_is_answered_all_the_same(version: Version, side: Side) -> None:
     for dialect in (None, STRICT[version]):
         facing = Facing.opened(version, side, dialect=dialect)
@@ -288,10 +263,8 @@ def test_a_close_without_code_and_text_is_answered_all_the_same(version: Version
 # Strings.
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/wire/shortstr", "0-9-1/wire/shortstr")
-def test_short_strings_have_at_most_255_octets(version: Version) -> None:
-    client = Facing.opened(version, CLIENT)
+def test_short_strings_have_at_most_255_octets(client: Facing) -> None:
     client.misuse(call(client, "queue.declare", queue="x" * 256), None)
     client.misuse(call(client, "queue.declare", queue="é" * 128), None)
     client.misuse(lambda: client.channel.publish(b"", routing_key="x" * 256), None)
@@ -304,7 +277,6 @@ def test_short_strings_have_at_most_255_octets(version: Version) -> None:
 NAMES = ["", "1st", "_x", "a b", "a-b", "x" * 129]
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("name", NAMES)
 @both_rules("wire/table-name-syntax", "wire/table-name-check")
 def test_strict_dialects_refuse_bad_names_in_tables(version: Version, name: str) -> None:
@@ -325,7 +297,6 @@ def test_strict_dialects_refuse_bad_names_in_tables(version: Version, name: str)
         )
 
 
-@BOTH_VERSIONS
 @pytest.mark.rule("0-8/wire/table-name-check", "0-9-1/wire/table-name-check")
 def test_a_strict_server_checks_names_in_headers_too(version: Version) -> None:
     server = strict(version, SERVER)
@@ -334,7 +305,6 @@ def test_a_strict_server_checks_names_in_headers_too(version: Version) -> None:
     server.refuses(start, header(1, 60, 0, properties), code=502, rule="wire/table-name-check")
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("name", ["a", "$1", "#_", "x" * 128, "x-match"])
 @pytest.mark.rule("0-8/wire/table-name-syntax", "0-9-1/wire/table-name-syntax")
 def test_names_that_the_specification_allows_pass(version: Version, name: str) -> None:
@@ -372,7 +342,6 @@ def test_in_0_9_1_duplicate_names_are_illegal_and_a_mapping_has_none() -> None:
     assert dict(request.method.arguments) == {"a": 2}
 
 
-@BOTH_VERSIONS
 @both_rules("security/length-check", "wire/method-payload")
 def test_lengths_that_lie_are_a_syntax_error(version: Version) -> None:
     payload = Facing.opened(version, SERVER).make("queue.declare", queue="name").encode(STRICT[version].tables)

@@ -20,9 +20,7 @@ def loaded(module: str) -> set[str]:
         f"import {ALLOWED}, sys; sys.path.insert(0, {str(ROOT)!r}); before = set(sys.modules); "
         f"import {module}; print(*sorted(set(sys.modules) - before))"
     )
-    run = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=False
-    )
+    run = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     return set(run.stdout.split())
 

@@ -274,10 +274,7 @@ class OneZero:
 
 
 USES: Final[dict[str, Uses]] = {
-    "0-8": Classic(AMQP_0_8),
-    "0-9-1": Classic(AMQP_0_9_1),
-    "0-10": ZeroTen(),
-    "1.0": OneZero(),
+    "0-8": Classic(AMQP_0_8), "0-9-1": Classic(AMQP_0_9_1), "0-10": ZeroTen(), "1.0": OneZero()
 }
 OF_VERSIONS = pytest.mark.parametrize("uses", [pytest.param(uses, id=version) for version, uses in USES.items()])
 

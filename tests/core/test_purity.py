@@ -19,12 +19,7 @@ def run(*arguments: str, seed: str = "0") -> subprocess.CompletedProcess[str]:
     """A Python process in the repository, with this hash seed."""
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
     return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
 
 

@@ -1,22 +1,27 @@
-"""Endpoints of 0-10 that many tests here begin with."""
+"""Sides and endpoints of 0-10 that many tests here begin with.
+
+Whoever takes `side`, `facing` or `opened` runs for both sides.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
+from amqp_sansio import Side
 from tests.kit.wire_0_10 import CLIENT, SERVER, Facing
 
 
-def _of_side(side: Any) -> str:
-    return str(side.value)
+@pytest.fixture(params=[CLIENT, SERVER], ids=lambda side: side.value)
+def side(request: pytest.FixtureRequest) -> Side:
+    """The client's side and the server's."""
+    found: Side = request.param
+    return found
 
 
-@pytest.fixture(params=[CLIENT, SERVER], ids=_of_side)
-def facing(request: pytest.FixtureRequest) -> Facing:
-    """An endpoint with a session on channel 0, in step both ways; the test runs for each side."""
-    return Facing.attached(request.param)
+@pytest.fixture
+def facing(side: Side) -> Facing:
+    """An endpoint with a session on channel 0, in step both ways."""
+    return Facing.attached(side)
 
 
 @pytest.fixture
@@ -31,7 +36,7 @@ def server() -> Facing:
     return Facing.attached(SERVER)
 
 
-@pytest.fixture(params=[CLIENT, SERVER], ids=_of_side)
-def opened(request: pytest.FixtureRequest) -> Facing:
-    """An endpoint of an open connection without a session; the test runs for each side."""
-    return Facing.opened(request.param)
+@pytest.fixture
+def opened(side: Side) -> Facing:
+    """An endpoint of an open connection without a session."""
+    return Facing.opened(side)

@@ -60,7 +60,7 @@ from tests.kit.octets_0_10 import (
     transfer,
     u32,
 )
-from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, SERVER, Facing, server_config
+from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, server_config
 
 FOUND = struct32(0x0801, str8("q"), None, False, False, False, None, u32(7), u32(1))
 """queue.queue-query-result."""
@@ -322,7 +322,6 @@ def test_a_long_description_is_cut(facing: Facing) -> None:
 # Refused by the peer.
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session/exception-then-detach")
 def test_an_exception_of_the_peer_ends_the_session(side: Side) -> None:
     facing = Facing.attached(side, keep=60)

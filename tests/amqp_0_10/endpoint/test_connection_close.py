@@ -29,7 +29,7 @@ from tests.kit.octets_0_10 import (
     transfer,
     u16,
 )
-from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, SERVER, Facing
+from tests.kit.wire_0_10 import CLIENT, SERVER, Facing
 
 
 @pytest.mark.parametrize("code", [200, 320, 402, 501])
@@ -177,7 +177,6 @@ def test_what_waits_when_the_connection_ends_is_abandoned(facing: Facing) -> Non
     assert facing.out == CLOSE_OK
 
 
-@BOTH_SIDES
 def test_a_session_that_lasts_can_be_resumed_after_the_close(side: Side) -> None:
     facing = Facing.attached(side, keep=60)
     session = facing.session

@@ -37,7 +37,7 @@ from tests.kit.octets_0_10 import (
     vbin16,
 )
 from tests.kit.talk_0_10 import Talk010
-from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, SERVER, Facing, client_config, server_config
+from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
 
 STRICT = pytest.mark.parametrize("dialect", [Dialect.SPECIFICATION, Dialect.ERRATA])
 NO_RESPONSE = control(0x0102, table(), str8("ANONYMOUS"), None, str8("en_US"))
@@ -97,7 +97,6 @@ def test_a_command_point_without_an_offset_is_one_at_a_commands_begin() -> None:
 
 
 @STRICT
-@BOTH_SIDES
 @pytest.mark.parametrize("octets", [NO_CODE, NO_OFFSET], ids=["code", "offset"])
 @pytest.mark.rule("0-10/wire/struct-required")
 def test_a_strict_end_wants_all_fields_of_a_control(side: Side, octets: bytes, dialect: Dialect) -> None:

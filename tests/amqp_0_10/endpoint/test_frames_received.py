@@ -39,7 +39,7 @@ from tests.kit.octets_0_10 import (
     tune_ok,
     vbin32,
 )
-from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, SERVER, Facing
+from tests.kit.wire_0_10 import CLIENT, SERVER, Facing
 
 SEGMENT = segment(0x0401)
 
@@ -62,7 +62,6 @@ def test_a_size_below_twelve_is_malformed(opened: Facing, size: int) -> None:
     assert (closed.report.by, closed.report.code) == (By.LOCAL, 501)
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/connection.tune-ok/max-frame-size")
 @pytest.mark.parametrize("early", [True, False])
 def test_a_frame_above_the_agreed_size_is_a_framing_error(side: Side, early: bool) -> None:
@@ -77,7 +76,6 @@ def test_a_frame_above_the_agreed_size_is_a_framing_error(side: Side, early: boo
     facing.closes(501, "connection.tune-ok/max-frame-size")
 
 
-@BOTH_SIDES
 def test_a_frame_of_the_agreed_size_is_fine(side: Side) -> None:
     facing = Facing.opened(side, tuning=tune(16, 4096) if side is CLIENT else tune_ok(16, 4096))
     facing.feed(attach(b"x" * 4078) if side is SERVER else control(0x0203, b"\x0f\xee" + b"x" * 4078))
@@ -238,7 +236,6 @@ def test_a_control_that_cannot_be_read_is_a_framing_error(opened: Facing, octets
     assert opened.of(Closed)[0].report.condition == "framing-error"
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/wire/map-distinct")
 def test_a_map_with_a_key_twice_is_a_framing_error_in_a_control(side: Side) -> None:
     pair = table(a="1")[8:]
@@ -252,7 +249,6 @@ def test_a_map_with_a_key_twice_is_a_framing_error_in_a_control(side: Side) -> N
     facing.closes(501, "wire/map-distinct")
 
 
-@BOTH_SIDES
 def test_the_answer_to_a_close_is_seen_whatever_the_peer_was_in_the_middle_of(side: Side) -> None:
     for behind in (b"", frame(b"\0\0", flags=0x0D)):
         facing = Facing.opened(side)

@@ -17,7 +17,7 @@ from tests.kit.octets_0_10 import (
     tune,
     tune_ok,
 )
-from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, Facing, client_config
+from tests.kit.wire_0_10 import CLIENT, Facing, client_config
 
 BEAT = bytes.fromhex("0f0000100000000000000000010a0000")
 
@@ -31,7 +31,6 @@ def beating(side: Side, seconds: int = 10) -> Facing:
     return facing
 
 
-@BOTH_SIDES
 def test_a_heartbeat_octet_by_octet_in_half_its_time(side: Side) -> None:
     facing = beating(side)
     assert facing.end.next_deadline == 5.0
@@ -42,7 +41,6 @@ def test_a_heartbeat_octet_by_octet_in_half_its_time(side: Side) -> None:
     assert facing.end.next_deadline == 10.0
 
 
-@BOTH_SIDES
 def test_whatever_is_sent_is_a_sign_of_life(side: Side) -> None:
     facing = beating(side)
     facing.wait(4.0)
@@ -51,7 +49,6 @@ def test_whatever_is_sent_is_a_sign_of_life(side: Side) -> None:
     assert facing.end.next_deadline == 9.0
 
 
-@BOTH_SIDES
 def test_a_connection_that_closes_has_no_heartbeats(side: Side) -> None:
     facing = beating(side)
     facing.wait(4.0)
@@ -66,7 +63,6 @@ def test_a_connection_that_closes_has_no_heartbeats(side: Side) -> None:
     assert facing.end.next_deadline is None
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/connection.heartbeat/2x")
 def test_twice_the_heartbeat_of_silence_ends_the_connection(side: Side) -> None:
     facing = beating(side)
@@ -81,7 +77,6 @@ def test_twice_the_heartbeat_of_silence_ends_the_connection(side: Side) -> None:
     assert facing.end.next_deadline is None
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/connection.heartbeat/2x")
 @pytest.mark.parametrize("octets", [HEARTBEAT, HEARTBEAT[:1], sync()])
 def test_any_octet_of_the_peer_is_a_sign_of_life(side: Side, octets: bytes) -> None:
@@ -127,7 +122,6 @@ def test_before_that_there_are_none() -> None:
     assert facing.names()[-1] == "connection.close"
 
 
-@BOTH_SIDES
 def test_while_nothing_can_be_read_silence_says_nothing(side: Side) -> None:
     facing = beating(side)
     end = facing.end

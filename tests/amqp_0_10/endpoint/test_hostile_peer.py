@@ -162,7 +162,6 @@ def test_a_close_before_start_ends_the_connection() -> None:
     assert facing.end.close_hint is not CloseHint.KEEP
 
 
-@BOTH
 def test_a_broken_rule_in_a_control_of_a_session_ends_the_session_only(side: Side) -> None:
     facing = begun(side)
     facing.feed(completed(70))
@@ -171,7 +170,6 @@ def test_a_broken_rule_in_a_control_of_a_session_ends_the_session_only(side: Sid
     assert facing.end.is_open
 
 
-@BOTH
 def test_execution_syncs_that_wait_are_bounded(side: Side) -> None:
     facing = begun(side)
     facing.feed(transfer("", b"x") if side is SERVER else frames(FileDeliver("tag")))
@@ -215,7 +213,6 @@ def test_a_server_does_not_open_a_session_where_its_peer_waits_for_one() -> None
 
 
 @pytest.mark.rule("0-10/session.attach/one-session -> detached(transport-busy)")
-@BOTH
 def test_a_channel_whose_session_is_ending_is_busy(side: Side) -> None:
     """Else the end of the first session would never be told."""
     facing = begun(side)
@@ -225,7 +222,6 @@ def test_a_channel_whose_session_is_ending_is_busy(side: Side) -> None:
     assert [event.name for event in facing.of(SessionClosed)] == [b"s"]
 
 
-@BOTH
 def test_a_detached_without_a_name_is_no_answer_to_attach(side: Side) -> None:
     """It answers what was sent on the channel before."""
     facing = facing_of(side)
@@ -235,7 +231,6 @@ def test_a_detached_without_a_name_is_no_answer_to_attach(side: Side) -> None:
     assert facing.of(Opened)
 
 
-@BOTH
 def test_holes_in_what_is_known_to_be_completed_are_bounded(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each costs memory, and time with every command."""
     monkeypatch.setattr(session_controls, "_MOST_RANGES", 40)
@@ -251,7 +246,6 @@ def test_holes_in_what_is_known_to_be_completed_are_bounded(side: Side, monkeypa
     assert (failed.scope, failed.error.code) == (Scope.SESSION, 506)
 
 
-@BOTH
 def test_a_command_point_half_the_numbers_away_leaves_out_commands(side: Side) -> None:
     """Whether it lies before or behind isn't defined (RFC 1982)."""
     facing = begun(side)
@@ -262,7 +256,6 @@ def test_a_command_point_half_the_numbers_away_leaves_out_commands(side: Side) -
 
 
 @pytest.mark.rule("0-10/session.gap/confirm-complete")
-@BOTH
 def test_ids_that_are_given_up_ahead_are_left_out_in_their_turn(side: Side) -> None:
     facing = begun(side)
     state = facing.session._state.receiving
@@ -278,7 +271,6 @@ def test_ids_that_are_given_up_ahead_are_left_out_in_their_turn(side: Side) -> N
     assert state.completed == SequenceSet(((0, 5),))
 
 
-@BOTH
 def test_frames_without_octets_cost_nothing(side: Side) -> None:
     """And those with few cost what is in them."""
     facing = begun(side)
@@ -292,7 +284,6 @@ def test_frames_without_octets_cost_nothing(side: Side) -> None:
     assert arriving.held == 802 + len(segment(0x0401, b"\x01d"))
 
 
-@BOTH
 def test_pieces_of_controls_are_bounded_together(side: Side) -> None:
     facing = facing_of(side, limits=Limits(unparsed=20_000, channels=100, bodies=5000))
     for channel in range(100):

@@ -50,7 +50,7 @@ from tests.kit.octets_0_10 import (
     table,
     transfer,
 )
-from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, SERVER, Facing, client_config, server_config
+from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
 
 
 def limited(side: Side, **limits: int) -> Facing:
@@ -62,7 +62,6 @@ def limited(side: Side, **limits: int) -> Facing:
 # What the peer sends.
 
 
-@BOTH_SIDES
 def test_octets_that_are_not_parsed_are_bounded(side: Side) -> None:
     facing = limited(side, unparsed=65_535)
     end = facing.end
@@ -102,7 +101,6 @@ def test_a_server_holds_no_more_than_so_many_octets_of_bodies() -> None:
     assert len(facing.of(MessageReceived)) == 3
 
 
-@BOTH_SIDES
 def test_bodies_that_arrive_side_by_side_are_bounded(side: Side) -> None:
     facing = limited(side, bodies=100, message=1000)
     if side is CLIENT:
@@ -116,7 +114,6 @@ def test_bodies_that_arrive_side_by_side_are_bounded(side: Side) -> None:
     assert facing.end.is_open
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize("frames", [1, 3])
 def test_a_body_is_bounded(side: Side, frames: int) -> None:
     facing = limited(side, message=90)
@@ -137,7 +134,6 @@ def test_a_body_is_bounded(side: Side, frames: int) -> None:
     facing.excepts(506, None, 1, None)
 
 
-@BOTH_SIDES
 def test_what_comes_before_a_body_is_bounded(side: Side) -> None:
     facing = limited(side, header=100)
     facing.feed(frame(segment(0x0401, str8("d")), 1, flags=0x0B) + frame(bytes(100), 2, flags=0x02))
@@ -147,7 +143,6 @@ def test_what_comes_before_a_body_is_bounded(side: Side) -> None:
     facing.excepts(506, None, 0, None)
 
 
-@BOTH_SIDES
 def test_a_control_in_many_frames_is_bounded(side: Side) -> None:
     facing = limited(side, header=100)
     facing.feed(frame(b"\x02\x01" + bytes(60), flags=0x0E))
@@ -156,7 +151,6 @@ def test_a_control_in_many_frames_is_bounded(side: Side) -> None:
     facing.closes(501, None)
 
 
-@BOTH_SIDES
 def test_controls_that_never_end_are_bounded(side: Side) -> None:
     facing = limited(side, channels=16)
     facing.feed(b"".join([frame(b"\x02", flags=0x0E, channel=number) for number in range(16)]))
@@ -166,7 +160,6 @@ def test_controls_that_never_end_are_bounded(side: Side) -> None:
     assert (failed.scope, failed.error.code) == (Scope.CONNECTION, 501)
 
 
-@BOTH_SIDES
 def test_transfers_without_an_outcome_are_bounded(side: Side) -> None:
     facing = limited(side, unsettled=2)
     if side is CLIENT:
@@ -208,7 +201,6 @@ def test_values_are_bounded_in_depth_and_number() -> None:
 # What the caller sends.
 
 
-@BOTH_SIDES
 def test_a_caller_that_does_not_stop_is_stopped(side: Side) -> None:
     facing = limited(side, backlog_high=1000, backlog_low=500, backlog_hard=3000)
     if side is SERVER:
@@ -235,7 +227,6 @@ def test_a_caller_that_does_not_stop_is_stopped(side: Side) -> None:
     session.transfer("d", b"x" * 200)
 
 
-@BOTH_SIDES
 def test_a_peer_that_does_not_read_its_answers_is_cut_off(side: Side) -> None:
     facing = limited(side, backlog_high=1000, backlog_low=500, backlog_hard=2000)
     end, events = facing.end, list[Event]()
@@ -251,7 +242,6 @@ def test_a_peer_that_does_not_read_its_answers_is_cut_off(side: Side) -> None:
     assert told.record.reply_code == 320
 
 
-@BOTH_SIDES
 def test_commands_that_are_not_confirmed_are_bounded(side: Side) -> None:
     facing = limited(side, replay=10)
     session = facing.session
@@ -274,7 +264,6 @@ def test_commands_that_are_not_confirmed_are_bounded(side: Side) -> None:
     assert len(session.pending) == 3
 
 
-@BOTH_SIDES
 def test_a_confirmed_command_makes_room(side: Side) -> None:
     facing = limited(side, replay=4)
     session = facing.session

@@ -23,7 +23,7 @@ from tests.kit.octets_0_10 import (
     tune,
     tune_ok,
 )
-from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, SERVER, Facing
+from tests.kit.wire_0_10 import CLIENT, SERVER, Facing
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,6 @@ def test_decisions_nobody_asked_for_are_refused() -> None:
     assert facing.sent() == []
 
 
-@BOTH_SIDES
 def test_the_opening_goes_on_from_a_snapshot_at_every_octet(side: Side) -> None:
     whole = Facing(side)
     script = HEADER + (

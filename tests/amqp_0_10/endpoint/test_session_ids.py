@@ -40,7 +40,7 @@ from tests.kit.octets_0_10 import (
     u32,
     u64,
 )
-from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, SERVER, Facing, client_config, server_config
+from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
 
 LAST = 0xFFFF_FFFF
 MOST_RANGES = 65_535 // 8
@@ -77,7 +77,6 @@ def test_command_data_before_a_command_point_detaches_with_unknown_ids(opened: F
     assert opened.out.endswith(detached(b"", 3))
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize("first", [0, 7, 1 << 31, LAST])
 def test_a_command_point_says_the_id_of_the_next_command(side: Side, first: int) -> None:
     facing = Facing.attached(side, point=command_point(first))
@@ -93,7 +92,6 @@ def test_the_first_frame_behind_a_command_point_begins_a_command(facing: Facing,
     facing.closes(501, "session.command-point/zero-offset")
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session.command-point/nonzero-offset")
 def test_behind_a_nonzero_offset_the_command_goes_on(side: Side) -> None:
     octets = segment(0x0301)
@@ -117,7 +115,6 @@ def test_a_command_point_that_leaves_out_commands_is_an_illegal_state(facing: Fa
     facing.gives_up(409, None, None)
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session.gap/abort-partial", "0-10/session.command-point/zero-offset")
 def test_a_command_that_is_begun_again_is_executed_once(side: Side) -> None:
     octets = segment(0x0301, sync=True)
@@ -129,7 +126,6 @@ def test_a_command_that_is_begun_again_is_executed_once(side: Side) -> None:
 # expected.
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session.expected/only-on-flush", "0-10/session.expected/next-command")
 @pytest.mark.rule("0-10/session.expected/no-overlaps", "0-10/session.expected/minimal-fragments")
 def test_expected_is_the_next_command_whole_and_only_told_when_asked(side: Side) -> None:
@@ -220,7 +216,6 @@ def test_what_the_sender_knows_is_told_no_more(facing: Facing) -> None:
     assert facing.out == confirmed() + completed()
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session.confirmed/on-flush")
 def test_a_confirmed_command_is_not_kept_and_not_done(side: Side) -> None:
     facing = Facing.attached(side, keep=60)
@@ -467,7 +462,6 @@ def test_a_command_with_a_malformed_set_is_invalid(server: Facing, octets: bytes
     server.gives_up(503, 0, None)
 
 
-@BOTH_SIDES
 def test_sets_that_wrap_or_overlap_are_sets(side: Side) -> None:
     facing = Facing.attached(side, point=command_point(LAST - 1))
     facing.feed(sync() * 4 + known_completed((LAST, 0), (0, 0)))

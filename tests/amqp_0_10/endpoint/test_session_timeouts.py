@@ -9,10 +9,9 @@ import pytest
 from amqp_sansio import EndpointClosed, LocalProtocolError, Replied, Side
 from amqp_sansio.amqp_0_10 import ExecutionSync, SessionClosed, SessionState
 from tests.kit.octets_0_10 import attached, detach, expected, flush, frame, request_timeout, timeout
-from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, Facing, client_config, server_config
+from tests.kit.wire_0_10 import CLIENT, Facing, client_config, server_config
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session.request-timeout/granted")
 @pytest.mark.parametrize(
     ("most", "asked", "granted"),
@@ -53,7 +52,6 @@ def test_a_client_asks_for_the_timeout_when_it_has_attached(wanted: int | None) 
     assert session.timeout == 20
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session/state-kept")
 @pytest.mark.parametrize("keep", [0, 60, None])
 def test_the_state_is_kept_when_there_is_a_timeout(side: Side, keep: int | None) -> None:

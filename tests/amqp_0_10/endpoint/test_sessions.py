@@ -58,7 +58,7 @@ from tests.kit.octets_0_10 import (
     u64,
     vbin16,
 )
-from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, SERVER, Facing, client_config, server_config
+from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
 
 ALL = flush("expected", "confirmed", "completed")
 
@@ -132,7 +132,6 @@ def test_channel_zero_is_there_even_when_it_is_the_only_one() -> None:
     assert facing.session.incomplete == (0,)
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/connection.tune-ok/available-channels")
 @pytest.mark.parametrize("what", ["attach", "transfer", "command-point"])
 def test_a_channel_above_those_agreed_is_a_framing_error(side: Side, what: str) -> None:
@@ -307,7 +306,6 @@ def test_a_state_belongs_to_its_side_and_its_name() -> None:
 # Controls on a transport that isn't attached.
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session/attachment")
 @pytest.mark.parametrize("channel", [0, 5])
 @pytest.mark.parametrize(
@@ -360,7 +358,6 @@ def test_detach_and_detached_need_no_session(opened: Facing) -> None:
     assert opened.events == []
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/wire/struct-required")
 @pytest.mark.parametrize(
     "octets",
@@ -440,7 +437,6 @@ def test_detaches_that_cross_end_the_session_once(facing: Facing, late: bool) ->
     assert facing.end.is_open
 
 
-@BOTH_SIDES
 def test_a_session_the_peer_says_is_not_attached_is_over(side: Side) -> None:
     facing = Facing.attached(side, keep=60)
     session = facing.session
@@ -483,7 +479,6 @@ def test_a_session_can_be_left_before_it_is_attached() -> None:
     assert facing.names() == ["session.attach", "session.detach"]
 
 
-@BOTH_SIDES
 def test_close_forgets_the_session_before_it_leaves(side: Side) -> None:
     facing = Facing.attached(side, keep=60)
     session = facing.session

@@ -31,7 +31,7 @@ from tests.kit.octets_0_10 import (
     transfer,
     user_id,
 )
-from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, SERVER, Facing, client_config, server_config
+from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
 
 ABOVE = 10
 HEAD = frame(segment(0x0401, str8("d"), sync=True), 1, flags=0x0B)
@@ -58,7 +58,6 @@ def told(events: list[Event]) -> list[object]:
     return [event.octets if isinstance(event, BodyReceived) else type(event) for event in events]
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize("size", [0, ABOVE - 1, ABOVE])
 def test_a_body_up_to_the_bound_comes_as_a_whole(side: Side, size: int) -> None:
     facing = streaming(side)
@@ -68,7 +67,6 @@ def test_a_body_up_to_the_bound_comes_as_a_whole(side: Side, size: int) -> None:
     assert message.body == b"x" * size
 
 
-@BOTH_SIDES
 def test_a_larger_body_comes_in_pieces(side: Side) -> None:
     facing = streaming(side)
     facing.feed(HEAD + pieces(b"12345", b"67890", b"abc", b"de", b"", b"fghij", header=routed()))
@@ -85,7 +83,6 @@ def test_a_larger_body_comes_in_pieces(side: Side) -> None:
     assert facing.out == completed(0)
 
 
-@BOTH_SIDES
 def test_a_large_body_in_one_frame_is_told_with_its_only_piece(side: Side) -> None:
     facing = streaming(side)
     facing.feed(HEAD + pieces(b"x" * 50))
@@ -94,7 +91,6 @@ def test_a_large_body_in_one_frame_is_told_with_its_only_piece(side: Side) -> No
     assert body == BodyReceived(0, 0, b"x" * 50, last=True)
 
 
-@BOTH_SIDES
 def test_nothing_of_the_body_is_kept(side: Side) -> None:
     facing = streaming(side, limits=Limits(bodies=100, message=1 << 30, unparsed=1 << 20))
     facing.feed(HEAD + frame(b"x" * 50, 3, flags=6))
@@ -107,7 +103,6 @@ def test_nothing_of_the_body_is_kept(side: Side) -> None:
     assert facing.session.incomplete == ()
 
 
-@BOTH_SIDES
 def test_a_message_that_is_still_arriving_is_not_completed(side: Side) -> None:
     facing = streaming(side)
     facing.feed(HEAD + frame(b"x" * 20, 3, flags=6))
@@ -117,7 +112,6 @@ def test_a_message_that_is_still_arriving_is_not_completed(side: Side) -> None:
     facing.session.complete(0)
 
 
-@BOTH_SIDES
 @pytest.mark.rule("0-10/session.gap/abort-partial")
 def test_a_gap_aborts_the_rest(side: Side) -> None:
     facing = streaming(side)
@@ -129,7 +123,6 @@ def test_a_gap_aborts_the_rest(side: Side) -> None:
     assert facing.of(MessageReceived)[0].command_id == 1
 
 
-@BOTH_SIDES
 def test_a_body_that_begins_again_is_aborted_first(side: Side) -> None:
     facing = streaming(side)
     facing.feed(HEAD + frame(b"x" * 20, 3, flags=6) + command_point(0) + HEAD + pieces(b"y" * 20, b"z"))
@@ -202,7 +195,6 @@ def test_only_messages_are_streamed() -> None:
     assert (asked.command.NAME, asked.body) == ("stream.publish", b"x" * 60 + b"y")
 
 
-@BOTH_SIDES
 def test_a_streamed_body_is_bounded_all_the_same(side: Side) -> None:
     facing = streaming(side, limits=Limits(message=100))
     facing.feed(HEAD + frame(b"x" * 60, 3, flags=6) + frame(b"y" * 41, 3, flags=4))
@@ -211,7 +203,6 @@ def test_a_streamed_body_is_bounded_all_the_same(side: Side) -> None:
     facing.gives_up(506, 0, None)
 
 
-@BOTH_SIDES
 def test_a_stream_goes_on_from_a_snapshot(side: Side) -> None:
     facing = streaming(side)
     facing.feed(HEAD + frame(b"x" * 20, 3, flags=6))

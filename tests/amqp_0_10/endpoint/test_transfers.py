@@ -52,16 +52,7 @@ from tests.kit.octets_0_10 import (
     u64,
     user_id,
 )
-from tests.kit.wire_0_10 import (
-    BOTH_SIDES,
-    CLIENT,
-    SERVER,
-    Facing,
-    client_config,
-    fed,
-    sending,
-    server_config,
-)
+from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, fed, sending, server_config
 
 # transfer.
 
@@ -77,7 +68,6 @@ def test_a_transfer_octet_by_octet(client: Facing) -> None:
     assert [octets[0] for octets in (client.out, client.out[len(client.out) - 16 :])] == [0x0B, 0x07]
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize(("header", "body"), [(b"", b""), (routed(), b""), (b"", b"body"), (routed(), b"body")])
 def test_a_message_has_a_header_and_a_body_or_not(side: Side, header: bytes, body: bytes) -> None:
     facing = fed(0) if side is CLIENT else Facing.attached(SERVER)
@@ -420,7 +410,6 @@ def test_a_client_accepts_what_it_has_acquired() -> None:
 # What ends with the session.
 
 
-@BOTH_SIDES
 def test_what_a_lost_session_had_under_way_is_abandoned(side: Side) -> None:
     if side is CLIENT:
         facing = Facing.attached(CLIENT)

@@ -354,10 +354,7 @@ def test_a_timeout_holds_until_it_is_changed_and_0_is_the_default_again() -> Non
     assert (server.do(DtxGetTimeout(X)), server.branches.next_deadline) == (GetTimeoutResult(5), 15.0)
     server.do(DtxStart(X, join=True))
     server.do(DtxEnd(X))
-    assert (server.do(DtxGetTimeout(X)), server.branches.next_deadline) == (
-        GetTimeoutResult(5),
-        15.0,
-    )
+    assert (server.do(DtxGetTimeout(X)), server.branches.next_deadline) == (GetTimeoutResult(5), 15.0)
     server.do(DtxSetTimeout(X, 0))
     assert (server.do(DtxGetTimeout(X)), server.branches.next_deadline) == (GetTimeoutResult(60), 70.0)
     assert server.branches.handle_timeout(69.9) == ()

@@ -23,7 +23,7 @@ from amqp_sansio import (
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Published
 from amqp_sansio.endpoint import Side
 from tests.kit.driving import OPERATIONS, VERSIONS, Driver, Operation
-from tests.kit.facing import BOTH_VERSIONS, Facing, body, header
+from tests.kit.facing import Facing, body, header
 from tests.kit.pair import SIDES, client_config, held_octets, server_config
 
 LIMITS = Limits(
@@ -122,7 +122,6 @@ def test_a_hostile_client_cannot_fill_a_server(
         assert len(pickle.dumps(end)) < 200_000
 
 
-@BOTH_VERSIONS
 def test_a_client_that_never_reads_is_ended(version: Version) -> None:
     """Answers that pile up are what the peer provokes: 506 (Limits.backlog_hard)."""
     limits = Limits(backlog_hard=1000)
@@ -139,7 +138,6 @@ def test_a_client_that_never_reads_is_ended(version: Version) -> None:
     assert (failed.error.code, failed.scope) == (506, Scope.CONNECTION)
 
 
-@BOTH_VERSIONS
 def test_requests_beyond_the_limit_pause_until_one_is_answered(version: Version) -> None:
     facing = Facing.opened(version, Side.SERVER, limits=Limits(requests=3))
     end = facing.end
@@ -153,7 +151,6 @@ def test_requests_beyond_the_limit_pause_until_one_is_answered(version: Version)
     assert len(end.unanswered) == 3
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("ending", ["receive_eof", "connection_lost"])
 def test_a_paused_connection_ends_all_the_same(version: Version, ending: str) -> None:
     """What is still unparsed then is dropped: nobody would answer it."""
@@ -170,7 +167,6 @@ def test_a_paused_connection_ends_all_the_same(version: Version, ending: str) ->
     assert held_octets(end) == 0
 
 
-@BOTH_VERSIONS
 def test_a_body_above_the_limit_ends_its_channel(version: Version) -> None:
     facing = Facing.opened(version, Side.SERVER, 2, limits=Limits(message=1000))
     error = facing.refuses(
@@ -182,7 +178,6 @@ def test_a_body_above_the_limit_ends_its_channel(version: Version) -> None:
     assert facing.end.is_open
 
 
-@BOTH_VERSIONS
 def test_bodies_under_way_share_a_limit(version: Version) -> None:
     facing = Facing.opened(version, Side.SERVER, 3, limits=Limits(message=1000, bodies=1500))
     for channel in (1, 2):
@@ -197,19 +192,16 @@ def test_bodies_under_way_share_a_limit(version: Version) -> None:
     assert [len(event.body) for event in facing.of(Published)] == [1000, 900]
 
 
-@BOTH_VERSIONS
-def test_small_pieces_of_a_body_cost_what_they_hold(version: Version) -> None:
+def test_small_pieces_of_a_body_cost_what_they_hold(server: Facing) -> None:
     """One object for each octet would cost fifty times the body."""
-    facing = Facing.opened(version, Side.SERVER)
-    facing.feed(facing.method("basic.publish"), header(1, 60, 5000))
+    server.feed(server.method("basic.publish"), header(1, 60, 5000))
     for number in range(4999):
-        facing.feed(body(1, bytes((number % 256,))))
-    assert len(pickle.dumps(facing.end)) < 12_000
-    facing.feed(body(1, b"!"))
-    assert facing.events[-1].body == bytes([n % 256 for n in range(4999)]) + b"!"  # type: ignore[attr-defined]
+        server.feed(body(1, bytes((number % 256,))))
+    assert len(pickle.dumps(server.end)) < 12_000
+    server.feed(body(1, b"!"))
+    assert server.events[-1].body == bytes([n % 256 for n in range(4999)]) + b"!"  # type: ignore[attr-defined]
 
 
-@BOTH_VERSIONS
 def test_own_calls_and_publishes_are_limited(version: Version) -> None:
     facing = Facing.opened(version, Side.CLIENT, limits=Limits(calls=2, unconfirmed=2, backlog_hard=5000))
     channel = facing.channel

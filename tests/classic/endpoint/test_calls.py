@@ -37,11 +37,10 @@ from amqp_sansio.amqp_0_9_1 import (
     Returned,
 )
 from amqp_sansio.endpoint import Side
-from tests.kit.facing import BOTH_SIDES, BOTH_VERSIONS, Facing, body, header
+from tests.kit.facing import Facing, body, header
 from tests.kit.pair import asked, client_config, server_config
 
 
-@BOTH_VERSIONS
 def test_replies_go_out_in_the_order_of_the_requests(version: Version) -> None:
     pair, channel, peer = asked(version)
     first = channel.call(pair.method("queue.declare", queue="a"))
@@ -58,7 +57,6 @@ def test_replies_go_out_in_the_order_of_the_requests(version: Version) -> None:
         peer.reply(pair.method("basic.qos-ok"))
 
 
-@BOTH_VERSIONS
 def test_a_call_is_pending_until_its_event(version: Version) -> None:
     pair, channel, peer = asked(version)
     handle = channel.call(pair.method("basic.qos"))
@@ -72,7 +70,6 @@ def test_a_call_is_pending_until_its_event(version: Version) -> None:
     del peer
 
 
-@BOTH_VERSIONS
 def test_calls_that_want_no_answer_are_done_at_once(version: Version) -> None:
     pair, channel, _ = asked(version)
     handle = channel.call(pair.method("queue.declare", queue="q", no_wait=True))
@@ -84,14 +81,11 @@ def test_calls_that_want_no_answer_are_done_at_once(version: Version) -> None:
     assert pair.server.unanswered == ()
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize(
     "name",
     ["channel.close", "channel.close-ok", "channel.open", "connection.close", "connection.tune-ok"],
 )
-def test_what_the_core_sends_by_itself_is_not_for_others_to_send(version: Version, side: Side, name: str) -> None:
-    facing = Facing.opened(version, side)
+def test_what_the_core_sends_by_itself_is_not_for_others_to_send(facing: Facing, name: str) -> None:
     for target in (facing.channel, facing.end):
         for verb in (target.call, target.send, target.reply):
             with pytest.raises(LocalProtocolError):
@@ -117,11 +111,9 @@ def test_requests_of_the_connection_class() -> None:
     assert type(pair.take(Side.CLIENT)[-1]).__name__ == "Blocked"
 
 
-@BOTH_VERSIONS
-def test_methods_of_another_version_are_refused(version: Version) -> None:
-    facing = Facing.opened(version, Side.CLIENT)
-    other = AMQP_0_8 if version is AMQP_0_9_1 else AMQP_0_9_1
-    named = facing.dialect.named
+def test_methods_of_another_version_are_refused(client: Facing) -> None:
+    other = AMQP_0_8 if client.version is AMQP_0_9_1 else AMQP_0_9_1
+    named = client.dialect.named
     strangers = [
         kind
         for kind in default_dialect(other).methods.values()
@@ -129,41 +121,36 @@ def test_methods_of_another_version_are_refused(version: Version) -> None:
     ]
     assert len(strangers) > 10
     for kind in strangers:
-        for verb in (facing.channel.call, facing.channel.send, facing.channel.reply):
+        for verb in (client.channel.call, client.channel.send, client.channel.reply):
             with pytest.raises(LocalProtocolError):
                 verb(kind())
-    assert facing.end.send_backlog == 0
+    assert client.end.send_backlog == 0
 
 
-@BOTH_VERSIONS
-def test_only_a_client_publishes_settles_and_opens(version: Version) -> None:
-    facing = Facing.opened(version, Side.SERVER)
-    channel = facing.channel
+def test_only_a_client_publishes_settles_and_opens(server: Facing) -> None:
+    channel = server.channel
     for command in (
         lambda: channel.publish(b"x"),
         lambda: channel.accept(1),
         lambda: channel.accept(0, multiple=True),
         lambda: channel.reject(1),
         lambda: channel.release(1),
-        facing.end.open_channel,
+        server.end.open_channel,
     ):
         with pytest.raises(LocalProtocolError, match="only a client"):
             command()
 
 
-@BOTH_VERSIONS
-def test_only_a_server_delivers_and_confirms(version: Version) -> None:
-    facing = Facing.opened(version, Side.CLIENT)
+def test_only_a_server_delivers_and_confirms(client: Facing) -> None:
     with pytest.raises(LocalProtocolError):
-        facing.channel.deliver(b"x", consumer_tag="c")
+        client.channel.deliver(b"x", consumer_tag="c")
     with pytest.raises(LocalProtocolError):
-        facing.channel.confirm(1)
+        client.channel.confirm(1)
 
 
 # Replies with content.
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("stream_above", [None, 10])
 @pytest.mark.parametrize("cut_after", [0, 1, 2])
 def test_a_reply_that_is_cut_short_leaves_its_call_open(
@@ -182,7 +169,6 @@ def test_a_reply_that_is_cut_short_leaves_its_call_open(
     assert len(endings) == 1
 
 
-@BOTH_VERSIONS
 def test_a_reply_in_pieces_ends_its_call_after_the_last(version: Version) -> None:
     facing = Facing.opened(version, Side.CLIENT, stream_above=10)
     handle = facing.channel.call(facing.make("basic.get", queue="q"))
@@ -194,7 +180,6 @@ def test_a_reply_in_pieces_ends_its_call_after_the_last(version: Version) -> Non
     assert handle.result == Message(facing.make("basic.get-ok", delivery_tag=1), BasicProperties(), b"")
 
 
-@BOTH_VERSIONS
 def test_a_get_has_its_message(version: Version) -> None:
     pair, channel, peer = asked(version)
     handle = channel.call(pair.method("basic.get", queue="q"))
@@ -212,7 +197,6 @@ def test_a_get_has_its_message(version: Version) -> None:
 # Content in pieces.
 
 
-@BOTH_VERSIONS
 def test_content_goes_out_in_pieces(version: Version) -> None:
     pair, channel, _ = asked(version)
     assert channel.begin(pair.method("basic.publish", routing_key="q"), BasicProperties(), 300_000) is None
@@ -230,16 +214,14 @@ def test_content_goes_out_in_pieces(version: Version) -> None:
     assert [len(event.body) for event in pair.take(Side.SERVER, Published)] == [300_000, 5]
 
 
-@BOTH_VERSIONS
-def test_more_than_was_announced_is_refused(version: Version) -> None:
-    facing = Facing.opened(version, Side.CLIENT)
-    facing.channel.begin(facing.make("basic.publish"), BasicProperties(), 10)
-    facing.misuse(lambda: facing.channel.continue_body(bytes(11)), "wire/content-incomplete")
+def test_more_than_was_announced_is_refused(client: Facing) -> None:
+    client.channel.begin(client.make("basic.publish"), BasicProperties(), 10)
+    client.misuse(lambda: client.channel.continue_body(bytes(11)), "wire/content-incomplete")
     for size in (-1, 1 << 64):
         with pytest.raises(LocalProtocolError):
-            facing.channel.begin(facing.make("basic.publish"), BasicProperties(), size)
+            client.channel.begin(client.make("basic.publish"), BasicProperties(), size)
     with pytest.raises(LocalProtocolError, match="carries no content"):
-        facing.channel.begin(facing.make("basic.qos"), BasicProperties(), 1)
+        client.channel.begin(client.make("basic.qos"), BasicProperties(), 1)
 
 
 def test_a_publish_in_pieces_is_confirmed_and_returned() -> None:
@@ -264,7 +246,6 @@ def test_a_publish_in_pieces_is_confirmed_and_returned() -> None:
     assert handles[1].result == Accepted()
 
 
-@BOTH_VERSIONS
 def test_a_delivery_in_pieces_has_its_handle(version: Version) -> None:
     pair, channel, peer = asked(version)
     for tag, no_ack in (("c", False), ("free", True)):
@@ -310,8 +291,6 @@ def test_a_return_is_tied_to_its_publish_even_in_streaming_mode() -> None:
 # What the core answers by itself.
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_flow_is_answered_and_stops_content(version: Version, side: Side) -> None:
     pair, channel, peer = asked(version)
     channel.call(pair.method("basic.consume", queue="q", consumer_tag="c", no_wait=True))
@@ -337,7 +316,6 @@ def test_flow_is_answered_and_stops_content(version: Version, side: Side) -> Non
     send()
 
 
-@BOTH_VERSIONS
 def test_a_stopped_flow_does_not_stop_replies(version: Version) -> None:
     pair, channel, peer = asked(version)
     channel.call(pair.method("channel.flow", active=False))
@@ -348,7 +326,6 @@ def test_a_stopped_flow_does_not_stop_replies(version: Version) -> None:
     assert handle.result.body == b"x"
 
 
-@BOTH_VERSIONS
 def test_answers_wait_behind_content_in_pieces(version: Version) -> None:
     """A method between the frames of a message would break it (section 4.2.6)."""
     pair, channel, peer = asked(version)
@@ -369,7 +346,6 @@ def test_answers_wait_behind_content_in_pieces(version: Version) -> None:
     assert len(pair.take(Side.SERVER, Published)) == 1
 
 
-@BOTH_VERSIONS
 def test_answers_that_wait_are_limited(version: Version) -> None:
     facing = Facing.opened(version, Side.CLIENT, limits=Limits(requests=3))
     facing.channel.begin(facing.make("basic.publish"), BasicProperties(), 10)
@@ -394,33 +370,28 @@ def test_a_server_cancels_a_consumer(no_wait: bool) -> None:
 # Consumers.
 
 
-@BOTH_VERSIONS
-def test_deliveries_for_a_consumer_cancelled_without_waiting_may_still_come(version: Version) -> None:
-    facing = Facing.opened(version, Side.CLIENT)
-    channel = facing.channel
-    channel.call(facing.make("basic.consume", queue="q", consumer_tag="c", no_wait=True))
-    channel.call(facing.make("basic.cancel", consumer_tag="c", no_wait=True))
+def test_deliveries_for_a_consumer_cancelled_without_waiting_may_still_come(client: Facing) -> None:
+    channel = client.channel
+    channel.call(client.make("basic.consume", queue="q", consumer_tag="c", no_wait=True))
+    channel.call(client.make("basic.cancel", consumer_tag="c", no_wait=True))
     assert channel.consumers == {}
-    facing.feed(facing.message("basic.deliver", consumer_tag="c", delivery_tag=1))
-    assert len(facing.of(Delivery)) == 1
-    channel.call(facing.make("basic.consume", queue="q", consumer_tag="c", no_ack=True, no_wait=True))
-    facing.feed(facing.message("basic.deliver", consumer_tag="c", delivery_tag=2))
+    client.feed(client.message("basic.deliver", consumer_tag="c", delivery_tag=1))
+    assert len(client.of(Delivery)) == 1
+    channel.call(client.make("basic.consume", queue="q", consumer_tag="c", no_ack=True, no_wait=True))
+    client.feed(client.message("basic.deliver", consumer_tag="c", delivery_tag=2))
     assert list(channel.unsettled) == [1]
 
 
-@BOTH_VERSIONS
-def test_a_nameless_consumer_without_a_reply_learns_its_tag_from_deliveries(version: Version) -> None:
-    facing = Facing.opened(version, Side.CLIENT)
-    facing.channel.call(facing.make("basic.consume", queue="q", no_wait=True, no_ack=True))
-    facing.feed(facing.message("basic.deliver", consumer_tag="made-up", delivery_tag=1))
-    assert [event.consumer_tag for event in facing.of(Delivery)] == ["made-up"]
-    assert facing.channel.unsettled == {}
+def test_a_nameless_consumer_without_a_reply_learns_its_tag_from_deliveries(client: Facing) -> None:
+    client.channel.call(client.make("basic.consume", queue="q", no_wait=True, no_ack=True))
+    client.feed(client.message("basic.deliver", consumer_tag="made-up", delivery_tag=1))
+    assert [event.consumer_tag for event in client.of(Delivery)] == ["made-up"]
+    assert client.channel.unsettled == {}
 
 
 # The backlog.
 
 
-@BOTH_VERSIONS
 def test_a_high_backlog_is_told_and_its_fall_too(version: Version) -> None:
     limits = Limits(backlog_high=1000, backlog_low=300, backlog_hard=5000)
     facing = Facing.opened(version, Side.CLIENT, limits=limits)
@@ -444,7 +415,6 @@ def test_a_high_backlog_is_told_and_its_fall_too(version: Version) -> None:
     assert end.send_backlog == 100
 
 
-@BOTH_VERSIONS
 def test_nothing_comes_after_the_last_event(version: Version) -> None:
     limits = Limits(backlog_high=1000, backlog_low=300)
     facing = Facing.opened(version, Side.SERVER, limits=limits)
@@ -457,7 +427,6 @@ def test_nothing_comes_after_the_last_event(version: Version) -> None:
     assert not facing.of(SendResumed)
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("size", [0, 1, 8192, 8193, 4088, 4089, 100_000])
 def test_bodies_of_every_size_and_kind_arrive_whole(version: Version, size: int) -> None:
     pair, channel, _ = asked(version, client=client_config(frame_max=4096))
@@ -468,12 +437,10 @@ def test_bodies_of_every_size_and_kind_arrive_whole(version: Version, size: int)
     assert [event.body for event in pair.take(Side.SERVER, Published)] == [data] * 3
 
 
-@BOTH_VERSIONS
-def test_a_body_that_is_no_octets_changes_nothing(version: Version) -> None:
-    facing = Facing.opened(version, Side.CLIENT)
+def test_a_body_that_is_no_octets_changes_nothing(client: Facing) -> None:
     bad: Any
     for bad in ("text", 5, None, ["x"]):
         with pytest.raises(TypeError):
-            facing.channel.publish(bad)
-    assert facing.end.send_backlog == 0
-    assert facing.channel.publish_count == 0
+            client.channel.publish(bad)
+    assert client.end.send_backlog == 0
+    assert client.channel.publish_count == 0

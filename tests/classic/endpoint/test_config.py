@@ -18,7 +18,6 @@ from amqp_sansio import (
 from amqp_sansio.amqp_0_9_1 import Config, Delivery, Published
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
-from tests.kit.facing import BOTH_SIDES, BOTH_VERSIONS
 from tests.kit.pair import Pair, client_config, connection_of, server_config
 
 
@@ -39,7 +38,6 @@ from tests.kit.pair import Pair, client_config, connection_of, server_config
         ({"limits": Limits(nesting=1000)}, "depth"),
     ],
 )
-@BOTH_SIDES
 def test_a_configuration_that_cannot_work_is_refused_at_once(side: Side, changes: dict[str, Any], text: str) -> None:
     made = client_config if side is Side.CLIENT else server_config
     with pytest.raises(ValueError, match=text):
@@ -53,7 +51,6 @@ def test_a_client_needs_a_mechanism_and_a_server_mechanisms_it_knows() -> None:
         connection_of(AMQP_0_9_1, Side.SERVER, Config(mechanisms=("NONSENSE",)))
 
 
-@BOTH_VERSIONS
 def test_what_is_offered_is_what_can_be_taken(version: Version) -> None:
     """No limit of one side is above what its Limits let it keep."""
     limits = Limits(unparsed=10_000, channels=5)
@@ -73,9 +70,7 @@ def test_what_is_offered_is_what_can_be_taken(version: Version) -> None:
     assert len(pair.take(Side.CLIENT, Delivery)[0].body) == 50_000
 
 
-@BOTH_VERSIONS
-def test_a_channel_is_used_before_its_opening_is_answered(version: Version) -> None:
-    pair = Pair(version).open()
+def test_a_channel_is_used_before_its_opening_is_answered(pair: Pair) -> None:
     channel = pair.client.open_channel()
     handle = channel.call(pair.method("queue.declare", queue="q"))
     channel.publish(b"early", routing_key="q")
@@ -86,9 +81,7 @@ def test_a_channel_is_used_before_its_opening_is_answered(version: Version) -> N
     assert len(pair.take(Side.SERVER, Published)) == 1
 
 
-@BOTH_VERSIONS
-def test_a_close_beats_the_opening_of_a_channel(version: Version) -> None:
-    pair = Pair(version).open()
+def test_a_close_beats_the_opening_of_a_channel(pair: Pair) -> None:
     channel = pair.client.open_channel()
     opening = channel.opening
     channel.close()
@@ -98,7 +91,6 @@ def test_a_close_beats_the_opening_of_a_channel(version: Version) -> None:
     assert pair.client.channels == pair.server.channels == ()
 
 
-@BOTH_VERSIONS
 def test_calls_before_the_connection_is_open_are_misuse(version: Version) -> None:
     connection = connection_of(version, Side.CLIENT)
     with pytest.raises(LocalProtocolError, match="not open yet"):

@@ -24,7 +24,7 @@ from amqp_sansio import (
 from amqp_sansio.amqp_0_8 import Redirected
 from amqp_sansio.amqp_0_9_1 import BasicProperties, ContentAborted, Delivery, Published
 from amqp_sansio.endpoint import Side
-from tests.kit.facing import BOTH_SIDES, BOTH_VERSIONS, Facing, body, frame, header
+from tests.kit.facing import Facing, body, frame, header
 from tests.kit.pair import Pair, Server
 
 
@@ -50,8 +50,6 @@ def busy(version: Version, side: Side) -> Facing:
     return facing.forget()
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_a_lost_transport_ends_every_channel_and_then_the_connection(version: Version, side: Side) -> None:
     facing = busy(version, side)
     first = facing.channel
@@ -76,8 +74,6 @@ def test_a_lost_transport_ends_every_channel_and_then_the_connection(version: Ve
     assert facing.end.data_to_send(facing.now) == b""
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_an_error_close_of_the_connection_is_told_once(version: Version, side: Side) -> None:
     facing = busy(version, side)
     facing.feed(facing.method("connection.close", 0, reply_code=320, reply_text="going", class_id=50))
@@ -93,8 +89,6 @@ def test_an_error_close_of_the_connection_is_told_once(version: Version, side: S
     assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_a_normal_close_is_no_failure(version: Version, side: Side) -> None:
     facing = busy(version, side)
     facing.feed(facing.method("connection.close", 0, reply_code=200, reply_text="bye"))
@@ -102,15 +96,13 @@ def test_a_normal_close_is_no_failure(version: Version, side: Side) -> None:
     assert facing.events[-1] == Closed(Scope.CONNECTION, 0, facing.of(Closed)[-1].report)
 
 
-@BOTH_VERSIONS
-def test_a_channel_that_was_refused_fails_the_blamed_call(version: Version) -> None:
-    facing = Facing.opened(version, Side.CLIENT)
-    channel = facing.channel
-    declares = [channel.call(facing.make("queue.declare", queue=name)) for name in "ab"]
-    other = channel.call(facing.make("basic.qos"))
-    blamed = facing.make("queue.declare")
-    facing.feed(
-        facing.method(
+def test_a_channel_that_was_refused_fails_the_blamed_call(client: Facing) -> None:
+    channel = client.channel
+    declares = [channel.call(client.make("queue.declare", queue=name)) for name in "ab"]
+    other = channel.call(client.make("basic.qos"))
+    blamed = client.make("queue.declare")
+    client.feed(
+        client.method(
             "channel.close",
             reply_code=404,
             reply_text="NOT_FOUND",
@@ -118,15 +110,14 @@ def test_a_channel_that_was_refused_fails_the_blamed_call(version: Version) -> N
             method_id=blamed.METHOD_ID,
         )
     )
-    (failed,) = facing.of(Failed)
-    (abandoned,) = facing.of(Abandoned)
+    (failed,) = client.of(Failed)
+    (abandoned,) = client.of(Abandoned)
     assert failed.handles == (declares[0],)
     assert abandoned.handles == (declares[1], other)
-    assert [type(event) for event in facing.events] == [Failed, Abandoned, Closed]
+    assert [type(event) for event in client.events] == [Failed, Abandoned, Closed]
     assert "404 NOT_FOUND" in str(declares[0].error)
 
 
-@BOTH_VERSIONS
 def test_a_refused_opening_of_a_channel_fails_its_handle(version: Version) -> None:
     facing = Facing.opened(version, Side.CLIENT, 0)
     channel = facing.end.open_channel()
@@ -137,8 +128,6 @@ def test_a_refused_opening_of_a_channel_fails_its_handle(version: Version) -> No
     assert facing.end.channels == ()
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize(("own", "theirs", "wins"), [(200, 404, 404), (406, 404, 406), (200, 200, 200)])
 def test_crossing_closes_of_a_channel_report_the_error(
     version: Version, side: Side, own: int, theirs: int, wins: int
@@ -157,8 +146,6 @@ def test_crossing_closes_of_a_channel_report_the_error(
     assert facing.end.channels == (2,)
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize(("own", "theirs", "wins"), [(200, 320, 320), (320, 541, 320), (200, 200, 200)])
 @pytest.mark.rule("0-9-1/connection.close/answer", "0-9-1/connection.close/handshake")
 def test_crossing_closes_of_a_connection_report_the_error(
@@ -174,9 +161,7 @@ def test_crossing_closes_of_a_connection_report_the_error(
     assert facing.names() == ["connection.close", "connection.close-ok"]
 
 
-@BOTH_VERSIONS
-def test_both_closing_at_once_ends_both(version: Version) -> None:
-    pair = Pair(version).open()
+def test_both_closing_at_once_ends_both(pair: Pair) -> None:
     channel = pair.channel()
     channel.close()
     pair.peer(channel).close(406, "no")
@@ -190,12 +175,9 @@ def test_both_closing_at_once_ends_both(version: Version) -> None:
         assert end.report.by is By.LOCAL
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-9-1/connection.close/discard")
-def test_what_comes_after_an_own_close_is_dropped(version: Version, side: Side) -> None:
+def test_what_comes_after_an_own_close_is_dropped(facing: Facing) -> None:
     """Right or wrong, but frames; only close and close-ok count (0-9-1 connection.close)."""
-    facing = Facing.opened(version, side)
     facing.end.close(200, "bye")
     facing.settle()
     facing.feed(
@@ -214,10 +196,7 @@ def test_what_comes_after_an_own_close_is_dropped(version: Version, side: Side) 
     assert [type(event) for event in facing.events] == [Closed, Closed]
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
-def test_octets_that_are_no_frames_after_an_own_close_end_it(version: Version, side: Side) -> None:
-    facing = Facing.opened(version, side)
+def test_octets_that_are_no_frames_after_an_own_close_end_it(facing: Facing) -> None:
     facing.end.close(200, "bye")
     facing.feed(b"these are no frames")
     assert [type(event) for event in facing.events] == [Closed, Closed]
@@ -227,10 +206,7 @@ def test_octets_that_are_no_frames_after_an_own_close_end_it(version: Version, s
     assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
-def test_a_violation_and_all_that_follows_it_in_one_read(version: Version, side: Side) -> None:
-    facing = Facing.opened(version, side)
+def test_a_violation_and_all_that_follows_it_in_one_read(facing: Facing) -> None:
     facing.feed(body(1, b"x") * 3 + facing.method("basic.qos-ok") + b"\xff" * 50)
     (failed,) = facing.of(Failed)
     assert isinstance(failed.error, RemoteProtocolError)
@@ -238,10 +214,7 @@ def test_a_violation_and_all_that_follows_it_in_one_read(version: Version, side:
     assert facing.names() == ["connection.close"]
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
-def test_data_after_the_end_is_ignored(version: Version, side: Side) -> None:
-    facing = Facing.opened(version, side)
+def test_data_after_the_end_is_ignored(facing: Facing) -> None:
     facing.feed(facing.method("connection.close", 0, reply_code=200))
     facing.forget()
     facing.feed(facing.method("basic.qos"), b"\xff" * 20)
@@ -255,12 +228,9 @@ def test_data_after_the_end_is_ignored(version: Version, side: Side) -> None:
     assert facing.end.next_event() is Signal.NEED_DATA
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize("ending", ["eof", "lost"])
-def test_octets_before_the_end_of_the_stream_count(version: Version, side: Side, ending: str) -> None:
+def test_octets_before_the_end_of_the_stream_count(facing: Facing, ending: str) -> None:
     """An unread close is seen, although the transport has gone."""
-    facing = Facing.opened(version, side)
     facing.end.receive_data(facing.method("connection.close", 0, reply_code=320), 0.0)
     if ending == "eof":
         facing.end.receive_eof(0.0)
@@ -274,22 +244,18 @@ def test_octets_before_the_end_of_the_stream_count(version: Version, side: Side,
         assert facing.out == b""
 
 
-@BOTH_VERSIONS
-def test_a_stream_that_ends_during_the_close_is_its_end(version: Version) -> None:
-    facing = Facing.opened(version, Side.CLIENT)
-    facing.end.close(200, "bye")
-    facing.settle()
-    facing.end.receive_eof(1.0)
-    facing.now = 1.0
-    facing.settle()
-    assert facing.end.report is not None
-    assert (facing.end.report.by, facing.end.report.code) == (By.LOCAL, 200)
-    assert not facing.of(Failed)
+def test_a_stream_that_ends_during_the_close_is_its_end(client: Facing) -> None:
+    client.end.close(200, "bye")
+    client.settle()
+    client.end.receive_eof(1.0)
+    client.now = 1.0
+    client.settle()
+    assert client.end.report is not None
+    assert (client.end.report.by, client.end.report.code) == (By.LOCAL, 200)
+    assert not client.of(Failed)
 
 
-@BOTH_VERSIONS
-def test_replies_still_go_out_after_the_peer_has_ended_its_stream(version: Version) -> None:
-    pair = Pair(version).open()
+def test_replies_still_go_out_after_the_peer_has_ended_its_stream(pair: Pair) -> None:
     pair.channel()
     pair.client.channel(1).call(pair.method("queue.declare", queue="q"))
     pair.write(Side.CLIENT)
@@ -300,8 +266,6 @@ def test_replies_still_go_out_after_the_peer_has_ended_its_stream(version: Versi
     assert pair.server.send_backlog > 0
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_commands_after_a_lost_transport_say_so(version: Version, side: Side) -> None:
     """Also for what was received before the cut and is answered after it."""
     facing = busy(version, side)
@@ -334,25 +298,21 @@ def test_commands_after_a_lost_transport_say_so(version: Version, side: Side) ->
     assert facing.end.report.by is By.TRANSPORT
 
 
-@BOTH_VERSIONS
-def test_work_received_before_a_cut_and_answered_after_it(version: Version) -> None:
-    facing = Facing.opened(version, Side.CLIENT)
-    channel = facing.channel
-    channel.call(facing.make("basic.consume", queue="q", consumer_tag="c", no_wait=True))
-    facing.settle()
-    facing.end.receive_data(facing.message("basic.deliver", consumer_tag="c", delivery_tag=1), 0.0)
-    facing.end.connection_lost("reset", 0.0)
-    delivery = facing.end.next_event()
+def test_work_received_before_a_cut_and_answered_after_it(client: Facing) -> None:
+    channel = client.channel
+    channel.call(client.make("basic.consume", queue="q", consumer_tag="c", no_wait=True))
+    client.settle()
+    client.end.receive_data(client.message("basic.deliver", consumer_tag="c", delivery_tag=1), 0.0)
+    client.end.connection_lost("reset", 0.0)
+    delivery = client.end.next_event()
     assert isinstance(delivery, Delivery)
     with pytest.raises(EndpointClosed):
         channel.accept(delivery.delivery_tag)
-    facing.settle()
-    assert facing.of(Closed)[0].report.unsettled == (1,)
+    client.settle()
+    assert client.of(Closed)[0].report.unsettled == (1,)
 
 
-@BOTH_VERSIONS
-def test_an_old_channel_stays_closed_when_its_number_is_used_again(version: Version) -> None:
-    pair = Pair(version).open()
+def test_an_old_channel_stays_closed_when_its_number_is_used_again(pair: Pair) -> None:
     old = pair.channel()
     old_peer = pair.peer(old)
     old.close()
@@ -368,9 +328,7 @@ def test_an_old_channel_stays_closed_when_its_number_is_used_again(version: Vers
     assert not old.is_open
 
 
-@BOTH_VERSIONS
-def test_numbers_are_used_again_lowest_first(version: Version) -> None:
-    pair = Pair(version).open()
+def test_numbers_are_used_again_lowest_first(pair: Pair) -> None:
     channels = [pair.channel() for _ in range(5)]
     for number in (2, 4):
         channels[number - 1].close()
@@ -382,8 +340,6 @@ def test_numbers_are_used_again_lowest_first(version: Version) -> None:
     assert pair.client.open_channel().number == 7
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.parametrize("by", ["channel", "own channel", "connection", "lost"])
 def test_content_in_pieces_is_aborted_with_its_channel(version: Version, side: Side, by: str) -> None:
     facing = Facing.opened(version, side, stream_above=10)
@@ -410,22 +366,19 @@ def test_content_in_pieces_is_aborted_with_its_channel(version: Version, side: S
     assert facing.of(Closed)
 
 
-@BOTH_VERSIONS
-def test_an_unfinished_transaction_is_unsettled_in_the_report(version: Version) -> None:
-    facing = Facing.opened(version, Side.CLIENT)
-    channel = facing.channel
-    channel.call(facing.make("basic.consume", queue="q", consumer_tag="c", no_wait=True))
+def test_an_unfinished_transaction_is_unsettled_in_the_report(client: Facing) -> None:
+    channel = client.channel
+    channel.call(client.make("basic.consume", queue="q", consumer_tag="c", no_wait=True))
     for tag in (1, 2):
-        facing.feed(facing.message("basic.deliver", consumer_tag="c", delivery_tag=tag))
-    channel.call(facing.make("tx.select"))
+        client.feed(client.message("basic.deliver", consumer_tag="c", delivery_tag=tag))
+    channel.call(client.make("tx.select"))
     channel.accept(1)
-    facing.settle()
-    facing.end.connection_lost("reset", facing.now)
-    facing.settle()
-    assert facing.of(Closed)[0].report.unsettled == (1, 2)
+    client.settle()
+    client.end.connection_lost("reset", client.now)
+    client.settle()
+    assert client.of(Closed)[0].report.unsettled == (1, 2)
 
 
-@BOTH_VERSIONS
 def test_refusals_in_the_opening(version: Version) -> None:
     class Refuses(Server):
         def __call__(self, connection: Any, event: Any) -> None:
@@ -461,8 +414,6 @@ def test_a_server_redirects_in_0_8() -> None:
     assert pair.server.report is not None
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_a_close_before_the_opening_is_without_a_word(version: Version, side: Side) -> None:
     facing = Facing(version, side)
     facing.forget()
@@ -476,7 +427,6 @@ def test_a_close_before_the_opening_is_without_a_word(version: Version, side: Si
     assert len(facing.events) == 1
 
 
-@BOTH_VERSIONS
 def test_a_server_may_close_instead_of_opening(version: Version) -> None:
     pair = Pair(version, applications={Side.SERVER: Server(vhost=False)})
     pair.pump()
@@ -488,7 +438,6 @@ def test_a_server_may_close_instead_of_opening(version: Version) -> None:
         pair.server.accept_open()
 
 
-@BOTH_VERSIONS
 def test_a_late_decision_is_told(version: Version) -> None:
     pair = Pair(version, applications={Side.SERVER: Server(login=False)})
     pair.pump()
@@ -497,19 +446,16 @@ def test_a_late_decision_is_told(version: Version) -> None:
         pair.server.accept_authentication()
 
 
-@BOTH_VERSIONS
-def test_closing_codes_and_texts_are_checked_first(version: Version) -> None:
-    facing = Facing.opened(version, Side.SERVER)
-    facing.misuse(lambda: facing.end.close(70_000), None)
-    facing.misuse(lambda: facing.channel.close(-1), None)
-    facing.channel.close(404, "ä" * 200)
-    facing.settle()
-    (sent,) = facing.sent()
+def test_closing_codes_and_texts_are_checked_first(server: Facing) -> None:
+    server.misuse(lambda: server.end.close(70_000), None)
+    server.misuse(lambda: server.channel.close(-1), None)
+    server.channel.close(404, "ä" * 200)
+    server.settle()
+    (sent,) = server.sent()
     assert len(sent.method.reply_text.encode()) <= 255
     assert sent.method.reply_text.endswith("...")
 
 
-@BOTH_VERSIONS
 def test_a_message_that_was_under_way_is_gone_with_its_channel(version: Version) -> None:
     facing = Facing.opened(version, Side.SERVER, 2)
     facing.feed(facing.method("basic.publish"), header(1, 60, 100), body(1, b"half"))
@@ -519,8 +465,6 @@ def test_a_message_that_was_under_way_is_gone_with_its_channel(version: Version)
     assert [event.body for event in facing.of(Published)] == [b"whole"]
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_a_fault_ends_all_that_is_on_the_connection_before_the_peer_answers(version: Version, side: Side) -> None:
     facing = busy(version, side)
     assert facing.end.failure is None
@@ -542,7 +486,6 @@ def test_a_fault_ends_all_that_is_on_the_connection_before_the_peer_answers(vers
     assert (closed.scope, closed.report) == (Scope.CONNECTION, facing.end.report)
 
 
-@BOTH_VERSIONS
 def test_a_fault_of_a_channel_ends_its_calls_before_the_peer_answers(version: Version) -> None:
     facing = Facing.opened(version, Side.CLIENT, limits=Limits(unsettled=1))
     channel = facing.channel

@@ -15,7 +15,7 @@ from amqp_sansio._classic.endpoint.fastpath import FastPath
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Delivery
 from amqp_sansio.endpoint import Side
 from tests.kit.driving import VERSIONS
-from tests.kit.facing import BOTH_VERSIONS, Facing, body, header
+from tests.kit.facing import Facing, body, header
 from tests.kit.pair import SIDES, Pair, client_config, pieces, server_config, structure, told
 
 SIZES = st.lists(st.integers(1, 40) | st.integers(1, 5000), min_size=1, max_size=8)
@@ -88,7 +88,6 @@ def _fed(version: Version, side: Side, octets: bytes, sizes: list[int]) -> tuple
     return events, [*states, end.data_to_send(0.0), structure(end)]
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("shortcut", [True, False])
 def test_bodies_under_way_count_for_both(version: Version, shortcut: bool) -> None:
     limits = Limits(unparsed=100_000, bodies=100_000, message=100_000)
@@ -108,7 +107,6 @@ def test_bodies_under_way_count_for_both(version: Version, shortcut: bool) -> No
     assert (failed.channel, failed.error.code) == (2, 311)
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("shortcut", [True, False])
 def test_a_method_above_the_limit_is_refused_by_both(version: Version, shortcut: bool) -> None:
     facing = Facing.opened(version, Side.CLIENT, limits=Limits(header=700))
@@ -126,7 +124,6 @@ def test_a_method_above_the_limit_is_refused_by_both(version: Version, shortcut:
     assert failed.error.code == 501
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("shortcut", [True, False])
 def test_the_header_of_another_channel_is_not_taken_for_the_next_one(version: Version, shortcut: bool) -> None:
     """Content of two channels may be mixed, and their routes be the same."""

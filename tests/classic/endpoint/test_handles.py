@@ -13,7 +13,6 @@ from amqp_sansio import Closed, EndpointClosed, Handle, LocalProtocolError, Vers
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.endpoint import Side
 from tests.kit.driving import OPERATIONS, VERSIONS, Driver, Operation, endings_of
-from tests.kit.facing import BOTH_VERSIONS
 from tests.kit.pair import SIDES, Pair, Server
 
 
@@ -101,7 +100,6 @@ def _steps(pair: Pair) -> Iterator[Handle[Any] | None]:
     pair.pump()
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("part", range(8))
 def test_a_cut_at_any_octet_ends_every_handle_once(version: Version, part: int) -> None:
     whole = Cutting(version, 1 << 20)

@@ -6,7 +6,7 @@ import pytest
 
 from amqp_sansio import AMQP_0_9_1, By, CloseHint, Limits, Version
 from amqp_sansio.endpoint import Side
-from tests.kit.facing import BOTH_VERSIONS, Facing
+from tests.kit.facing import Facing
 from tests.kit.pair import Pair, Server, client_config, server_config
 
 TLS_ALERT = bytes.fromhex("15030300020228")
@@ -25,7 +25,6 @@ def report_of(facing: Facing, octets: bytes, *, ends: bool = False) -> tuple[By,
     return report.by, report.text, report.hint
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize(
     ("side", "octets", "hint"),
     [
@@ -42,7 +41,6 @@ def test_octets_that_are_something_else(version: Version, side: Side, octets: by
     assert hint in found
 
 
-@BOTH_VERSIONS
 def test_a_server_of_another_version_names_its_own(version: Version) -> None:
     facing = Facing(version, Side.CLIENT)
     by, text, hint = report_of(facing, b"AMQP\x00\x01\x00\x00")
@@ -51,7 +49,6 @@ def test_a_server_of_another_version_names_its_own(version: Version) -> None:
     assert "version" in hint
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize(
     ("steps", "hint"),
     [(0, "hung up on the protocol header"), (1, "login"), (2, "virtual host"), (3, "")],
@@ -72,7 +69,6 @@ def test_a_stream_that_ends_in_the_opening(version: Version, steps: int, hint: s
     assert bool(report.hint) == bool(hint)
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("announced", [True, False])
 def test_a_refused_login(version: Version, announced: bool) -> None:
     """Who announced it gets 403, the others a closed socket (RabbitMQ's extension)."""
@@ -97,7 +93,6 @@ def test_a_refused_login(version: Version, announced: bool) -> None:
     assert pair.server.report.by is By.LOCAL
 
 
-@BOTH_VERSIONS
 def test_damaged_client_properties_do_not_break_a_refusal(version: Version) -> None:
     facing = Facing(version, Side.SERVER, server_config(validate_content=False))
     facing.feed(facing.dialect.header)
@@ -115,7 +110,6 @@ def test_damaged_client_properties_do_not_break_a_refusal(version: Version) -> N
     assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize(
     ("code", "text", "hint"),
     [
@@ -125,10 +119,9 @@ def test_damaged_client_properties_do_not_break_a_refusal(version: Version) -> N
         (999, "something new", ""),
     ],
 )
-def test_closes_of_the_peer(version: Version, code: int, text: str, hint: str) -> None:
-    facing = Facing.opened(version, Side.CLIENT)
-    channel = facing.channel
-    facing.feed(facing.method("channel.close", reply_code=code, reply_text=text))
+def test_closes_of_the_peer(client: Facing, code: int, text: str, hint: str) -> None:
+    channel = client.channel
+    client.feed(client.method("channel.close", reply_code=code, reply_text=text))
     assert hint in channel.report.hint
     assert bool(channel.report.hint) == bool(hint)
     assert text in str(channel.report)

@@ -25,7 +25,7 @@ from amqp_sansio._classic.endpoint.fastpath import FastPath
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Config, Delivery, Published
 from amqp_sansio.endpoint import Side
 from tests.kit.driving import VERSIONS
-from tests.kit.facing import BOTH_VERSIONS, STRICT, Facing, header
+from tests.kit.facing import STRICT, Facing, header
 from tests.kit.pair import Pair, client_config, pieces, server_config, structure, told
 
 TAGS = st.sampled_from(["c", "free", "gone", "t" * 255])
@@ -74,7 +74,6 @@ def test_forwarding_equals_the_general_step(version: Version, sends: list[Any], 
     assert found[0] == found[1]
 
 
-@BOTH_VERSIONS
 def test_what_is_forwarded_arrives_octet_by_octet(version: Version) -> None:
     pair, channel = serving(version)
     raw = b"\x80\x00\x01x"
@@ -161,7 +160,6 @@ def test_acknowledgements_make_no_difference(
     assert quick == received(version, mode, handles, bytes(octets), sizes, False)
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("same", [True, False])
 def test_publishes_of_two_channels_may_be_mixed(version: Version, same: bool) -> None:
     """What is remembered of one channel isn't taken for another's."""

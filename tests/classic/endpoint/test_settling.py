@@ -24,7 +24,7 @@ from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio._classic.model.channel_state import take_up_to
 from amqp_sansio.amqp_0_9_1 import BasicProperties, MessageReturned, MethodReceived, Returned
 from amqp_sansio.endpoint import Side
-from tests.kit.facing import BOTH_VERSIONS, Facing
+from tests.kit.facing import Facing
 from tests.kit.pair import Pair, client_config, server_config
 
 
@@ -41,7 +41,6 @@ def delivered(version: Version, count: int, **changes: Any) -> tuple[Pair, Any, 
     return pair, channel, peer, handles
 
 
-@BOTH_VERSIONS
 def test_one_event_settles_many(version: Version) -> None:
     pair, channel, _, handles = delivered(version, 5)
     channel.accept(2)
@@ -59,7 +58,6 @@ def test_one_event_settles_many(version: Version) -> None:
     assert [event.state for event in settled] == [Accepted(), Accepted(), Released()]
 
 
-@BOTH_VERSIONS
 def test_all_so_far_means_what_has_come(version: Version) -> None:
     """Deliveries on the way aren't meant by it: a 0 on the wire would take them too."""
     pair, channel, peer, handles = delivered(version, 2)
@@ -73,7 +71,6 @@ def test_all_so_far_means_what_has_come(version: Version) -> None:
     assert late.done
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("tag", [0, 3, 99])
 def test_unknown_tags_are_misuse(version: Version, tag: int) -> None:
     _, channel, _, _ = delivered(version, 2)
@@ -83,7 +80,6 @@ def test_unknown_tags_are_misuse(version: Version, tag: int) -> None:
     assert list(channel.unsettled) == [1, 2]
 
 
-@BOTH_VERSIONS
 def test_a_delivery_is_settled_once(version: Version) -> None:
     _, channel, _, _ = delivered(version, 2)
     channel.accept(1)
@@ -92,17 +88,15 @@ def test_a_delivery_is_settled_once(version: Version) -> None:
             channel.accept(1, multiple)
 
 
-@BOTH_VERSIONS
-def test_tags_need_not_rise(version: Version) -> None:
+def test_tags_need_not_rise(client: Facing) -> None:
     """A server may give its tags in any order; settling up to one takes those below it."""
-    facing = Facing.opened(version, Side.CLIENT)
-    channel = facing.channel
-    channel.call(facing.make("basic.consume", queue="q", consumer_tag="c", no_wait=True))
+    channel = client.channel
+    channel.call(client.make("basic.consume", queue="q", consumer_tag="c", no_wait=True))
     for tag in (10, 1_000_000, 5, 7, 1 << 63):
-        facing.feed(facing.message("basic.deliver", consumer_tag="c", delivery_tag=tag))
+        client.feed(client.message("basic.deliver", consumer_tag="c", delivery_tag=tag))
     channel.accept(10, multiple=True)
     assert list(channel.unsettled) == [1_000_000, 1 << 63]
-    facing.feed(facing.message("basic.deliver", consumer_tag="c", delivery_tag=3))
+    client.feed(client.message("basic.deliver", consumer_tag="c", delivery_tag=3))
     channel.accept(1_000_000, multiple=True)
     assert list(channel.unsettled) == [1 << 63]
     channel.accept(0, multiple=True)
@@ -152,7 +146,6 @@ def test_a_recover_without_an_answer() -> None:
         assert peer.unsettled == {}
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize("commit", [True, False])
 def test_a_transaction_settles_when_it_commits(version: Version, commit: bool) -> None:
     pair, channel, peer, handles = delivered(version, 3)
@@ -283,7 +276,6 @@ def test_own_publishes_that_wait_are_limited() -> None:
         channel.send(facing.make("basic.publish"), BasicProperties(), b"x")
 
 
-@BOTH_VERSIONS
 def test_own_deliveries_that_wait_are_limited(version: Version) -> None:
     _, channel, peer, _ = delivered(version, 2, limits=Limits(unsettled=2))
     with pytest.raises(LimitExceeded, match=r"Limits\.unsettled"):
@@ -292,7 +284,6 @@ def test_own_deliveries_that_wait_are_limited(version: Version) -> None:
     assert channel.is_open
 
 
-@BOTH_VERSIONS
 def test_deliveries_above_the_limit_end_their_channel(version: Version) -> None:
     facing = Facing.opened(version, Side.CLIENT, limits=Limits(unsettled=2))
     facing.channel.call(facing.make("basic.consume", queue="q", consumer_tag="c", no_wait=True))
@@ -303,23 +294,21 @@ def test_deliveries_above_the_limit_end_their_channel(version: Version) -> None:
     assert facing.end.is_open
 
 
-@BOTH_VERSIONS
-def test_between_an_error_and_its_end_nothing_can_be_done(version: Version) -> None:
-    facing = Facing.opened(version, Side.CLIENT)
-    channel = facing.channel
-    facing.feed(facing.method("basic.deliver", consumer_tag="nobody", delivery_tag=1))
-    assert facing.of(Failed)
+def test_between_an_error_and_its_end_nothing_can_be_done(client: Facing) -> None:
+    channel = client.channel
+    client.feed(client.method("basic.deliver", consumer_tag="nobody", delivery_tag=1))
+    assert client.of(Failed)
     for command, words in (
-        (lambda: channel.call(facing.make("basic.qos")), "channel 1 is closed"),
+        (lambda: channel.call(client.make("basic.qos")), "channel 1 is closed"),
         (lambda: channel.publish(b"x"), "channel 1 is closed"),
         (lambda: channel.accept(1), "channel 1 is closed"),
-        (facing.end.open_channel, "the connection is closing"),
+        (client.end.open_channel, "the connection is closing"),
     ):
         with pytest.raises(EndpointClosed, match=words) as caught:
             command()
         assert caught.value.report is not None
         assert caught.value.report.code
     channel.close()
-    facing.end.close()
-    facing.settle()
-    assert facing.names().count("connection.close") == 1
+    client.end.close()
+    client.settle()
+    assert client.names().count("connection.close") == 1

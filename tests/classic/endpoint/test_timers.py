@@ -30,8 +30,6 @@ def beating(version: Version, client: float = 10.0, server: float = 10.0) -> Pai
     return Pair(version, client=client_config(heartbeat=client), server=server_config(heartbeat=server)).open()
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 @pytest.mark.rule("0-9-1/wire/heartbeat-interval")
 def test_an_idle_end_sends_heartbeats_every_half_interval(version: Version, side: Side) -> None:
     pair = beating(version)
@@ -42,7 +40,6 @@ def test_an_idle_end_sends_heartbeats_every_half_interval(version: Version, side
     assert pair.server.is_open
 
 
-@BOTH_VERSIONS
 def test_other_traffic_stands_for_heartbeats(version: Version) -> None:
     pair = beating(version)
     channel = pair.channel()
@@ -53,8 +50,6 @@ def test_other_traffic_stands_for_heartbeats(version: Version) -> None:
     assert HEARTBEAT not in pair.sent[Side.CLIENT][before:]
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_a_silent_peer_ends_the_connection_after_two_intervals(version: Version, side: Side) -> None:
     facing = Facing(version, side)
     pair = beating(version)
@@ -71,7 +66,6 @@ def test_a_silent_peer_ends_the_connection_after_two_intervals(version: Version,
     assert facing.end.next_deadline is None
 
 
-@BOTH_VERSIONS
 @pytest.mark.parametrize(("client", "server"), [(0.0, 10.0), (10.0, 0.0), (0.0, 0.0)])
 def test_no_heartbeats_when_one_side_wants_none(version: Version, client: float, server: float) -> None:
     pair = beating(version, client, server)
@@ -82,14 +76,11 @@ def test_no_heartbeats_when_one_side_wants_none(version: Version, client: float,
         assert pair.client.heartbeat == pair.server.heartbeat == 10.0
 
 
-@BOTH_VERSIONS
 def test_the_smaller_interval_holds(version: Version) -> None:
     pair = beating(version, 30.0, 7.0)
     assert pair.client.heartbeat == pair.server.heartbeat == 7.0
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_silence_does_not_count_while_nothing_is_read(version: Version, side: Side) -> None:
     """Who can't take more octets can't say that the peer is silent."""
     changes = {"heartbeat": 10.0, "limits": Limits(unparsed=5000), "frame_max": 4096}
@@ -118,7 +109,6 @@ def _frames_of_size(size: int) -> bytes:
     return beats + b"\x08\x00\x00\x00\x00\x00\x00\xce"[: size - len(beats)]
 
 
-@BOTH_VERSIONS
 def test_empty_data_says_that_the_adapter_looked(version: Version) -> None:
     pair = beating(version)
     pair.client.receive_data(b"", 15.0)
@@ -128,8 +118,6 @@ def test_empty_data_says_that_the_adapter_looked(version: Version) -> None:
     assert isinstance(pair.client.next_event(), Closed)
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_an_opening_that_does_not_finish_ends(version: Version, side: Side) -> None:
     made = client_config if side is Side.CLIENT else server_config
     facing = Facing(version, side, made(handshake_timeout=3.0))
@@ -142,7 +130,6 @@ def test_an_opening_that_does_not_finish_ends(version: Version, side: Side) -> N
     assert facing.end.close_hint is CloseHint.CLOSE_NOW
 
 
-@BOTH_VERSIONS
 def test_a_server_that_never_decides_is_timed_out_too(version: Version) -> None:
     pair = Pair(version, applications={Side.SERVER: Server(vhost=False)})
     pair.drive()
@@ -152,17 +139,12 @@ def test_a_server_that_never_decides_is_timed_out_too(version: Version) -> None:
         assert pair.ends[side].next_deadline is None
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
-def test_the_opening_is_not_timed_once_it_is_open(version: Version, side: Side) -> None:
-    pair = Pair(version).open()
+def test_the_opening_is_not_timed_once_it_is_open(pair: Pair, side: Side) -> None:
     assert pair.ends[side].next_deadline is None
     pair.advance(1000.0)
     assert pair.ends[side].is_open
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_a_close_without_an_answer_ends(version: Version, side: Side) -> None:
     facing = Facing.opened(version, side, close_timeout=4.0)
     facing.now = 50.0
@@ -179,7 +161,6 @@ def test_a_close_without_an_answer_ends(version: Version, side: Side) -> None:
     assert report.hint == "the peer did not answer the close"
 
 
-@BOTH_VERSIONS
 def test_a_close_is_timed_from_when_it_has_left(version: Version) -> None:
     facing = Facing.opened(version, Side.CLIENT, close_timeout=4.0)
     facing.channel.publish(bytes(1000))
@@ -205,8 +186,6 @@ def test_spurious_calls_change_nothing(version: Version, side: Side, moments: li
         assert end.send_backlog == 0
 
 
-@BOTH_VERSIONS
-@BOTH_SIDES
 def test_timeouts_after_the_end_change_nothing(version: Version, side: Side) -> None:
     pair = beating(version)
     pair.client.close()
@@ -219,7 +198,6 @@ def test_timeouts_after_the_end_change_nothing(version: Version, side: Side) -> 
     assert structure(end.report) == before
 
 
-@BOTH_SIDES
 @pytest.mark.parametrize("now", [math.nan, math.inf, -math.inf, 4.0])
 def test_time_that_is_no_time_or_runs_backwards_is_refused(side: Side, now: float) -> None:
     end = connection_of(AMQP_0_9_1, side)
