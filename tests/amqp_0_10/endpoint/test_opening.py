@@ -1,4 +1,4 @@
-"""Opening a connection of 0-10, octet by octet: start, tune, open, redirection, steps out of turn (class 1)."""
+"""Opening a connection of 0-10: headers, start, tune, open, redirection, steps out of turn (section 4.3; class 1)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,24 @@ from amqp_sansio import (
     Closed,
     CloseHint,
     CodecError,
+    Failed,
     LocalProtocolError,
     Opened,
     OpenRequested,
     Scope,
+    Side,
 )
 from amqp_sansio.amqp_0_10 import Dialect, Redirected, SessionRequested
 from amqp_sansio.sasl import Anonymous, External, Plain, ScramSha256
 from tests.kit.octets_0_10 import (
     HEADER,
+    HEARTBEAT,
     attach,
     close,
+    command,
     command_point,
     control,
+    flush,
     frame,
     open_,
     open_ok,
@@ -36,11 +41,98 @@ from tests.kit.octets_0_10 import (
     strings,
     subscribe,
     table,
+    transfer,
     tune,
     tune_ok,
     u16,
 )
 from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
+
+OTHERS = {
+    "0-8": b"AMQP\x01\x01\x08\x00",
+    "0-9": b"AMQP\x01\x01\x00\x09",
+    "0-9-1": b"AMQP\x00\x00\x09\x01",
+    "1.0": b"AMQP\x00\x01\x00\x00",
+    "0-10 over SCTP": b"AMQP\x01\x02\x00\x0a",
+    "unheard of": b"AMQP\x01\x01\x07\x07",
+}
+
+
+@pytest.mark.rule("0-10/wire/header-client-first", "0-10/wire/header-each-peer")
+def test_the_client_sends_its_header_before_anything_has_come_and_nothing_else() -> None:
+    facing = Facing(CLIENT)
+    assert facing.out == bytes.fromhex("414d51500101000a")
+    facing.forget()
+    facing.feed(HEADER)
+    assert facing.out == b""
+    assert facing.end.state == "headers exchanged"
+
+
+@pytest.mark.rule("0-10/wire/header-supported", "0-10/wire/header-1-1", "0-10/wire/header-each-peer")
+@pytest.mark.parametrize("pieces", [1, 3, 8])
+def test_the_server_echoes_the_header_and_goes_on_with_start(pieces: int) -> None:
+    facing = Facing(SERVER)
+    assert facing.out == b""
+    facing.feed(*[HEADER[n : n + pieces] for n in range(0, 8, pieces)])
+    assert facing.out.startswith(HEADER)
+    assert facing.names() == ["header", "connection.start"]
+    assert facing.events == []
+
+
+@pytest.mark.rule("0-10/wire/header-unsupported", "0-10/connection.start/protocol-name")
+@pytest.mark.parametrize("header", OTHERS.values(), ids=OTHERS)
+def test_the_server_answers_other_versions_with_its_header_and_closes(header: bytes) -> None:
+    facing = Facing(SERVER)
+    facing.feed(header)
+    assert facing.out == HEADER
+    assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+    failed, closed = facing.events
+    assert isinstance(failed, Failed)
+    assert isinstance(closed, Closed)
+    assert failed.error.rule == "0-10/wire/header-unsupported"  # type: ignore[attr-defined]
+    assert facing.feed(HEADER + start_ok()) == []
+    assert facing.out == HEADER
+
+
+@pytest.mark.rule("0-10/wire/header-unsupported")
+@pytest.mark.parametrize(
+    ("octets", "hint"),
+    [
+        (b"GET / HTTP/1.1\r\n", "HTTP"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01", "TLS"),
+        (b"\0\0\0\0", ""),
+        (b"AMQ!", ""),
+    ],
+)
+def test_the_server_answers_what_is_no_header_at_once(octets: bytes, hint: str) -> None:
+    facing = Facing(SERVER)
+    # Four octets are enough to see it: who waits for the rest may wait for ever.
+    facing.feed(octets[:4])
+    assert facing.out == HEADER
+    assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+    assert hint in facing.of(Closed)[0].report.hint
+
+
+@pytest.mark.rule("0-10/connection.start/client-support")
+@pytest.mark.parametrize("header", OTHERS.values(), ids=OTHERS)
+def test_the_client_closes_the_socket_when_the_server_speaks_another_version(header: bytes) -> None:
+    facing = Facing(CLIENT).forget()
+    facing.feed(header)
+    (failed,) = facing.of(Failed)
+    assert (failed.by, failed.error.rule) == (By.REMOTE, "0-10/connection.start/client-support")
+    assert "-".join(map(str, header[4:])) in facing.of(Closed)[0].report.text
+    assert (facing.out, facing.end.close_hint) == (b"", CloseHint.CLOSE_NOW)
+
+
+def test_the_client_closes_the_socket_at_octets_that_are_no_amqp() -> None:
+    facing = Facing(CLIENT).forget()
+    facing.feed(b"SSH-2.0-OpenSSH")
+    assert facing.of(Failed)[0].error.rule == "0-10/wire/header-each-peer"
+    assert (facing.out, facing.end.close_hint) == (b"", CloseHint.CLOSE_NOW)
+
+
+# Opening a connection of 0-10, octet by octet: start, tune, open, redirection, steps out of turn (class 1).
+
 
 # start and start-ok.
 
@@ -442,3 +534,131 @@ def test_a_redirect_without_a_host_ends_the_connection() -> None:
     facing.forget()
     facing.feed(control(0x0109))
     facing.silently_ends("wire/struct-required")
+
+
+# The opening of 0-10 out of turn: steps too early, too late, by the wrong end; snapshots at every octet (class 1).
+
+
+@pytest.mark.parametrize(
+    ("state", "octets"),
+    [
+        ("headers exchanged", tune()),
+        ("headers exchanged", open_ok()),
+        ("headers exchanged", HEARTBEAT),
+        ("headers exchanged", control(0x010C)),
+        ("headers exchanged", attach()),
+        ("headers exchanged", transfer()),
+    ],
+)
+def test_before_start_nothing_but_start_is_heard_and_nothing_can_be_said(state: str, octets: bytes) -> None:
+    facing = Facing(CLIENT)
+    facing.feed(HEADER)
+    facing.forget()
+    assert facing.end.state == state
+    facing.feed(octets)
+    facing.silently_ends(None)
+
+
+@pytest.mark.parametrize("code", [200, 320])
+def test_a_server_may_close_before_it_starts(code: int) -> None:
+    facing = Facing(CLIENT)
+    facing.feed(HEADER)
+    facing.forget()
+    facing.feed(close(code, "not today"))
+    assert facing.names() == ["connection.close-ok"]
+    (closed,) = facing.of(Closed)
+    assert (closed.report.by, closed.report.code, closed.report.text) == (By.REMOTE, code, "not today")
+    assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        start(),
+        open_ok(),
+        tune_ok(),
+        open_(),
+        HEARTBEAT,
+        control(0x010C),
+        attach(),
+        flush("completed"),
+        transfer(),
+    ],
+)
+def test_what_is_out_of_turn_in_the_opening_is_a_framing_error_for_a_client(octets: bytes) -> None:
+    facing = Facing.started(CLIENT)
+    facing.feed(octets)
+    facing.closes(501, None)
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        start(),
+        tune(),
+        tune_ok(),
+        open_(),
+        open_ok(),
+        HEARTBEAT,
+        control(0x010C),
+        attach(),
+        command(0x0501),
+    ],
+)
+def test_what_is_out_of_turn_in_the_opening_is_a_framing_error_for_a_server(octets: bytes) -> None:
+    facing = Facing.started(SERVER)
+    facing.feed(octets)
+    facing.closes(501, None)
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [start(), start_ok(), tune(), tune_ok(), open_(), open_ok(), control(0x010C), control(0x0103, b"\0\0\0\0")],
+)
+def test_a_control_of_the_opening_does_not_come_again(opened: Facing, octets: bytes) -> None:
+    opened.feed(octets)
+    opened.closes(501, None)
+
+
+def test_decisions_nobody_asked_for_are_refused() -> None:
+    facing = Facing.started(SERVER)
+    for decide in (
+        facing.end.accept_authentication,
+        facing.end.accept_open,
+        facing.end.refuse_open,
+        facing.end.refuse_authentication,
+        lambda: facing.end.provide_scram_keys(None),
+        lambda: facing.end.redirect("x"),
+    ):
+        with pytest.raises(LocalProtocolError, match="waiting for an answer"):
+            decide()
+    with pytest.raises(LocalProtocolError, match="not open yet"):
+        facing.end.open_session("s")
+    assert facing.sent() == []
+
+
+def test_the_opening_goes_on_from_a_snapshot_at_every_octet(side: Side) -> None:
+    whole = Facing(side)
+    script = HEADER + (
+        start() + tune(16, 65_535, 5, 60) + open_ok()
+        if side is CLIENT
+        else start_ok() + tune_ok() + open_()
+    )
+
+    def play(pickled: bool) -> bytes:
+        facing = Facing(side)
+        for octet in script:
+            facing.feed(bytes([octet]))
+            if pickled:
+                facing.end = pickle.loads(pickle.dumps(facing.end))
+            if side is SERVER and facing.of(AuthenticationRequested):
+                facing.end.accept_authentication()
+                facing.events.clear()
+        if side is SERVER:
+            facing.end.accept_open()
+            facing.settle()
+        assert facing.end.is_open
+        return facing.out
+
+    assert play(True) == play(False)
+    assert whole.events == []
