@@ -1,8 +1,9 @@
-"""The opening of a connection: start, secure, tune, open (0-9-1 sections 1.4.2, 2.2.4; class connection of 0-8)."""
+"""The opening of a connection: header, start, secure, tune, open (0-9-1 sections 1.4.2, 2.2.4, 4.2.2; 0-8 the same)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from struct import unpack_from
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from amqp_sansio import (
     AMQP_0_8,
     AMQP_0_9_1,
+    Acceptor,
     AuthenticationRequested,
     By,
     Closed,
@@ -25,6 +27,8 @@ from amqp_sansio import (
 from amqp_sansio.amqp_0_9_1 import Config
 from amqp_sansio.endpoint import Side
 from amqp_sansio.errors import EndpointClosed
+from amqp_sansio.limits import Limits
+from amqp_sansio.negotiation import Accepted, Refused
 from amqp_sansio.sasl import AmqPlain, External, Plain, ScramSha256, scram_keys
 from tests.kit.facing import (
     CLIENT,
@@ -39,8 +43,157 @@ from tests.kit.facing import (
     header,
     start,
     start_ok,
+    tune_ok,
+    tuned_client,
+    tuning_server,
 )
 from tests.kit.pair import Pair, Server, client_config, server_config
+
+UNKNOWN = {
+    "http": b"GET / HTTP/1.1\r\n\r\n",
+    "short text": b"HTTP",
+    "lower case": b"amqp\x00\x00\x09\x01",
+    "tls": b"\x16\x03\x01\x02\x00\x01\x00\x01",
+    "1-0": b"AMQP\x00\x01\x00\x00",
+    "0-10": b"AMQP\x01\x01\x00\x0a",
+    "nonsense": b"AMQP\xff\xff\xff\xff",
+    "frame": b"\x01\x00\x00\x00\x00\x00\x04\x00\x0a\x00\x0b\xce",
+}
+
+
+@pytest.mark.rule("0-8/wire/header-client-first", "0-9-1/wire/header-client-first")
+def test_a_client_begins_with_its_header_and_waits(version: Version) -> None:
+    facing = Facing(version, CLIENT)
+    numbers = {AMQP_0_8: b"\x01\x01\x08\x00", AMQP_0_9_1: b"\x00\x00\x09\x01"}[version]
+    assert facing.out == b"AMQP" + numbers
+
+
+@pytest.mark.parametrize("octets", UNKNOWN.values(), ids=UNKNOWN.keys())
+@pytest.mark.parametrize("cut", [1, 3, 1000])
+@both_rules("wire/header-unsupported", "wire/header-client-first")
+@pytest.mark.rule("0-9-1/connection.start/protocol-name", "0-9-1/wire/header-all-eight")
+def test_a_server_answers_what_it_does_not_speak_with_its_header_and_hangs_up(
+    version: Version, octets: bytes, cut: int
+) -> None:
+    facing = Facing(version, SERVER)
+    for at in range(0, len(octets), cut):
+        facing.feed(octets[at : at + cut])
+    assert facing.out == version.header
+    assert facing.hint() is CloseHint.CLOSE_WHEN_SENT
+    failed, closed = facing.events
+    assert isinstance(failed, Failed)
+    assert isinstance(failed.error, RemoteProtocolError)
+    assert failed.error.rule == facing.full_id("wire/header-unsupported")
+    assert failed.error.offset == 0
+    assert isinstance(closed, Closed)
+    assert closed.report.by is By.LOCAL
+
+
+@pytest.mark.rule("0-8/connection.start/version<=requested", "0-8/wire/header-unsupported")
+def test_a_server_of_0_8_sends_no_start_to_another_version() -> None:
+    facing = Facing(AMQP_0_8, SERVER)
+    facing.feed(AMQP_0_9_1.header)
+    assert facing.out == AMQP_0_8.header
+    assert facing.hint() is CloseHint.CLOSE_WHEN_SENT
+
+
+@pytest.mark.parametrize("numbers", [b"\x01\x01\x08\x00", b"\x01\x01\x09\x01"])
+@pytest.mark.rule("0-8/wire/header-class-instance", "0-8/wire/header-client-first")
+@pytest.mark.rule("0-8/connection.start/version<=requested")
+def test_a_server_of_0_8_takes_class_1_instance_1(numbers: bytes) -> None:
+    facing = Facing(AMQP_0_8, SERVER)
+    facing.feed(b"AMQP" + numbers)
+    start = facing.sent()[0].method
+    assert (start.NAME, start.version_major, start.version_minor) == ("connection.start", 8, 0)
+    # 8-0 is not above what either header asks for.
+    assert (start.version_major, start.version_minor) <= tuple(numbers[2:])
+
+
+@pytest.mark.parametrize("numbers", [b"\x00\x00\x09\x01", b"\x01\x01\x00\x09"])
+@pytest.mark.rule("0-9-1/connection.start/server-support")
+def test_a_server_of_0_9_1_proposes_no_higher_version_than_asked_for(numbers: bytes) -> None:
+    facing = Facing(AMQP_0_9_1, SERVER)
+    facing.feed(b"AMQP" + numbers)
+    start = facing.sent()[0].method
+    assert (start.NAME, start.version_major, start.version_minor) == ("connection.start", 0, 9)
+
+
+@pytest.mark.parametrize("offered", [(0, 10), (1, 0), (9, 1), (255, 255)])
+@pytest.mark.rule("0-8/connection.start/client-cannot-do-version", "0-9-1/connection.start/client-support")
+def test_a_client_hangs_up_on_a_version_it_cannot_do(version: Version, offered: tuple[int, int]) -> None:
+    facing = Facing(version, CLIENT)
+    start = facing.method(
+        "connection.start", 0, version_major=offered[0], version_minor=offered[1], mechanisms=b"PLAIN", locales=b"en_US"
+    )
+    facing.refuses(start, code=0, rule="connection.start/client-support")
+
+
+@pytest.mark.rule("0-8/wire/header-retry", "0-9-1/wire/header-retry")
+def test_a_client_learns_what_the_server_offers_instead(version: Version) -> None:
+    other = AMQP_0_9_1 if version is AMQP_0_8 else AMQP_0_8
+    facing = Facing(version, CLIENT).forget()
+    facing.feed(other.header)
+    failed, closed = facing.events
+    assert isinstance(failed, Failed)
+    assert isinstance(closed, Closed)
+    assert closed.report.by is By.REMOTE
+    assert "-".join(map(str, other.header[4:])) in closed.report.text
+    assert facing.out == b""
+    assert facing.hint() is not CloseHint.KEEP
+
+
+@pytest.mark.parametrize("octets", UNKNOWN.values(), ids=UNKNOWN.keys())
+@pytest.mark.rule("0-8/wire/header-unsupported", "0-9-1/wire/header-unsupported", "0-9-1/wire/header-all-eight")
+def test_the_acceptor_answers_unknown_headers_with_the_preferred_one(octets: bytes) -> None:
+    acceptor = Acceptor({AMQP_0_9_1: Config(), AMQP_0_8: Config()})
+    acceptor.receive_data(octets, 0.0)
+    result = acceptor.result()
+    assert isinstance(result, Refused)
+    assert (result.reply, result.received) == (AMQP_0_9_1.header, octets)
+
+
+@pytest.mark.parametrize(
+    ("header", "version", "numbers"),
+    [
+        (b"AMQP\x00\x00\x09\x01", AMQP_0_9_1, (0, 9)),
+        (b"AMQP\x01\x01\x00\x09", AMQP_0_9_1, (0, 9)),
+        (b"AMQP\x01\x01\x08\x00", AMQP_0_8, (8, 0)),
+        (b"AMQP\x01\x01\x09\x01", AMQP_0_8, (8, 0)),
+    ],
+)
+@pytest.mark.rule("0-9-1/wire/header-all-eight", "0-8/wire/header-class-instance")
+def test_the_acceptor_tells_the_versions_apart_by_all_eight_octets(
+    header: bytes, version: Version, numbers: tuple[int, int]
+) -> None:
+    acceptor = Acceptor({AMQP_0_9_1: Config(), AMQP_0_8: Config()})
+    for octet in header:
+        acceptor.receive_data(bytes((octet,)), 0.0)
+    result = acceptor.result()
+    assert isinstance(result, Accepted)
+    assert result.version is version
+    connection: Any = result.connection
+    connection.next_event()
+    octets = connection.data_to_send(0.0)
+    assert unpack_from(">HHBB", octets, 7) == (10, 10, *numbers)
+
+
+@pytest.mark.rule("0-8/wire/header-retry", "0-9-1/wire/header-retry")
+def test_a_client_goes_down_from_0_9_1_to_0_8() -> None:
+    """A server of 0-8 only tells a 0-9-1 client so, and takes it when it comes back."""
+    for version in (AMQP_0_9_1, AMQP_0_8):
+        client = Facing(version, CLIENT, client_config())
+        server = Facing(AMQP_0_8, SERVER)
+        server.feed(client.out)
+        client.feed(server.out)
+        if version is AMQP_0_8:
+            assert client.names == client.names
+            assert client.end.report is None
+        else:
+            assert client.end.report is not None
+            assert "1-1-8-0" in client.end.report.text
+
+
+# The opening of a connection: start, secure, tune, open (0-9-1 sections 1.4.2, 2.2.4; class connection of 0-8).
 
 
 def stages(version: Version, side: Side) -> Iterator[tuple[str, Facing]]:
@@ -465,3 +618,145 @@ def test_a_client_that_insists_is_not_redirected() -> None:
         pair.server.accept_open()
         pair.pump()
         assert pair.client.is_open
+
+
+# Tuning: frame size, channels and heartbeat (methods tune and tune-ok; 0-9-1 and 0-8 section 2.3.3).
+
+
+@pytest.mark.rule("0-8/connection.tune/propose", "0-9-1/connection.tune/propose")
+def test_a_server_states_the_limits_it_proposes(version: Version) -> None:
+    facing = tuning_server(version, channel_max=77, frame_max=5000, heartbeat=30)
+    tune = facing.sent()[0].method
+    assert (tune.channel_max, tune.frame_max, tune.heartbeat) == (77, 5000, 30)
+
+
+@pytest.mark.parametrize(
+    ("ours", "offered", "sent"),
+    [
+        ((0, 0), (0, 0), (2047, 8388600)),
+        ((10, 8192), (0, 0), (10, 8192)),
+        ((10, 8192), (20, 131072), (10, 8192)),
+        ((10, 8192), (5, 4096), (5, 4096)),
+        ((0, 0), (5, 4096), (5, 4096)),
+        ((65535, 0), (65535, 4096), (2047, 4096)),
+    ],
+)
+@both_rules("connection.tune-ok/channel-max-notnull", "connection.tune-ok/lower", "connection.tune/zero-means")
+@pytest.mark.rule("0-8/connection.tune-ok/channel-max<=tune", "0-9-1/connection.tune-ok/channel-max-le")
+def test_a_client_takes_the_lower_limits_and_never_says_0_channels(
+    version: Version, ours: tuple[int, int], offered: tuple[int, int], sent: tuple[int, int]
+) -> None:
+    facing = tuned_client(version, offered, channel_max=ours[0], frame_max=ours[1])
+    answer = facing.sent()[0].method
+    assert (answer.NAME, answer.channel_max, answer.frame_max) == ("connection.tune-ok", *sent)
+    assert (facing.end.channel_max, facing.end.frame_max) == sent
+
+
+@pytest.mark.parametrize("frame_max", [1, 8, 4095])
+@pytest.mark.rule("0-8/connection.tune/accept-4096", "0-9-1/connection.tune/frame-min")
+@pytest.mark.rule("0-8/connection.tune-ok/accept-4096", "0-9-1/connection.tune-ok/frame-min")
+def test_no_frame_size_below_4096_is_agreed(version: Version, frame_max: int) -> None:
+    facing = tuned_client(version, (10, frame_max))
+    (failed,) = facing.of(Failed)
+    assert failed.error.rule == facing.full_id("connection.tune/frame-min")
+    assert facing.out == b""
+    server = tuning_server(version)
+    server.refuses(tune_ok(server, 10, frame_max), code=0, rule="connection.tune-ok/frame-min")
+    for config in (client_config, server_config):
+        with pytest.raises(ValueError, match="4096"):
+            Facing(version, CLIENT, config(frame_max=frame_max, sasl=client_config().sasl))
+
+
+@pytest.mark.rule("0-8/connection.tune/accept-4096", "0-9-1/connection.tune/frame-min")
+@pytest.mark.rule("0-8/connection.tune-ok/accept-4096", "0-9-1/connection.tune-ok/frame-min")
+def test_frames_of_4096_octets_are_taken_before_tuning(version: Version, side: Side) -> None:
+    """A frame whose payload is as large as it may be, made so by one long property."""
+    facing = Facing(version, side)
+    if side is SERVER:
+        facing.feed(version.header)
+    facing.forget()
+    for fill in range(3900, 4096):
+        if side is CLIENT:
+            unit = start(facing, server_properties={"x": "x" * fill})
+        else:
+            unit = start_ok(facing, client_properties={"x": "x" * fill})
+        if len(unit) == 4096:
+            break
+    else:
+        raise AssertionError("no such frame")
+    facing.feed(unit)
+    assert not facing.of(Failed)
+    assert len(facing.end.peer_properties["x"]) > 3900
+
+
+@pytest.mark.rule("0-9-1/connection.tune-ok/channel-max-limit", "0-8/connection.tune-ok/channel-max<=tune")
+def test_a_server_hangs_up_on_more_channels_than_offered(version: Version) -> None:
+    for offered, wanted in ((10, 11), (10, 65535), (10, 0)):
+        facing = tuning_server(version, channel_max=offered)
+        facing.refuses(tune_ok(facing, wanted, 4096), code=0, rule="connection.tune-ok/channel-max-limit")
+    facing = tuning_server(version, channel_max=10)
+    facing.feed(tune_ok(facing, 10, 4096))
+    assert facing.end.channel_max == 10
+
+
+@pytest.mark.rule("0-9-1/connection.tune-ok/frame-max-limit", "0-8/connection.tune-ok/lower")
+def test_a_server_hangs_up_on_larger_frames_than_offered(version: Version) -> None:
+    for offered, wanted in ((8192, 8193), (8192, 0), (4096, 131072)):
+        facing = tuning_server(version, frame_max=offered)
+        facing.refuses(tune_ok(facing, 10, wanted), code=0, rule="connection.tune-ok/frame-max-limit")
+    facing = tuning_server(version, frame_max=8192)
+    facing.feed(tune_ok(facing, 10, 8192))
+    assert facing.end.frame_max == 8192
+
+
+@both_rules("connection/limits-exceeded", "wire/channels-many")
+@pytest.mark.rule("0-9-1/connection.tune/channel-max-highest")
+def test_channel_max_is_the_highest_number(version: Version, side: Side) -> None:
+    facing = Facing.opened(version, side, channels=3, channel_max=4, dialect=STRICT[version])
+    if side is SERVER:
+        facing.feed(facing.method("channel.open", 4))
+        assert [event.channel for event in facing.of(Opened)] == [4]
+        facing.refuses(facing.method("channel.open", 5), code=504, rule="connection.tune/channel-max-highest")
+        return
+    facing.misuse(lambda: facing.end.open_channel(5), "connection.tune/channel-max-highest")
+    facing.misuse(lambda: facing.end.open_channel(0), "connection.tune/channel-max-highest")
+    facing.end.open_channel(4)
+    facing.misuse(facing.end.open_channel, None)
+
+
+@pytest.mark.rule("0-9-1/wire/channels-many", "0-8/wire/channels-many")
+def test_a_connection_may_be_tuned_to_one_channel(version: Version) -> None:
+    pair = Pair(version, client=client_config(channel_max=1)).open()
+    pair.channel()
+    assert (pair.client.channel_max, pair.server.channel_max) == (1, 1)
+
+
+@pytest.mark.rule("0-9-1/connection.tune/frame-max-counts")
+def test_frame_max_counts_the_whole_frame() -> None:
+    facing = Facing.opened(AMQP_0_9_1, CLIENT, frame_max=4096)
+    facing.channel.publish(b"x" * 5000, routing_key="q")
+    facing.settle()
+    assert [len(each.payload) + 8 for each in facing.sent()[2:]] == [4096, 5000 - 4088 + 8]
+
+
+@pytest.mark.rule("0-8/connection.tune/zero-means", "0-9-1/connection.tune/zero-means")
+def test_heartbeat_0_means_that_this_side_wants_none(version: Version) -> None:
+    for ours, theirs, agreed in ((0, 30, 0), (60, 30, 30), (10, 30, 10), (30, 0, 30), (0, 0, 0)):
+        facing = tuned_client(version, (10, 4096, theirs), heartbeat=ours)
+        answer = facing.sent()[0].method
+        assert (answer.heartbeat, facing.end.heartbeat) == (agreed, agreed)
+
+
+def test_what_is_above_the_limits_is_never_agreed(version: Version) -> None:
+    limits = Limits(channels=5, unparsed=10_000)
+    facing = tuned_client(version, (0, 0), channel_max=0, frame_max=0, limits=limits)
+    answer = facing.sent()[0].method
+    assert (answer.channel_max, answer.frame_max) == (5, 9992)
+    server = tuning_server(version, channel_max=0, frame_max=0, limits=limits)
+    tune = server.sent()[0].method
+    assert (tune.channel_max, tune.frame_max) == (5, 9992)
+
+
+def test_a_frame_above_what_is_taken_before_tuning_ends_the_opening(version: Version) -> None:
+    facing = Facing(version, CLIENT).forget()
+    facing.refuses(frame(METHOD, 0, b"x" * 65_537), code=0, rule="wire/frame-oversize-receive")

@@ -1,21 +1,34 @@
-"""Fast path: with the shortcut and without it, the same events, octets and state come of the same octets."""
+"""Fast paths equal the general step: the same events, octets and state come of the same octets, at either end."""
 
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
+import pickle
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import Failed, Limits, Signal, Version
+from amqp_sansio import (
+    AMQP_0_9_1,
+    EndpointClosed,
+    Failed,
+    LimitExceeded,
+    Limits,
+    LocalProtocolError,
+    Signal,
+    Version,
+)
+from amqp_sansio._classic.codec.dialect import default_dialect
+from amqp_sansio._classic.endpoint.channel import Channel
 from amqp_sansio._classic.endpoint.fastpath import FastPath
-from amqp_sansio.amqp_0_9_1 import BasicProperties, Delivery
+from amqp_sansio.amqp_0_9_1 import BasicProperties, Config, Delivery, Published
 from amqp_sansio.endpoint import Side
 from tests.kit.driving import VERSIONS
-from tests.kit.facing import Facing, body, header
+from tests.kit.facing import STRICT, Facing, body, header
 from tests.kit.pair import SIDES, Pair, client_config, pieces, server_config, structure, told
 
 SIZES = st.lists(st.integers(1, 40) | st.integers(1, 5000), min_size=1, max_size=8)
@@ -143,3 +156,154 @@ def test_the_header_of_another_channel_is_not_taken_for_the_next_one(version: Ve
         with without_shortcut():
             facing.feed(*arrivals)
     assert [(each.channel, each.delivery_tag) for each in facing.of(Delivery)] == [(1, 1), (1, 2), (2, 1)]
+
+
+# A server's shortcuts: what is forwarded, published and acknowledged is as the general step has it.
+
+
+TAGS = st.sampled_from(["c", "free", "gone", "t" * 255])
+RAW = st.sampled_from(
+    [b"\0\0", BasicProperties(priority=1, headers={"a": 1}).encode(default_dialect(AMQP_0_9_1).tables)]
+)
+NAMES = st.sampled_from(["", "r", "amq.direct", "\u00e9\u4e16" * 20, "n" * 255, "n" * 256])
+SENDS = st.lists(
+    st.tuples(st.sampled_from([0, 1, 8192, 8193, 131_064, 131_065, 300_000]), RAW, TAGS, NAMES, NAMES, st.booleans()),
+    max_size=6,
+)
+
+
+def serving(version: Version, config: Config | None = None) -> tuple[Pair, Channel]:
+    """A client with consumers, and the server's channel."""
+    pair = Pair(version, server=config, client=client_config(dialect=config and config.dialect)).open()
+    channel = pair.channel()
+    for tag in ("c", "t" * 255):
+        channel.call(pair.method("basic.consume", queue="q", consumer_tag=tag))
+    channel.call(pair.method("basic.consume", queue="q", consumer_tag="free", no_ack=True))
+    pair.pump()
+    return pair, pair.peer(channel)
+
+
+@given(version=VERSIONS, sends=SENDS, strict=st.booleans(), state=st.sampled_from(["open", "flow", "closed"]))
+def test_forwarding_equals_the_general_step(version: Version, sends: list[Any], strict: bool, state: str) -> None:
+    limits = Limits(unsettled=3, backlog_hard=500_000, backlog_high=200_000, backlog_low=1000)
+    dialect = STRICT[version] if strict and version is AMQP_0_9_1 else None
+    found: list[tuple[object, ...]] = []
+    for command in ("forward", "_forward"):
+        pair, channel = serving(version, server_config(limits=limits, dialect=dialect))
+        channel.server_stopped = state == "flow"
+        if state == "closed":
+            channel.close()
+        results: list[object] = []
+        for size, raw, tag, exchange, key, redelivered in sends:
+            try:
+                number = getattr(channel, command)(bytes(size), raw, tag, exchange, key, redelivered)
+                results.append((number, channel.last_tag, dict(channel.unsettled)))
+            except (EndpointClosed, LocalProtocolError) as error:
+                results.append((type(error), str(error)))
+            # How the octets that wait lie in pieces is no part of the state.
+            copy = pickle.loads(pickle.dumps(pair.server))
+            results.append((copy.data_to_send(0.0), structure(copy)))
+        found.append((*results, pair.server.data_to_send(0.0), structure(pair.server)))
+    assert found[0] == found[1]
+
+
+def test_what_is_forwarded_arrives_octet_by_octet(version: Version) -> None:
+    pair, channel = serving(version)
+    raw = b"\x80\x00\x01x"
+    tags = [
+        channel.forward(b"body", raw, tag, "e", "r", redelivered)
+        for tag, redelivered in (("c", True), ("free", False))
+    ]
+    pair.pump()
+    assert [
+        (each.delivery_tag, each.raw_properties, each.body, each.exchange, each.routing_key, each.redelivered)
+        for each in pair.take(Side.CLIENT, Delivery)
+    ] == [(1, raw, b"body", "e", "r", True), (2, raw, b"body", "e", "r", False)]
+    assert tags == [1, 2]
+    assert channel.unsettled == {1: None}
+
+
+def test_forwarding_is_for_servers_and_has_bounds() -> None:
+    pair, channel = serving(AMQP_0_9_1, server_config(limits=Limits(unsettled=1)))
+    with pytest.raises(LocalProtocolError):
+        pair.client.channel(1).forward(b"", b"\0\0", "c")
+    channel.forward(b"", b"\0\0", "c")
+    with pytest.raises(LimitExceeded):
+        channel.forward(b"", b"\0\0", "c")
+    with pytest.raises(LocalProtocolError):
+        channel.forward(b"", bytes(200_000), "free")
+    assert channel.last_tag == 1
+
+
+# What arrives.
+
+
+def general_step_only(fast_path: FastPath, buffer: object, source: None) -> None:
+    """What the shortcut says of everything that isn't the common case: nothing."""
+
+
+def received(version: Version, mode: str, with_handles: bool, octets: bytes, sizes: list[int], quick: bool) -> Any:
+    """The events and states of a server that has delivered ten messages and gets these octets."""
+    pair, channel = serving(version)
+    if mode != "normal" and pair.has(mode):
+        pair.client.channel(1).call(pair.method(mode))
+        pair.pump()
+    for number in range(10):
+        if with_handles and number % 2:
+            channel.deliver(b"x", consumer_tag="c")
+        else:
+            channel.forward(b"x", b"\0\0", "c")
+    server = pair.server
+    server.data_to_send(0.0)
+    events: list[str] = []
+    states: list[object] = []
+    with pytest.MonkeyPatch.context() as patch:
+        if not quick:
+            patch.setattr(FastPath, "read", general_step_only)
+        for piece in pieces(*sizes, 30_000)(octets):
+            server.receive_data(piece, 0.0)
+            while not isinstance(event := server.next_event(), Signal):
+                events.append(told(event))
+                states.append(structure(server))
+    return events, states, server.data_to_send(0.0), structure(server)
+
+
+ACKS = st.lists(st.tuples(st.integers(0, 12), st.sampled_from([0, 0, 1, 3, 0xFF])), min_size=1, max_size=8)
+
+
+@given(
+    version=VERSIONS,
+    mode=st.sampled_from(["normal", "tx.select", "confirm.select"]),
+    handles=st.booleans(),
+    acks=ACKS,
+    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=4),
+    at=st.none() | st.integers(0, 200),
+    flip=st.integers(1, 255),
+)
+def test_acknowledgements_make_no_difference(
+    version: Version, mode: str, handles: bool, acks: list[tuple[int, int]], sizes: list[int], at: int | None, flip: int
+) -> None:
+    octets = bytearray()
+    for tag, bits in acks:
+        payload = (60 << 16 | 80).to_bytes(4, "big") + tag.to_bytes(8, "big") + bytes((bits,))
+        octets += b"\x01\x00\x01" + len(payload).to_bytes(4, "big") + payload + b"\xce"
+    if at is not None:
+        octets[at % len(octets)] ^= flip
+    quick = received(version, mode, handles, bytes(octets), sizes, True)
+    assert quick == received(version, mode, handles, bytes(octets), sizes, False)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_publishes_of_two_channels_may_be_mixed(version: Version, same: bool) -> None:
+    """What is remembered of one channel isn't taken for another's."""
+    facing = Facing.opened(version, Side.SERVER, 2)
+    whole = facing.message("basic.publish", b"", 1, routing_key="r")
+    facing.feed(whole, whole)
+    other = facing.method("basic.publish", 1 if same else 2, routing_key="r")
+    if same:
+        facing.feed(other, header(1, 60, 0))
+    else:
+        facing.feed(facing.method("basic.publish", 1, routing_key="r"))
+        facing.feed(other + header(1, 60, 0) + header(2, 60, 0))
+    channels = [each.channel for each in facing.of(Published)]
+    assert channels == ([1, 1, 1] if same else [1, 1, 1, 2])

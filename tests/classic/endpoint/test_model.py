@@ -1,19 +1,37 @@
-"""Model: two engines beside a few dictionaries that say what a connection is; whatever is done, they agree."""
+"""Random use of two ends beside a few dictionaries: they agree, each handle ends once, closing leaves nothing open."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from hypothesis import settings
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from amqp_sansio import Accepted, Closed, Handle, Rejected, Released, Version
-from amqp_sansio.amqp_0_9_1 import Delivery, Published
+from amqp_sansio import (
+    Accepted,
+    By,
+    Closed,
+    CloseHint,
+    EndpointClosed,
+    Failed,
+    Handle,
+    LocalProtocolError,
+    Observed,
+    Observer,
+    Rejected,
+    Released,
+    Signal,
+    Skipped,
+    Version,
+    Violation,
+)
+from amqp_sansio.amqp_0_9_1 import BasicProperties, Delivery, Published
 from amqp_sansio.endpoint import Side
-from tests.kit.driving import VERSIONS
-from tests.kit.pair import Pair, Server
+from tests.kit.driving import OPERATIONS, VERSIONS, Driver, Operation, endings_of
+from tests.kit.pair import SIDES, Pair, Server
 
 PICK = st.integers(0, 7)
 
@@ -238,3 +256,150 @@ class Model(RuleBasedStateMachine):
 
 Model.TestCase.settings = settings(stateful_step_count=60)
 TestModel = Model.TestCase
+
+
+# Handles: each is ended exactly once, by an event or at once, whatever happens to its connection.
+
+
+@given(VERSIONS, OPERATIONS, st.booleans(), st.booleans())
+def test_every_handle_ends_once(version: Version, operations: list[Operation], damage: bool, cut: bool) -> None:
+    driver = Driver(version, damage=damage)
+    for operation in operations:
+        driver.apply(operation)
+    if cut:
+        driver.cut()
+    driver.finish()
+    check_ends(driver)
+
+
+def check_ends(driver: Driver) -> None:
+    """Every handle is done and was ended by one event, or by none when it needed no answer."""
+    for side in SIDES:
+        endings = endings_of(driver.pair.events[side])
+        for handle in driver.handles[side]:
+            assert handle.done, handle
+            at_once = handle.error is None and handle.result is None
+            assert endings[handle.key] == (0 if at_once else 1), handle
+        assert max(endings.values(), default=1) == 1
+        events = driver.pair.events[side]
+        assert isinstance(events[-1], Closed)
+        assert events[-1].channel == 0
+        assert [event.channel for event in events if isinstance(event, Closed)].count(0) == 1
+
+
+class Cutting(Pair):
+    """A pair of which only so many octets arrive in all, before the transport vanishes."""
+
+    def __init__(self, version: Version, left: int) -> None:
+        super().__init__(version, applications={Side.SERVER: Server(confirm=False)})
+        self.left = left
+
+    def arrive(self, receiver: Side, count: int | None = None) -> bool:
+        """As the base's, while octets are left."""
+        before = len(self.flying[receiver.other])
+        arrived = super().arrive(receiver, min(self.left, 1 << 20 if count is None else count))
+        self.left -= before - len(self.flying[receiver.other])
+        return arrived
+
+
+def scenario(pair: Pair) -> list[Handle[Any]]:
+    """Every kind of handle, on two channels; the server closes one of them with an error."""
+    handles: list[Handle[Any]] = []
+    try:
+        for handle in _steps(pair):
+            if handle is not None:
+                handles.append(handle)
+    except (EndpointClosed, LocalProtocolError):
+        # What the cut kept away can't be answered.
+        pass
+    return handles
+
+
+def _steps(pair: Pair) -> Iterator[Handle[Any] | None]:
+    pair.pump()
+    first, second = pair.client.open_channel(), pair.client.open_channel()
+    yield first.opening
+    yield second.opening
+    yield first.call(pair.method("basic.consume", queue="q", consumer_tag="c"))
+    if pair.has("confirm.select"):
+        yield first.call(pair.method("confirm.select"))
+    for size in (1, 0):
+        yield first.publish(b"x" * size, mandatory=True)
+    yield second.call(pair.method("basic.get", queue="q"))
+    pair.pump()
+    peer = pair.server.channel(1)
+    for _ in range(3):
+        yield peer.deliver(b"body", consumer_tag="c")
+    peer.send(pair.method("basic.return", reply_code=312), BasicProperties(), b"x")
+    pair.pump()
+    if pair.has("confirm.select"):
+        peer.confirm(1)
+    first.accept(1)
+    first.reject(2)
+    yield second.call(pair.method("queue.declare", queue="w"))
+    pair.server.channel(2).close(404, "NOT_FOUND", pair.method("queue.declare"))
+    pair.pump()
+    first.close()
+    pair.pump()
+    pair.client.close()
+    pair.pump()
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_a_cut_at_any_octet_ends_every_handle_once(version: Version, part: int) -> None:
+    whole = Cutting(version, 1 << 20)
+    scenario(whole)
+    total = sum([len(octets) for octets in whole.sent.values()])
+    for left in range(part, total, 8):
+        pair = Cutting(version, left)
+        handles = scenario(pair)
+        pair.cut()
+        endings = {side: endings_of(pair.events[side]) for side in SIDES}
+        for handle in handles:
+            assert handle.done, (left, handle)
+        for side in SIDES:
+            assert max(endings[side].values(), default=1) == 1, left
+            closed = [event.channel for event in pair.events[side] if isinstance(event, Closed)]
+            assert closed.count(0) == 1
+            assert pair.ends[side].channels == ()
+        assert sum([sum(each.values()) for each in endings.values()]) == len(handles), left
+
+
+# Convergence: whatever two endpoints do to each other, closing leaves both at their end with nothing open.
+
+
+@given(VERSIONS, OPERATIONS)
+def test_both_ends_come_to_rest(version: Version, operations: list[Operation]) -> None:
+    driver = Driver(version)
+    for operation in operations:
+        driver.apply(operation)
+    driver.finish()
+    for side in SIDES:
+        end = driver.pair.ends[side]
+        assert end.report is not None
+        assert end.next_deadline is None
+        assert end.channels == ()
+        assert end.unanswered == ()
+        assert end.close_hint is not CloseHint.KEEP
+        assert end.state.name == "END"
+        failures = [event for event in driver.pair.events[side] if isinstance(event, Failed)]
+        assert not [event for event in failures if event.by is By.LOCAL], failures
+
+
+@given(VERSIONS, OPERATIONS)
+def test_somebody_who_watches_finds_nothing_wrong(version: Version, operations: list[Operation]) -> None:
+    """What two endpoints do, races included, is no violation to an observer beside them."""
+    observer = Observer(client="client")
+    driver = Driver(version, observer=observer)
+    for operation in operations:
+        driver.apply(operation)
+    driver.finish()
+    observer.finish(round(driver.pair.now * 1_000_000_000))
+    units: list[Observed] = []
+    while not isinstance(event := observer.next_event(), Signal):
+        assert not isinstance(event, Violation | Skipped), event
+        if isinstance(event, Observed):
+            units.append(event)
+    sent = sum([len(octets) for octets in driver.pair.sent.values()])
+    assert sum([unit.size for unit in units]) == sent
+    assert "connection.close-ok" in [unit.event for unit in units]
