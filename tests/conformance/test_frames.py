@@ -120,6 +120,7 @@ def test_body_frames_above_the_lenient_bound_are_refused_too(version: Version, s
     facing.refuses(*units, code=501, rule="wire/frame-oversize-receive")
 
 
+@pytest.mark.rule("0-9-1/connection.tune/frame-max-counts")
 @pytest.mark.rule("0-8/wire/frame-oversize-send", "0-9-1/wire/frame-oversize-send")
 def test_no_frame_above_the_agreed_size_is_sent(version: Version) -> None:
     facing = Facing.opened(version, CLIENT, frame_max=4096)
@@ -489,31 +490,6 @@ def beating(version: Version, side: Side) -> Facing:
     return facing
 
 
-@pytest.mark.rule("0-9-1/wire/heartbeat-format", "0-9-1/wire/heartbeat-interval")
-def test_one_heartbeat_goes_out_in_each_interval_without_traffic(version: Version, side: Side) -> None:
-    facing = beating(version, side)
-    for _ in range(10):
-        facing.forget()
-        facing.feed(BEAT)
-        facing.wait(10.0)
-        assert facing.out
-        assert facing.out.replace(BEAT, b"") == b""
-    assert facing.end.is_open
-
-
-@pytest.mark.rule("0-9-1/wire/heartbeat-interval")
-def test_traffic_takes_the_place_of_heartbeats() -> None:
-    facing = beating(AMQP_0_9_1, CLIENT)
-    facing.end.open_channel()
-    facing.settle()
-    facing.feed(facing.method("channel.open-ok"))
-    for _ in range(20):
-        facing.channel.publish(b"x", routing_key="q")
-        facing.feed(BEAT)
-        facing.wait(4.0)
-    assert "heartbeat" not in facing.names()
-
-
 @pytest.mark.rule("0-9-1/wire/heartbeat-timeout")
 def test_two_silent_intervals_close_the_socket_without_handshake(version: Version, side: Side) -> None:
     facing = beating(version, side)
@@ -524,6 +500,7 @@ def test_two_silent_intervals_close_the_socket_without_handshake(version: Versio
     facing.wait(0.2)
     assert facing.hint() is CloseHint.CLOSE_NOW
     assert "connection.close" not in facing.names()
+    assert facing.end.next_deadline is None
     closed = facing.events[-1]
     assert isinstance(closed, Closed)
     assert closed.report.by is By.TRANSPORT

@@ -240,13 +240,14 @@ def test_files_are_staged_in_both_directions(side: Side, size: int, staged: int)
     # open-ok is itself a request: its answer is the content from the staged octet on.
     staging = taker.call(pair.method("file.open-ok", staged_size=staged))
     pair.pump()
-    assert opening.result.staged_size == staged
+    assert (opening.result.NAME, opening.result.staged_size) == ("file.open-ok", staged)
     sender.reply(pair.method("file.stage"), FileProperties(filename="f"), octets[staged:])
     pair.pump()
     message: Any = staging.result
     assert isinstance(message, Message)
     properties: Any = message.properties  # pyright: ignore[reportUnknownMemberType]
     assert (message.body, properties.filename) == (octets[staged:], "f")
+    assert pair.client.unanswered == pair.server.unanswered == ()
     if side is CLIENT:
         sender.send(pair.method("file.publish", exchange="e", identifier="id"))
         pair.pump()
@@ -383,7 +384,8 @@ def test_files_come_back_with_their_content() -> None:
 def test_streams_are_delivered_without_acknowledgement() -> None:
     pair = silent_pair()
     client, server = end_of(pair, CLIENT), end_of(pair, SERVER)
-    client.send(pair.method("stream.publish", routing_key="k"), StreamProperties(), b"published")
+    video = StreamProperties(content_type="video")
+    client.send(pair.method("stream.publish", exchange="e", routing_key="k"), video, b"published")
     handle = client.call(pair.method("stream.consume", queue="q", consumer_tag="t"))
     pair.pump()
     server.reply(pair.method("stream.consume-ok", consumer_tag="t"))
@@ -397,7 +399,8 @@ def test_streams_are_delivered_without_acknowledgement() -> None:
     server.send(pair.method("stream.return", reply_code=310, reply_text="gone"), None, b"returned")
     pair.pump()
     assert handle.done
-    assert [event.body for event in pair.take(SERVER, ContentReceived)] == [b"published"]
+    (published,) = pair.take(SERVER, ContentReceived)
+    assert (published.method.exchange, published.properties, published.body) == ("e", video, b"published")
     assert [event.body for event in pair.take(CLIENT, ContentReceived)] == [b"delivered", b"delivered", b"returned"]
     assert dict(client.unsettled) == {}
     assert not [name for name in client.connection.dialect.named if name == "stream.ack"]

@@ -97,10 +97,6 @@ def test_calls_before_the_connection_is_open_are_misuse(version: Version) -> Non
         connection.open_channel()
     with pytest.raises(EndpointClosed):
         connection.channel(1)
-    server = connection_of(version, Side.SERVER)
-    for command in (server.accept_open, server.accept_authentication, server.refuse_open):
-        with pytest.raises(LocalProtocolError):
-            command()
     with pytest.raises(LocalProtocolError):
         connection_of(version, Side.CLIENT, client_config(sasl=Plain("a", "b"))).call(
             Pair(version).method("channel.flow")

@@ -22,7 +22,6 @@ from amqp_sansio import (
     Signal,
     Version,
 )
-from amqp_sansio.amqp_0_8 import Redirected
 from amqp_sansio.amqp_0_9_1 import BasicProperties, ContentAborted, Delivery, Published
 from amqp_sansio.endpoint import Side
 from tests.kit.facing import Facing, body, frame, header
@@ -129,6 +128,7 @@ def test_a_refused_opening_of_a_channel_fails_its_handle(version: Version) -> No
     assert facing.end.channels == ()
 
 
+@pytest.mark.rule("0-9-1/channel.close/discard", "0-9-1/connection.close/answer")
 @pytest.mark.parametrize(("own", "theirs", "wins"), [(200, 404, 404), (406, 404, 406), (200, 200, 200)])
 def test_crossing_closes_of_a_channel_report_the_error(
     version: Version, side: Side, own: int, theirs: int, wins: int
@@ -140,7 +140,7 @@ def test_crossing_closes_of_a_channel_report_the_error(
     assert facing.names() == ["channel.close", "channel.close-ok"]
     facing.feed(facing.method("channel.close-ok"))
     (closed,) = facing.of(Closed)
-    assert closed.report.code == wins
+    assert (closed.channel, closed.report.code) == (1, wins)
     assert closed.report.by is (By.REMOTE if wins == 404 else By.LOCAL)
     assert closed.report.unsettled == (1, 2)
     assert len(facing.of(Failed)) == (1 if wins == 404 else 0)
@@ -148,7 +148,8 @@ def test_crossing_closes_of_a_channel_report_the_error(
 
 
 @pytest.mark.parametrize(("own", "theirs", "wins"), [(200, 320, 320), (320, 541, 320), (200, 200, 200)])
-@pytest.mark.rule("0-9-1/connection.close/answer", "0-9-1/connection.close/handshake")
+@pytest.mark.rule("0-9-1/connection.close/answer", "0-9-1/connection.close/discard")
+@pytest.mark.rule("0-8/connection.close/handshake", "0-9-1/connection.close/handshake")
 def test_crossing_closes_of_a_connection_report_the_error(
     version: Version, side: Side, own: int, theirs: int, wins: int
 ) -> None:
@@ -156,6 +157,7 @@ def test_crossing_closes_of_a_connection_report_the_error(
     facing.end.close(own, "own")
     facing.feed(facing.method("connection.close", 0, reply_code=theirs, reply_text="theirs"))
     assert not facing.of(Closed)
+    assert facing.hint() is CloseHint.KEEP
     facing.feed(facing.method("connection.close-ok", 0))
     assert [event.report.code for event in facing.of(Closed)] == [wins] * 3
     assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
@@ -174,27 +176,6 @@ def test_both_closing_at_once_ends_both(pair: Pair) -> None:
     for end in pair.ends.values():
         assert end.report is not None
         assert end.report.by is By.LOCAL
-
-
-@pytest.mark.rule("0-9-1/connection.close/discard")
-def test_what_comes_after_an_own_close_is_dropped(facing: Facing) -> None:
-    """Right or wrong, but frames; only close and close-ok count (0-9-1 connection.close)."""
-    facing.end.close(200, "bye")
-    facing.settle()
-    facing.feed(
-        facing.method("channel.open", 2),
-        facing.method("basic.publish"),
-        frame(1, 5, b"\0\x63\0\x63"),
-        frame(1, 0, b"\0"),
-        frame(8, 3),
-        header(9, 60, 5),
-        body(1, b"x"),
-        facing.method("connection.start", 0, mechanisms=b"PLAIN", locales=b"en_US"),
-    )
-    assert facing.events == []
-    assert facing.names() == ["connection.close"]
-    facing.feed(facing.method("connection.close-ok", 0))
-    assert [type(event) for event in facing.events] == [Closed, Closed]
 
 
 def test_octets_that_are_no_frames_after_an_own_close_end_it(facing: Facing) -> None:
@@ -243,17 +224,6 @@ def test_octets_before_the_end_of_the_stream_count(facing: Facing, ending: str) 
     if ending == "lost":
         assert facing.end.close_hint is CloseHint.CLOSE_NOW
         assert facing.out == b""
-
-
-def test_a_stream_that_ends_during_the_close_is_its_end(client: Facing) -> None:
-    client.end.close(200, "bye")
-    client.settle()
-    client.end.receive_eof(1.0)
-    client.now = 1.0
-    client.settle()
-    assert client.end.report is not None
-    assert (client.end.report.by, client.end.report.code) == (By.LOCAL, 200)
-    assert not client.of(Failed)
 
 
 def test_replies_still_go_out_after_the_peer_has_ended_its_stream(pair: Pair) -> None:
@@ -378,41 +348,6 @@ def test_an_unfinished_transaction_is_unsettled_in_the_report(client: Facing) ->
     client.end.connection_lost("reset", client.now)
     client.settle()
     assert client.of(Closed)[0].report.unsettled == (1, 2)
-
-
-def test_refusals_in_the_opening(version: Version) -> None:
-    class Refuses(Server):
-        def __call__(self, connection: Any, event: Any) -> None:
-            if type(event).__name__ == "OpenRequested":
-                connection.refuse_open(530, "no such host")
-            else:
-                super().__call__(connection, event)
-
-    pair = Pair(version, applications={Side.SERVER: Refuses()})
-    pair.drive()
-    for side, by in ((Side.CLIENT, By.REMOTE), (Side.SERVER, By.LOCAL)):
-        report = pair.ends[side].report
-        assert report is not None
-        assert (report.by, report.code, report.class_id) == (by, 530, 10)
-    assert pair.take(Side.CLIENT, Failed)
-
-
-def test_a_server_redirects_in_0_8() -> None:
-    class Redirects(Server):
-        def __call__(self, connection: Any, event: Any) -> None:
-            if type(event).__name__ == "OpenRequested":
-                with pytest.raises(LocalProtocolError):
-                    connection.redirect("x" * 300)
-                connection.redirect("other:5672", "other:5672,third:5672")
-            else:
-                super().__call__(connection, event)
-
-    pair = Pair(AMQP_0_8, applications={Side.SERVER: Redirects()})
-    pair.drive()
-    (redirected,) = pair.take(Side.CLIENT, Redirected)
-    assert (redirected.host, redirected.known_hosts) == ("other:5672", "other:5672,third:5672")
-    assert pair.client.report is not None
-    assert pair.server.report is not None
 
 
 def test_a_close_before_the_opening_is_without_a_word(version: Version, side: Side) -> None:

@@ -71,23 +71,6 @@ def test_all_so_far_means_what_has_come(version: Version) -> None:
     assert late.done
 
 
-@pytest.mark.parametrize("tag", [0, 3, 99])
-def test_unknown_tags_are_misuse(version: Version, tag: int) -> None:
-    _, channel, _, _ = delivered(version, 2)
-    for command in (channel.accept, channel.reject, channel.release):
-        with pytest.raises(LocalProtocolError, match="no delivery with tag"):
-            command(tag)
-    assert list(channel.unsettled) == [1, 2]
-
-
-def test_a_delivery_is_settled_once(version: Version) -> None:
-    _, channel, _, _ = delivered(version, 2)
-    channel.accept(1)
-    for multiple in (False, True):
-        with pytest.raises(LocalProtocolError, match="acknowledge once only"):
-            channel.accept(1, multiple)
-
-
 def test_tags_need_not_rise(client: Facing) -> None:
     """A server may give its tags in any order; settling up to one takes those below it."""
     channel = client.channel
@@ -146,6 +129,7 @@ def test_a_recover_without_an_answer() -> None:
         assert peer.unsettled == {}
 
 
+@pytest.mark.rule("0-9-1/tx/scope", "0-8/tx.commit/new-tx", "0-9-1/tx.commit/new-tx")
 @pytest.mark.parametrize("commit", [True, False])
 def test_a_transaction_settles_when_it_commits(version: Version, commit: bool) -> None:
     pair, channel, peer, handles = delivered(version, 3)
@@ -198,6 +182,7 @@ def test_a_server_confirms(multiple: bool) -> None:
         facing.channel.confirm(2)
 
 
+@pytest.mark.rule("0-9-1/rabbitmq/basic.ack.server")
 def test_confirms_out_of_order_and_many_at_once() -> None:
     facing = Facing.opened(AMQP_0_9_1, Side.CLIENT)
     channel = facing.channel
@@ -208,19 +193,7 @@ def test_confirms_out_of_order_and_many_at_once() -> None:
     settled = [[handle.key for handle in event.handles] for event in facing.of(Settled)]
     keys = [handle.key for handle in handles]
     assert settled == [[keys[4]], keys[:2], keys[2:4], [keys[5]]]
-
-
-@pytest.mark.parametrize(("tag", "multiple"), [(1, False), (9, False), (9, True)])
-@pytest.mark.rule("0-9-1/rabbitmq/basic.ack.exists")
-def test_confirms_of_nothing_end_the_channel(tag: int, multiple: bool) -> None:
-    facing = Facing.opened(AMQP_0_9_1, Side.CLIENT)
-    facing.channel.call(facing.make("confirm.select", no_wait=True))
-    for _ in range(3):
-        facing.channel.publish(b"x")
-    facing.feed(facing.method("basic.ack", delivery_tag=1))
-    facing.feed(facing.method("basic.ack", delivery_tag=tag, multiple=multiple))
-    (failed,) = facing.of(Failed)
-    assert (failed.channel, failed.error.code) == (1, 406)
+    assert [handle.result for handle in handles] == [Accepted()] * 6
 
 
 def test_returns_are_tied_to_the_publishes_in_their_order() -> None:
@@ -274,24 +247,6 @@ def test_own_publishes_that_wait_are_limited() -> None:
         channel.publish(b"x")
     with pytest.raises(LimitExceeded, match=r"Limits\.unconfirmed"):
         channel.send(facing.make("basic.publish"), BasicProperties(), b"x")
-
-
-def test_own_deliveries_that_wait_are_limited(version: Version) -> None:
-    _, channel, peer, _ = delivered(version, 2, limits=Limits(unsettled=2))
-    with pytest.raises(LimitExceeded, match=r"Limits\.unsettled"):
-        peer.deliver(b"", consumer_tag="c")
-    assert peer.last_tag == 2
-    assert channel.is_open
-
-
-def test_deliveries_above_the_limit_end_their_channel(version: Version) -> None:
-    facing = Facing.opened(version, Side.CLIENT, limits=Limits(unsettled=2))
-    facing.channel.call(facing.make("basic.consume", queue="q", consumer_tag="c", no_wait=True))
-    for tag in (1, 2, 3, 4):
-        facing.feed(facing.message("basic.deliver", consumer_tag="c", delivery_tag=tag))
-    (failed,) = facing.of(Failed)
-    assert (failed.channel, failed.error.code) == (1, 506)
-    assert facing.end.is_open
 
 
 def test_between_an_error_and_its_end_nothing_can_be_done(client: Facing) -> None:
