@@ -387,14 +387,10 @@ def test_both_ends_refuse_at_once(facing: Facing) -> None:
     assert facing.end.is_open
 
 
-def test_what_the_own_commands_have_begun_is_known(client: Facing) -> None:
+def test_only_a_message_that_has_come_is_accepted(client: Facing) -> None:
     with pytest.raises(LocalProtocolError, match="wait for it"):
         client.session.call(MessageAccept(SequenceSet.of(4)))
-    client.session.call(MessageSubscribe("q", "d", 0, 0))
-    with pytest.raises(LocalProtocolError, match="in use") as caught:
-        client.session.call(MessageSubscribe("q", "d", 0, 0))
-    assert caught.value.rule == "0-10/message.subscribe/unique-destination"
-    assert client.names() == ["message.subscribe"]
+    assert client.names() == []
 
 
 # Commands of 0-10 as they should not be: undefined, unreadable, incomplete, for the other end (classes 3 and 4).

@@ -531,7 +531,7 @@ def test_a_destination_in_use_is_not_allowed() -> None:
     assert len(facing.of(CommandReceived)) == 1
     facing.excepts(530, "message.subscribe/unique-destination", 2, 0x0407)
     client = Facing.subscribed(CLIENT)
-    with pytest.raises(LocalProtocolError) as caught:
+    with pytest.raises(LocalProtocolError, match="in use") as caught:
         client.session.call(MessageSubscribe("other", "d", 0, 0))
     assert caught.value.rule == "0-10/message.subscribe/unique-destination"
 

@@ -34,14 +34,19 @@ from amqp_sansio.amqp_0_10.model.file_rules import FileRules
 from tests.kit.ends_0_10 import Ends
 
 
+@pytest.fixture
+def ends() -> Ends:
+    """A client and a server with a session."""
+    return Ends()
+
+
 def staged(body: bytes) -> Message:
     """A file's content."""
     return Message(body, headers=Headers(b""))
 
 
 @pytest.mark.rule("0-10/file/acks", "0-10/file.open-ok/staging")
-def test_a_file_is_staged_published_delivered_and_acknowledged() -> None:
-    ends = Ends()
+def test_a_file_is_staged_published_delivered_and_acknowledged(ends: Ends) -> None:
     ends.session.call(FileOpen("a", 5))
     ends.move()
     ends.served.call(FileOpenOk(2))
@@ -67,8 +72,7 @@ def test_a_file_is_staged_published_delivered_and_acknowledged() -> None:
 
 
 @pytest.mark.rule("0-10/stream/acks")
-def test_streams_have_no_acks() -> None:
-    ends = Ends()
+def test_streams_have_no_acks(ends: Ends) -> None:
     ends.session.call(StreamConsume("jobs", "s"))
     ends.session.call(StreamPublish("", "jobs"), Message(b"x"))
     ends.move()
@@ -89,8 +93,7 @@ CONSUMING = [("queue-empty", "", "t"), ("tag-empty", "jobs", ""), ("tag-in-use",
 @pytest.mark.rule("0-10/stream.consume/tag-in-use -> not-allowed 530")
 @pytest.mark.parametrize("kind", [FileConsume, StreamConsume])
 @pytest.mark.parametrize(("rule", "queue", "tag"), CONSUMING)
-def test_consumers_have_a_queue_and_a_tag_of_their_own(rule: str, queue: str, tag: str, kind: Any) -> None:
-    ends = Ends()
+def test_consumers_have_a_queue_and_a_tag_of_their_own(ends: Ends, rule: str, queue: str, tag: str, kind: Any) -> None:
     ends.session.call(kind("jobs", "used"))
     full = f"0-10/{kind.NAME}/{rule}"
     with pytest.raises(LocalProtocolError) as caught:
@@ -102,8 +105,7 @@ def test_consumers_have_a_queue_and_a_tag_of_their_own(rule: str, queue: str, ta
     assert ends.failure(ends.client).code == 530
 
 
-def test_a_tag_can_be_used_again_behind_a_cancel() -> None:
-    ends = Ends()
+def test_a_tag_can_be_used_again_behind_a_cancel(ends: Ends) -> None:
     ends.session.call(FileConsume("jobs", "t"))
     ends.session.call(FileCancel("t"))
     ends.session.call(FileConsume("jobs", "t"))
@@ -134,18 +136,25 @@ def test_a_server_refuses_an_exclusive_consumer(kind: Any) -> None:
 
 
 @pytest.mark.rule("0-10/file.deliver/non-zero")
-@pytest.mark.parametrize("command", [FileDeliver("t", 0), StreamDeliver("t", 0, queue="jobs")])
-def test_delivery_tags_are_not_zero(command: Any) -> None:
-    ends = Ends()
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        pytest.param(FileDeliver("t", 0), 531, id="file with delivery tag 0"),
+        pytest.param(StreamDeliver("t", 0, queue="jobs"), 531, id="stream with delivery tag 0"),
+        pytest.param(FileQosOk(), 409, id="qos that nobody asked for"),
+        pytest.param(FileOpenOk(0), 409, id="open-ok without open"),
+        pytest.param(FileStage(), 409, id="stage without open"),
+    ],
+)
+def test_a_server_sends_nothing_out_of_place(ends: Ends, command: Any, code: int) -> None:
     with pytest.raises(LocalProtocolError):
         ends.served.call(command)
     ends.forced(ends.served, command)
-    assert ends.failure(ends.client).code == 531
+    assert ends.failure(ends.client).code == code
 
 
 @pytest.mark.rule("0-10/file.qos/ceiling")
-def test_no_more_files_than_the_prefetch_count_are_delivered() -> None:
-    ends = Ends()
+def test_no_more_files_than_the_prefetch_count_are_delivered(ends: Ends) -> None:
     ends.session.call(FileQos(prefetch_count=2))
     ends.session.call(FileConsume("jobs", "t"))
     ends.session.call(FileConsume("jobs", "no acks", no_ack=True))
@@ -170,8 +179,7 @@ def test_no_more_files_than_the_prefetch_count_are_delivered() -> None:
 @pytest.mark.rule("0-10/file.ack/validation -> (no code)", "0-10/file.ack/session-local")
 @pytest.mark.rule("0-10/file.reject/session-local")
 @pytest.mark.parametrize("command", [FileAck(7), FileAck(7, multiple=True), FileAck(0), FileReject(7), FileReject(0)])
-def test_only_what_this_session_delivered_is_acknowledged(command: Any) -> None:
-    ends = Ends()
+def test_only_what_this_session_delivered_is_acknowledged(ends: Ends, command: Any) -> None:
     other = ends.client.open_session("other")
     for session in (ends.session, other):
         session.call(FileConsume("jobs", "t"))
@@ -190,8 +198,7 @@ def test_only_what_this_session_delivered_is_acknowledged(command: Any) -> None:
 
 
 @pytest.mark.rule("0-10/stream.deliver/session-local")
-def test_streams_of_two_sessions_may_have_the_same_delivery_tag() -> None:
-    ends = Ends()
+def test_streams_of_two_sessions_may_have_the_same_delivery_tag(ends: Ends) -> None:
     ends.client.open_session("other")
     ends.move()
     for channel in (0, 1):
@@ -204,8 +211,7 @@ def test_streams_of_two_sessions_may_have_the_same_delivery_tag() -> None:
     ]
 
 
-def test_what_is_under_way_when_a_consumer_is_cancelled_is_acknowledged() -> None:
-    ends = Ends()
+def test_what_is_under_way_when_a_consumer_is_cancelled_is_acknowledged(ends: Ends) -> None:
     ends.session.call(FileConsume("jobs", "t"))
     ends.move()
     ends.served.call(FileDeliver("t", 1))
@@ -216,16 +222,7 @@ def test_what_is_under_way_when_a_consumer_is_cancelled_is_acknowledged() -> Non
     assert ends.commands(ends.server)[-1] == FileAck(1)
 
 
-def test_no_qos_is_agreed_to_that_nobody_asked_for() -> None:
-    ends = Ends()
-    with pytest.raises(LocalProtocolError):
-        ends.served.call(FileQosOk())
-    ends.forced(ends.served, FileQosOk())
-    assert ends.failure(ends.client).code == 409
-
-
-def test_several_files_are_acknowledged_at_once() -> None:
-    ends = Ends()
+def test_several_files_are_acknowledged_at_once(ends: Ends) -> None:
     ends.session.call(FileConsume("jobs", "t"))
     ends.move()
     for tag in (1, 2, 3, 4):
@@ -243,8 +240,7 @@ def test_several_files_are_acknowledged_at_once() -> None:
 
 @pytest.mark.rule("0-10/file.open/content-size", "0-10/file.open-ok/behavior")
 @pytest.mark.parametrize(("size", "already", "body"), [(5, 0, b"hell"), (5, 2, b"hello"), (0, 0, b"x")])
-def test_a_file_has_the_size_it_was_opened_with(size: int, already: int, body: bytes) -> None:
-    ends = Ends()
+def test_a_file_has_the_size_it_was_opened_with(ends: Ends, size: int, already: int, body: bytes) -> None:
     with pytest.raises(LocalProtocolError, match=r"before file\.open-ok"):
         ends.session.call(FileStage(), staged(b""))
     ends.session.call(FileOpen("a", size))
@@ -258,8 +254,7 @@ def test_a_file_has_the_size_it_was_opened_with(size: int, already: int, body: b
     assert ends.failure(ends.server).code == 542
 
 
-def test_an_empty_file_is_staged() -> None:
-    ends = Ends()
+def test_an_empty_file_is_staged(ends: Ends) -> None:
     ends.session.call(FileOpen("a", 0))
     ends.move()
     ends.served.call(FileOpenOk(0))
@@ -269,19 +264,7 @@ def test_an_empty_file_is_staged() -> None:
     assert ends.commands(ends.server)[-1] == FileStage()
 
 
-@pytest.mark.parametrize(
-    ("command", "code"), [(FileOpenOk(0), 409), (FileStage(), 409)], ids=["open-ok", "stage"]
-)
-def test_nothing_is_staged_that_was_not_opened(command: Any, code: int) -> None:
-    ends = Ends()
-    with pytest.raises(LocalProtocolError):
-        ends.served.call(command)
-    ends.forced(ends.served, command)
-    assert ends.failure(ends.client).code == code
-
-
-def test_more_is_staged_already_than_there_is() -> None:
-    ends = Ends()
+def test_more_is_staged_already_than_there_is(ends: Ends) -> None:
     ends.session.call(FileOpen("a", 5))
     ends.move()
     with pytest.raises(LocalProtocolError):

@@ -78,10 +78,18 @@ def subscribed(pair: Pair, session: Any, other: Any, *, credit: int) -> None:
     pair.pump()
 
 
+def begun(credit: int | None = None, **ends: Any) -> tuple[Pair, Any, Any]:
+    """A pair, and both ends of its session; with `credit` also the subscription "d"."""
+    pair = Pair(**ends).open()
+    session, other = pair.sessions()
+    if credit is not None:
+        subscribed(pair, session, other, credit=credit)
+    return pair, session, other
+
+
 def test_the_outcome_that_was_lost_comes_before_the_completion() -> None:
     """Told at once after a re-attachment, the completion would mean that the message was accepted."""
-    pair = Pair().open()
-    session, other = pair.sessions()
+    pair, session, other = begun()
     sent = session.transfer("", b"x")
     pair.pump()
     other.reject(0, code=1, text="no")
@@ -94,9 +102,7 @@ def test_the_outcome_that_was_lost_comes_before_the_completion() -> None:
 
 @pytest.mark.rule("0-10/message.stop/zero")
 def test_messages_from_before_a_stop_give_no_credit_back() -> None:
-    pair = Pair().open()
-    session, other = pair.sessions()
-    subscribed(pair, session, other, credit=2)
+    pair, session, other = begun(2)
     for _ in range(2):
         other.transfer("d", b"x", accept_mode=NONE)
     pair.pump()
@@ -115,9 +121,7 @@ def test_messages_from_before_a_stop_give_no_credit_back() -> None:
 @pytest.mark.parametrize("command", [MessageStop("d"), MessageFlush("d")])
 def test_no_credit_is_granted_while_it_is_being_taken(command: Any) -> None:
     """What the peer has left of it could not be known."""
-    pair = Pair().open()
-    session, other = pair.sessions()
-    subscribed(pair, session, other, credit=2)
+    pair, session, other = begun(2)
     session.call(command)
     with pytest.raises(LocalProtocolError, match="wait for its handle"):
         session.call(MessageFlow("d", 0, 5))
@@ -135,9 +139,7 @@ def test_no_credit_is_granted_while_it_is_being_taken(command: Any) -> None:
 
 def test_credit_that_came_behind_a_flush_stays_when_that_is_completed() -> None:
     """A peer may grant it without waiting; the application flushes late."""
-    pair = Pair().open()
-    session, other = pair.sessions()
-    subscribed(pair, session, other, credit=2)
+    pair, session, other = begun(2)
     session.call(MessageFlush("d"))
     session._state.granted["d"].taking.clear()
     session.call(MessageFlow("d", 0, 3))
@@ -152,9 +154,7 @@ def test_credit_that_came_behind_a_flush_stays_when_that_is_completed() -> None:
 @pytest.mark.rule("0-10/message.subscribe/unique-destination -> not-allowed 530")
 def test_a_destination_is_not_subscribed_again_before_its_cancel_is_completed() -> None:
     """A message that is under way to the first one has no credit of the second one."""
-    pair = Pair().open()
-    session, other = pair.sessions()
-    subscribed(pair, session, other, credit=2)
+    pair, session, other = begun(2)
     other.transfer("d", b"x")
     session.call(MessageCancel("d"))
     with pytest.raises(LocalProtocolError, match="wait for its handle"):
@@ -171,9 +171,7 @@ def test_a_destination_is_not_subscribed_again_before_its_cancel_is_completed() 
 
 def test_a_message_in_pieces_that_is_cut_gives_its_credit_back() -> None:
     client = client_config(stream_above=0, max_frame_size=4096)
-    pair = Pair(client=client).open()
-    session, other = pair.sessions()
-    subscribed(pair, session, other, credit=1)
+    pair, session, other = begun(1, client=client)
     other.transfer("d", bytes(9000))
     pair.write(SERVER)
     states = lost(pair, session, other, arriving=(5000,))
@@ -187,8 +185,7 @@ def test_a_message_in_pieces_that_is_cut_gives_its_credit_back() -> None:
 
 def test_nothing_is_sent_on_a_channel_that_was_left() -> None:
     """Not even an answer: the peer may have a new session there."""
-    pair = Pair(watched=True).open()
-    session, other = pair.sessions()
+    pair, session, other = begun(watched=True)
     other.flush(expected=True, confirmed=True)
     other.sync()
     other.request_timeout(5)
@@ -214,8 +211,7 @@ def accepting(pair: Pair, session: Any, other: Any, count: int) -> list[Handle[A
 
 
 def test_a_transaction_has_what_was_accepted_before_its_end_whatever_is_completed_first() -> None:
-    pair = Pair().open()
-    session, other = pair.sessions()
+    pair, session, other = begun()
     session.call(TxSelect())
     first, second = accepting(pair, session, other, 2)
     session.accept(0)
@@ -240,8 +236,7 @@ def test_a_transaction_has_what_was_accepted_before_its_end_whatever_is_complete
 
 
 def test_what_was_accepted_before_transactions_began_is_not_part_of_one() -> None:
-    pair = Pair().open()
-    session, other = pair.sessions()
+    pair, session, other = begun()
     (outcome,) = accepting(pair, session, other, 1)
     session.accept(0)
     session.call(TxSelect())
@@ -254,8 +249,7 @@ def test_what_was_accepted_before_transactions_began_is_not_part_of_one() -> Non
 @pytest.mark.rule("0-10/session.gap/confirm-complete")
 def test_a_command_that_is_given_up_leaves_its_number_out() -> None:
     """The commands behind it keep theirs."""
-    pair = Pair().open()
-    session, other = pair.sessions()
+    pair, session, other = begun()
     for name in "abc":
         session.call(QueueDeclare(name), sync=False)
     states = lost(pair, session, other)
@@ -275,8 +269,7 @@ def test_a_command_that_is_given_up_leaves_its_number_out() -> None:
 
 def test_ids_of_commands_may_lie_anywhere_and_be_completed_in_any_order() -> None:
     """More ranges than a control holds."""
-    pair = Pair(server=server_config(limits=Limits(requests=20_000))).open()
-    session, other = pair.sessions()
+    pair, session, other = begun(server=server_config(limits=Limits(requests=20_000)))
     count = 17_000
     handles = [session.transfer("", b"", accept_mode=NONE).completion for _ in range(count)]
     pair.pump()
@@ -305,8 +298,7 @@ def test_two_requests_for_a_timeout_are_answered_in_turn() -> None:
 
 @pytest.mark.parametrize(("status", "left"), [(XA_OK, ()), (XA_RBROLLBACK, (0,))])
 def test_a_branch_that_was_rolled_back_at_its_commit_settles_nothing(status: int, left: tuple[int, ...]) -> None:
-    pair = Pair().open()
-    session, other = pair.sessions()
+    pair, session, other = begun()
     (outcome,) = accepting(pair, session, other, 1)
     xid = Xid(1, b"g", b"b")
     session.call(DtxSelect())

@@ -59,6 +59,15 @@ def limited(side: Side, **limits: int) -> Facing:
     return Facing.attached(side, config(limits=Limits(**limits)))
 
 
+def receiving(side: Side, **limits: int) -> Facing:
+    """The same, to which messages may come for the destination "d"."""
+    facing = limited(side, **limits)
+    if side is CLIENT:
+        facing.session.call(MessageSubscribe("q", "d", 0, 0))
+        facing.session.top_up("d", 10)
+    return facing.forget()
+
+
 # What the peer sends.
 
 
@@ -102,11 +111,7 @@ def test_a_server_holds_no_more_than_so_many_octets_of_bodies() -> None:
 
 
 def test_bodies_that_arrive_side_by_side_are_bounded(side: Side) -> None:
-    facing = limited(side, bodies=100, message=1000)
-    if side is CLIENT:
-        facing.session.call(MessageSubscribe("q", "d", 0, 0))
-        facing.session.top_up("d", 10)
-        facing.forget()
+    facing = receiving(side, bodies=100, message=1000)
     head = segment(0x0401, str8("d"))
     facing.feed(frame(head, 1, flags=0x0B) + frame(b"x" * 101, 3, flags=0x06))
     facing.gives_up(506, 0, None)
@@ -116,11 +121,7 @@ def test_bodies_that_arrive_side_by_side_are_bounded(side: Side) -> None:
 
 @pytest.mark.parametrize("frames", [1, 3])
 def test_a_body_is_bounded(side: Side, frames: int) -> None:
-    facing = limited(side, message=90)
-    if side is CLIENT:
-        facing.session.call(MessageSubscribe("q", "d", 0, 0))
-        facing.session.top_up("d", 10)
-        facing.forget()
+    facing = receiving(side, message=90)
     head = segment(0x0401, str8("d"))
     facing.feed(transfer("d", b"x" * 90, accept_mode=1))
     assert len(facing.of(MessageReceived)) == 1
@@ -161,11 +162,7 @@ def test_controls_that_never_end_are_bounded(side: Side) -> None:
 
 
 def test_transfers_without_an_outcome_are_bounded(side: Side) -> None:
-    facing = limited(side, unsettled=2)
-    if side is CLIENT:
-        facing.session.call(MessageSubscribe("q", "d", 0, 0))
-        facing.session.top_up("d", 10)
-        facing.forget()
+    facing = receiving(side, unsettled=2)
     for mode in (1, 0, 0):
         facing.feed(transfer("d", b"x", accept_mode=mode))
         facing.complete_all()

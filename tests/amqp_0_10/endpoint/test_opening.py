@@ -330,14 +330,6 @@ def test_a_client_turns_from_a_server_that_offers_frames_below_the_least() -> No
     facing.silently_ends("connection.tune/minimum")
 
 
-@pytest.mark.rule("0-10/connection.tune-ok/minimum")
-@pytest.mark.parametrize("size", [0, 12, 4095])
-def test_a_server_turns_from_a_client_that_wants_frames_below_the_least(size: int) -> None:
-    facing = Facing.tuned(SERVER)
-    facing.feed(tune_ok(16, size))
-    facing.silently_ends("connection.tune-ok/minimum")
-
-
 @pytest.mark.rule("0-10/connection.tune/minimum", "0-10/connection.tune-ok/minimum")
 def test_the_least_frame_size_is_no_choice_of_a_configuration() -> None:
     for side, config in ((CLIENT, client_config), (SERVER, server_config)):
@@ -359,34 +351,28 @@ def test_a_frame_of_4096_octets_is_taken_before_tuning_and_none_above() -> None:
     facing.closes(501, "connection.tune-ok/max-frame-size")
 
 
-@pytest.mark.rule("0-10/connection.tune-ok/channel-upper-limit")
-def test_more_channels_than_offered_close_the_socket() -> None:
-    facing = Facing.tuned(SERVER)
-    facing.feed(tune_ok(17) + open_())
-    facing.silently_ends("connection.tune-ok/channel-upper-limit")
-
-
-@pytest.mark.rule("0-10/connection.tune-ok/frame-upper-limit")
-def test_larger_frames_than_offered_close_the_socket() -> None:
-    facing = Facing.tuned(SERVER, server_config(max_frame_size=8192))
-    facing.feed(tune_ok(16, 8193) + open_())
-    facing.silently_ends("connection.tune-ok/frame-upper-limit")
-
-
+@pytest.mark.rule("0-10/connection.tune-ok/channel-upper-limit", "0-10/connection.tune-ok/frame-upper-limit")
 @pytest.mark.rule("0-10/connection.tune-ok/heartbeat-range", "0-10/connection.tune-ok/no-heartbeat-min")
+@pytest.mark.rule("0-10/connection.tune-ok/minimum")
 @pytest.mark.parametrize(
-    ("least", "most", "chosen", "rule"),
+    ("offer", "answer", "rule"),
     [
-        (None, None, 1, "no-heartbeat-min"),
-        (10, None, 9, "heartbeat-range"),
-        (10, 20, 21, "heartbeat-range"),
+        ({}, tune_ok(17), "channel-upper-limit"),
+        ({"max_frame_size": 8192}, tune_ok(16, 8193), "frame-upper-limit"),
+        ({}, tune_ok(16, 0), "minimum"),
+        ({}, tune_ok(16, 12), "minimum"),
+        ({}, tune_ok(16, 4095), "minimum"),
+        ({"heartbeat_min": None, "heartbeat_max": None}, tune_ok(heartbeat=1), "no-heartbeat-min"),
+        ({"heartbeat_min": 10, "heartbeat_max": None}, tune_ok(heartbeat=9), "heartbeat-range"),
+        ({"heartbeat_min": 10, "heartbeat_max": 20}, tune_ok(heartbeat=21), "heartbeat-range"),
     ],
 )
-def test_a_heartbeat_out_of_range_closes_the_socket(
-    least: int | None, most: int | None, chosen: int, rule: str
+@pytest.mark.parametrize("behind", [b"", open_()], ids=["alone", "with open"])
+def test_an_answer_out_of_what_was_offered_closes_the_socket(
+    offer: dict[str, Any], answer: bytes, rule: str, behind: bytes
 ) -> None:
-    facing = Facing.tuned(SERVER, server_config(heartbeat_min=least, heartbeat_max=most))
-    facing.feed(tune_ok(heartbeat=chosen))
+    facing = Facing.tuned(SERVER, server_config(**offer))
+    facing.feed(answer + behind)
     facing.silently_ends(f"connection.tune-ok/{rule}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -309,36 +310,25 @@ def test_a_state_belongs_to_its_side_and_its_name() -> None:
 # Controls on a transport that isn't attached.
 
 
+CONTROLS: dict[str, Callable[..., bytes]] = {
+    "command-point": command_point,
+    "expected": expected,
+    "confirmed": partial(confirmed, 0),
+    "completed": partial(completed, 0),
+    "known": partial(known_completed, 0),
+    "flush": partial(flush, "completed"),
+    "gap": partial(gap, 0),
+    "ask": partial(request_timeout, 5),
+    "timeout": partial(timeout, 5),
+}
+
+
 @pytest.mark.rule("0-10/session/attachment")
 @pytest.mark.parametrize("channel", [0, 5])
-@pytest.mark.parametrize(
-    "what",
-    [
-        "command-point",
-        "expected",
-        "confirmed",
-        "completed",
-        "known",
-        "flush",
-        "gap",
-        "ask",
-        "timeout",
-    ],
-)
+@pytest.mark.parametrize("what", CONTROLS)
 def test_other_controls_need_a_session(side: Side, channel: int, what: str) -> None:
-    octets = {
-        "command-point": command_point(channel=channel),
-        "expected": expected(channel=channel),
-        "confirmed": confirmed(0, channel=channel),
-        "completed": completed(0, channel=channel),
-        "known": known_completed(0, channel=channel),
-        "flush": flush("completed", channel=channel),
-        "gap": gap(0, channel=channel),
-        "ask": request_timeout(5, channel=channel),
-        "timeout": timeout(5, channel=channel),
-    }[what]
     facing = Facing.opened(side)
-    facing.feed(octets)
+    facing.feed(CONTROLS[what](channel=channel))
     answer = "0f000013000000" + f"{channel:02x}" + "00000000" + "02040300000003"
     assert facing.out == bytes.fromhex(answer)
     assert facing.events == []

@@ -35,7 +35,6 @@ from amqp_sansio.amqp_0_10 import (
 )
 from tests.kit.ends_0_10 import Ends
 from tests.kit.octets_0_10 import (
-    DTX_SELECT,
     TX_COMMIT,
     TX_ROLLBACK,
     TX_SELECT,
@@ -46,7 +45,6 @@ from tests.kit.octets_0_10 import (
     reject,
     release,
     routed,
-    subscribe,
     transfer,
 )
 from tests.kit.wire_0_10 import CLIENT, SERVER, Facing
@@ -75,77 +73,6 @@ def done(facing: Facing) -> None:
     """The peer completes all commands."""
     facing.settle()
     facing.feed(completed((0, facing.last_id)))
-
-
-# The rules.
-
-
-@pytest.mark.rule("0-10/tx.select/exactly-once")
-def test_a_second_select_is_an_illegal_state(server: Facing) -> None:
-    server.feed(TX_SELECT + TX_SELECT)
-    assert [event.command for event in server.of(CommandReceived)] == [TxSelect()]
-    server.excepts(409, "tx.select/exactly-once", 1, 0x0501)
-    client = Facing.attached(CLIENT)
-    client.session.call(TxSelect())
-    with pytest.raises(LocalProtocolError) as caught:
-        client.session.call(TxSelect())
-    assert caught.value.rule == "0-10/tx.select/exactly-once"
-    assert client.names() == ["tx.select"]
-
-
-@pytest.mark.rule("0-10/tx.select/no-dtx")
-def test_a_session_is_for_one_kind_of_transactions(server: Facing) -> None:
-    server.feed(DTX_SELECT + TX_SELECT)
-    server.excepts(409, "tx.select/no-dtx", 1, 0x0501)
-    server = Facing.attached(SERVER)
-    server.feed(TX_SELECT + DTX_SELECT)
-    server.excepts(409, None, 1, 0x0601)
-    client = Facing.attached(CLIENT)
-    client.session.call(DtxSelect())
-    with pytest.raises(LocalProtocolError) as caught:
-        client.session.call(TxSelect())
-    assert caught.value.rule == "0-10/tx.select/no-dtx"
-
-
-@pytest.mark.rule("0-10/tx.select/explicit-accepts")
-def test_a_session_with_transactions_accepts_explicitly(server: Facing) -> None:
-    server.feed(subscribe("d", accept_mode=NONE) + TX_SELECT)
-    server.excepts(530, "tx.select/explicit-accepts", 1, 0x0501)
-    server = Facing.attached(SERVER)
-    server.feed(subscribe("c") + TX_SELECT + subscribe("d", accept_mode=NONE))
-    assert len(server.of(CommandReceived)) == 2
-    server.excepts(530, "tx.select/explicit-accepts", 2, 0x0407)
-    for first, second in (
-        (TxSelect(), MessageSubscribe("q", "d", NONE, 0)),
-        (MessageSubscribe("q", "d", NONE, 0), TxSelect()),
-    ):
-        client = Facing.attached(CLIENT)
-        client.session.call(first)
-        with pytest.raises(LocalProtocolError) as caught:
-            client.session.call(second)
-        assert caught.value.rule == "0-10/tx.select/explicit-accepts"
-        assert len(client.names()) == 1
-
-
-@pytest.mark.rule("0-10/tx.commit/select-required", "0-10/tx.rollback/select-required")
-@pytest.mark.parametrize("distributed", [True, False])
-@pytest.mark.parametrize(
-    ("octets", "command", "rule"),
-    [(TX_COMMIT, TxCommit(), "tx.commit/select-required"), (TX_ROLLBACK, TxRollback(), "tx.rollback/select-required")],
-)
-def test_a_transaction_has_to_be_selected(
-    server: Facing, octets: bytes, command: TxCommit | TxRollback, rule: str, distributed: bool
-) -> None:
-    if distributed:
-        server.feed(DTX_SELECT)
-    server.feed(octets)
-    server.excepts(409, rule, int(distributed), command.CODE)
-    client = Facing.attached(CLIENT)
-    if distributed:
-        client.session.call(DtxSelect())
-    with pytest.raises(LocalProtocolError) as caught:
-        client.session.call(command)
-    assert caught.value.rule == f"0-10/{rule}"
 
 
 def test_transactions_octet_by_octet(client: Facing) -> None:
@@ -429,6 +356,7 @@ def test_a_branch_is_committed_by_another_session() -> None:
 
 SELECTED = [DtxSelect()]
 STARTED = [DtxSelect(), DtxStart(ONE)]
+UNACCEPTED = MessageSubscribe("q", "d", NONE, 0)
 ILLEGAL = [
     pytest.param([], DtxStart(ONE), 409, "dtx.select/required", id="start before select"),
     pytest.param([], DtxEnd(ONE), 409, "dtx.select/required", id="end before select"),
@@ -439,9 +367,18 @@ ILLEGAL = [
     pytest.param(STARTED, DtxEnd(ONE, suspend=True, fail=True), 530, "dtx.end/suspend-and-fail", id="both ends"),
     pytest.param(SELECTED, TxSelect(), 409, "tx.select/no-dtx", id="tx behind dtx"),
     pytest.param([TxSelect()], DtxSelect(), 409, None, id="dtx behind tx"),
+    pytest.param([TxSelect()], TxSelect(), 409, "tx.select/exactly-once", id="tx twice"),
+    pytest.param([UNACCEPTED], TxSelect(), 530, "tx.select/explicit-accepts", id="tx behind accept-mode none"),
+    pytest.param([TxSelect()], UNACCEPTED, 530, "tx.select/explicit-accepts", id="accept-mode none behind tx"),
+    pytest.param([], TxCommit(), 409, "tx.commit/select-required", id="commit before select"),
+    pytest.param([], TxRollback(), 409, "tx.rollback/select-required", id="rollback before select"),
+    pytest.param(SELECTED, TxCommit(), 409, "tx.commit/select-required", id="commit behind dtx"),
+    pytest.param(SELECTED, TxRollback(), 409, "tx.rollback/select-required", id="rollback behind dtx"),
 ]
 
 
+@pytest.mark.rule("0-10/tx.commit/select-required", "0-10/tx.rollback/select-required")
+@pytest.mark.rule("0-10/tx.select/exactly-once", "0-10/tx.select/no-dtx", "0-10/tx.select/explicit-accepts")
 @pytest.mark.rule("0-10/dtx.select/required", "0-10/dtx.start/illegal-state -> illegal-state 409")
 @pytest.mark.rule("0-10/dtx.start/join-and-resume -> not-allowed 530")
 @pytest.mark.rule("0-10/dtx.end/illegal-state -> illegal-state 409", "0-10/dtx.end/not-associated -> illegal-state 409")
@@ -456,7 +393,9 @@ def test_a_session_refuses_what_is_out_of_place(before: list[Any], command: Any,
         ends.session.call(command)
     assert caught.value.rule == full
     ends.move()
+    assert ends.commands(ends.server) == before
     ends.forced(ends.session, command)
+    assert ends.commands(ends.server) == before
     error = ends.failure(ends.server)
     assert (error.code, error.rule) == (code, full)
     assert ends.failure(ends.client).code == code

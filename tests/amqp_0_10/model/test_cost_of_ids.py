@@ -154,15 +154,11 @@ def limited(facing: Facing, *pieces: bytes) -> int:
     return len(pieces)
 
 
-def test_acquiring_in_vain_is_bounded() -> None:
+@pytest.mark.parametrize("say", [acquire, reject])
+def test_acquiring_in_vain_and_rejecting_what_is_not_acquired_is_bounded(say: Callable[..., bytes]) -> None:
+    """Such a reject is ignored (rule message.reject/acquisition)."""
     facing = serving(SIZE, acquire_mode=NOT_ACQUIRED)
-    assert limited(facing, *[acquire((0, 3 * SIZE - 1))] * 40) == EACH
-
-
-def test_rejecting_what_is_not_acquired_is_bounded() -> None:
-    """It's ignored (rule message.reject/acquisition)."""
-    facing = serving(SIZE, acquire_mode=NOT_ACQUIRED)
-    assert limited(facing, *[reject((0, 3 * SIZE - 1))] * 40) == EACH
+    assert limited(facing, *[say((0, 3 * SIZE - 1))] * 40) == EACH
 
 
 def test_accepting_and_rolling_back_is_bounded() -> None:

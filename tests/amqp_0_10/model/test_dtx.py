@@ -91,9 +91,14 @@ class Server:
         return list(self.branches.take_outcomes())
 
 
+@pytest.fixture
+def server() -> Server:
+    """A server without branches."""
+    return Server()
+
+
 @pytest.mark.rule("0-10/dtx/transactionality")
-def test_only_work_between_start_and_end_belongs_to_the_branch() -> None:
-    server = Server()
+def test_only_work_between_start_and_end_belongs_to_the_branch(server: Server) -> None:
     branches = server.branches
     assert branches.mark_work("a") is None
     server.do(DtxStart(X))
@@ -125,16 +130,14 @@ def test_demarcation_wants_select_coordination_does_not() -> None:
 
 
 @pytest.mark.rule("0-10/dtx.start/illegal-state")
-def test_a_session_works_for_one_branch_at_a_time() -> None:
-    server = Server()
+def test_a_session_works_for_one_branch_at_a_time(server: Server) -> None:
     server.do(DtxStart(X))
     for command in (DtxStart(X), DtxStart(Y), DtxStart(X, join=True), DtxStart(X, resume=True)):
         server.fails(command, 409, "dtx.start/illegal-state")
 
 
 @pytest.mark.rule("0-10/dtx.start/illegal-state")
-def test_only_who_suspended_resumes_and_does_not_join() -> None:
-    server = Server()
+def test_only_who_suspended_resumes_and_does_not_join(server: Server) -> None:
     server.do(DtxStart(X))
     server.fails(DtxStart(X, resume=True), 409, "dtx.start/illegal-state", "b")
     server.do(DtxEnd(X, suspend=True))
@@ -145,8 +148,7 @@ def test_only_who_suspended_resumes_and_does_not_join() -> None:
 
 
 @pytest.mark.rule("0-10/dtx.start/already-known", "0-10/dtx.start/unknown-xid(sic)")
-def test_start_wants_an_unknown_xid_and_join_and_resume_a_known_one() -> None:
-    server = Server()
+def test_start_wants_an_unknown_xid_and_join_and_resume_a_known_one(server: Server) -> None:
     server.fails(DtxStart(X, join=True), 530, "dtx.start/unknown-xid(sic)")
     server.fails(DtxStart(X, resume=True), 530, "dtx.start/unknown-xid(sic)")
     server.do(DtxStart(X))
@@ -175,8 +177,7 @@ def test_join_can_be_unsupported() -> None:
 
 
 @pytest.mark.rule("0-10/dtx.end/suspend-and-fail", "0-10/dtx.end/not-associated")
-def test_end_is_for_the_branch_that_the_session_works_for() -> None:
-    server = Server()
+def test_end_is_for_the_branch_that_the_session_works_for(server: Server) -> None:
     server.fails(DtxEnd(X), 409, "dtx.end/not-associated")
     server.do(DtxStart(X))
     server.fails(DtxEnd(Y), 409, "dtx.end/not-associated")
@@ -188,8 +189,7 @@ def test_end_is_for_the_branch_that_the_session_works_for() -> None:
 
 @pytest.mark.rule("0-10/dtx.end/success", "0-10/dtx.end/failure")
 @pytest.mark.parametrize("fail", [False, True])
-def test_a_failed_portion_makes_the_branch_rollback_only(fail: bool) -> None:
-    server = Server()
+def test_a_failed_portion_makes_the_branch_rollback_only(server: Server, fail: bool) -> None:
     server.do(DtxStart(X))
     server.do(DtxStart(X, join=True), "b")
     assert server.status(DtxEnd(X, fail=fail)) == (XA_RBROLLBACK if fail else XA_OK)
@@ -202,8 +202,7 @@ def test_a_failed_portion_makes_the_branch_rollback_only(fail: bool) -> None:
 
 @pytest.mark.rule("0-10/dtx.end/failure")
 @pytest.mark.parametrize("one_phase", [False, True])
-def test_commit_of_a_failed_branch_says_so_and_completes_it(one_phase: bool) -> None:
-    server = Server()
+def test_commit_of_a_failed_branch_says_so_and_completes_it(server: Server, one_phase: bool) -> None:
     server.do(DtxStart(X))
     server.branches.mark_work("a")
     server.do(DtxEnd(X, fail=True))
@@ -242,8 +241,7 @@ def test_a_closed_session_dooms_the_branches_that_it_has_not_ended() -> None:
 
 @pytest.mark.rule("0-10/dtx.end/suspend")
 @pytest.mark.parametrize("command", SETTLING, ids=repr)
-def test_suspended_work_must_be_resumed(command: Command[Any]) -> None:
-    server = Server()
+def test_suspended_work_must_be_resumed(server: Server, command: Command[Any]) -> None:
     server.do(DtxStart(X))
     server.branches.mark_work("a")
     assert server.status(DtxEnd(X, suspend=True)) == XA_OK
@@ -257,8 +255,7 @@ def test_suspended_work_must_be_resumed(command: Command[Any]) -> None:
 @pytest.mark.rule("0-10/dtx.commit/unknown-xid", "0-10/dtx.forget/unknown-xid", "0-10/dtx.get-timeout/unknown-xid")
 @pytest.mark.rule("0-10/dtx.prepare/unknown-xid", "0-10/dtx.rollback/unknown-xid", "0-10/dtx.set-timeout/unknown-xid")
 @pytest.mark.parametrize("command", [*SETTLING, DtxGetTimeout(X), DtxSetTimeout(X, 1)], ids=repr)
-def test_a_branch_is_unknown_before_its_start_and_after_its_completion(command: Command[Any]) -> None:
-    server = Server()
+def test_a_branch_is_unknown_before_its_start_and_after_its_completion(server: Server, command: Command[Any]) -> None:
     server.fails(command, 404, f"{command.NAME}/unknown-xid")
     server.work().do(DtxCommit(X, True))
     server.fails(command, 404, f"{command.NAME}/unknown-xid")
@@ -272,8 +269,7 @@ def test_a_branch_is_unknown_before_its_start_and_after_its_completion(command: 
 @pytest.mark.rule("0-10/dtx.prepare/not-disassociated", "0-10/dtx.rollback/not-disassociated")
 @pytest.mark.parametrize("doomed", [False, True])
 @pytest.mark.parametrize("command", SETTLING, ids=repr)
-def test_nothing_is_settled_while_a_session_is_associated(command: Command[Any], doomed: bool) -> None:
-    server = Server()
+def test_nothing_is_settled_while_a_session_is_associated(server: Server, command: Command[Any], doomed: bool) -> None:
     server.do(DtxStart(X))
     server.do(DtxStart(X, join=True), "b")
     server.do(DtxEnd(X, suspend=not doomed, fail=doomed))
@@ -336,8 +332,7 @@ def test_a_prepared_branch_outlives_everything(commit: bool) -> None:
     assert server.do(DtxRecover(), "new") == RecoverResult([])
 
 
-def test_a_branch_without_work_is_read_only() -> None:
-    server = Server()
+def test_a_branch_without_work_is_read_only(server: Server) -> None:
     server.do(DtxStart(X))
     server.do(DtxEnd(X))
     assert server.status(DtxPrepare(X)) == XA_RDONLY
@@ -473,8 +468,7 @@ def test_a_xid_that_is_not_whole_is_an_illegal_argument(xid: Xid | None) -> None
     server.fails(DtxSetTimeout(X), 531, "")
 
 
-def test_the_callers_own_faults() -> None:
-    server = Server()
+def test_the_callers_own_faults(server: Server) -> None:
     with pytest.raises(LocalProtocolError, match=r"tx\.select"):
         server.do(TxSelect())
     with pytest.raises(LocalProtocolError, match="non-existent"):

@@ -91,48 +91,6 @@ def test_every_command_is_executed_once_and_in_order(steps: list[int], first_id:
     assert not ends.sender.replay
 
 
-@pytest.mark.rule("0-10/session.completed/exclude-known", "0-10/session.known-completed/implies-known-confirmed")
-def test_what_the_sender_knows_is_told_no_more() -> None:
-    state = ReceiveState()
-    state.command_point(0)
-    for _ in range(4):
-        state.arrive()
-    state.complete([0, 1, 3])
-    assert (state.completed, state.incomplete) == (SequenceSet.of(0, 1, 3), SequenceSet.of(2))
-    state.known_completed(SequenceSet.of(0, 1))
-    assert (state.completed, state.received) == (SequenceSet.of(3), SequenceSet.of(2, 3))
-
-
-@pytest.mark.rule("0-10/session.expected/empty-iff-new")
-def test_a_new_session_expects_nothing() -> None:
-    state = ReceiveState()
-    assert not state.expected
-    assert state.command_point(5)
-    assert state.expected == SequenceSet.of(5)
-    assert not state.command_point(7)
-
-
-@pytest.mark.rule("0-10/session.gap/confirm-complete", "0-10/session.gap/keep-done")
-def test_a_gap_counts_as_completed() -> None:
-    state = ReceiveState()
-    state.command_point(0)
-    state.arrive()
-    state.complete([0])
-    state.gap(SequenceSet([(1, 3)]))
-    assert state.completed == SequenceSet([(0, 3)])
-    assert state.arrive() == (4, True)
-
-
-@pytest.mark.rule("0-10/session.gap/abort-partial")
-def test_a_command_cut_off_never_came() -> None:
-    state = ReceiveState()
-    state.command_point(0)
-    number, _ = state.arrive()
-    state.forget(number)
-    assert (state.received, state.expected) == (SequenceSet(), SequenceSet.of(0))
-    assert state.arrive() == (0, True)
-
-
 def test_what_is_kept_for_a_replay_is_bounded() -> None:
     state: SendState[str] = SendState(limit=2)
     state.send("a")
@@ -141,19 +99,3 @@ def test_what_is_kept_for_a_replay_is_bounded() -> None:
         state.send("c")
     state.confirmed(SequenceSet.of(0))
     assert state.send("c") == 2
-
-
-@given(ids=st.lists(st.integers(0, 40), max_size=30), others=st.lists(st.integers(0, 40), max_size=30),
-       base=st.sampled_from([0, 0xFFFF_FFF0]))  # fmt: skip
-def test_sequence_sets_are_sets(ids: list[int], others: list[int], base: int) -> None:
-    one = SequenceSet.of(*[(base + number) & 0xFFFF_FFFF for number in ids])
-    other = SequenceSet.of(*[(base + number) & 0xFFFF_FFFF for number in others])
-    first = {(base + number) & 0xFFFF_FFFF for number in ids}
-    second = {(base + number) & 0xFFFF_FFFF for number in others}
-    assert set(one) == first
-    assert len(one) == len(first)
-    assert set(one | other) == first | second
-    assert set(one - other) == first - second
-    assert (one == other) == (first == second)
-    assert SequenceSet.decode(one.encode()) == one
-    assert all([number in one for number in first])
