@@ -423,7 +423,7 @@ def test_nobody_is_let_into_a_virtual_host_unasked(version: Version) -> None:
         else:
             pair.server.accept_open()
         pair.pump()
-        kinds = [type(event) for event in pair.take(CLIENT)]
+        kinds: list[object] = [type(event) for event in pair.take(CLIENT)]
         assert (Opened in kinds, Failed in kinds) == (not refuse, refuse)
         for side, by in ((CLIENT, By.REMOTE), (SERVER, By.LOCAL)):
             report = pair.ends[side].report

@@ -82,17 +82,6 @@ CLIENTS: dict[str, Callable[[Any], object]] = {
 }
 
 
-@pytest.mark.parametrize("which", CLIENTS)
-def test_a_full_backlog_changes_nothing(which: str) -> None:
-    pair, session, _ = busy()
-    command = CLIENTS[which]
-    config = pair.client.config
-    configure(pair.client, client_config(limits=FULL))
-    unchanged(pair.client, lambda: command(session), LimitExceeded)
-    configure(pair.client, config)
-    command(session)
-
-
 SERVERS: dict[str, Callable[[Any], object]] = {
     "complete": lambda session: session.complete(session.incomplete[-2]),
     "result": lambda session: session.complete(session.incomplete[-1], QueueQueryResult()),
@@ -100,17 +89,21 @@ SERVERS: dict[str, Callable[[Any], object]] = {
     "transfer": lambda session: session.transfer("d", b"x"),
     "accept": lambda session: session.accept(session.unsettled[0]),
 }
+COMMANDS = [(side, each) for side, commands in ((CLIENT, CLIENTS), (SERVER, SERVERS)) for each in commands.items()]
 
 
-@pytest.mark.parametrize("which", SERVERS)
-def test_a_full_backlog_of_a_server_changes_nothing(which: str) -> None:
-    pair, _, other = busy()
-    command = SERVERS[which]
-    config = pair.server.config
-    configure(pair.server, client_config(limits=FULL))
-    unchanged(pair.server, lambda: command(other), LimitExceeded)
-    configure(pair.server, config)
-    command(other)
+@pytest.mark.parametrize(
+    ("side", "command"),
+    [pytest.param(side, command, id=f"{side.value}-{name}") for side, (name, command) in COMMANDS],
+)
+def test_a_full_backlog_changes_nothing(side: Side, command: Callable[[Any], object]) -> None:
+    pair, *sessions = busy()
+    session, end = sessions[side is SERVER], pair.ends[side]
+    config = end.config
+    configure(end, client_config(limits=FULL))
+    unchanged(end, lambda: command(session), LimitExceeded)
+    configure(end, config)
+    command(session)
 
 
 @pytest.mark.parametrize("backlog", range(0, 400, 7))

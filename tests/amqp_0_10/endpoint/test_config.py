@@ -49,6 +49,7 @@ WRONG: list[tuple[Side, dict[str, Any], str]] = [
     (CLIENT, {"properties": {"x" * 256: 1}}, "Config"),
     (CLIENT, {"session_timeout_max": -1}, "session_timeout_max"),
     (SERVER, {"session_timeout_max": 1 << 32}, "session_timeout_max"),
+    (SERVER, {"max_frame_size": 4095}, "4096"),
     (SERVER, {"mechanisms": ()}, "mechanisms is empty"),
     (SERVER, {"mechanisms": ("PLAIN", "KERBEROS")}, "KERBEROS"),
     (SERVER, {"mechanisms": ("SCRAM-SHA-256",)}, "nonce"),
@@ -60,6 +61,9 @@ WRONG: list[tuple[Side, dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.rule("0-10/connection.tune/minimum", "0-10/connection.tune-ok/minimum")
+@pytest.mark.rule("0-10/connection.tune/permitted-range", "0-10/connection.tune/no-heartbeat-min")
+@pytest.mark.rule("0-10/connection.start/required-support")
 @pytest.mark.parametrize(("side", "changes", "says"), WRONG)
 def test_what_cannot_work_is_refused_at_once(side: Side, changes: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
@@ -102,10 +106,7 @@ def test_properties_are_merged_over_the_cores_own() -> None:
     assert (told["product"], told["extra"], told["platform"]) == ("mine", 5, "Python")
 
 
-def test_both_ends_know_who_the_other_is() -> None:
-    client = Facing(CLIENT).forget()
-    client.feed(HEADER + start())
-    assert client.end.peer_properties == {"product": "peer"}
+def test_a_server_knows_who_its_client_is() -> None:
     server = Facing.started(SERVER)
     server.feed(start_ok())
     assert server.end.peer_properties == {"product": "peer"}
@@ -143,11 +144,6 @@ def test_a_server_that_does_not_look_leaves_user_ids_to_its_application(wanted: 
     facing = Facing.attached(SERVER, server_config(validate_content=wanted))
     facing.feed(transfer("", b"x", header=user_id(b"bob")))
     assert [failed.error.code for failed in facing.of(Failed)] == [403] * refused
-
-
-def test_the_first_session_may_be_told_who_it_is() -> None:
-    facing = Facing.opened(CLIENT, client_config(session_prefix="app-"))
-    assert facing.end.open_session().name.startswith(b"app-")
 
 
 @pytest.mark.parametrize(

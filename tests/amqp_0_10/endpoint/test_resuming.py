@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from amqp_sansio import EndpointClosed, Event, Failed, Side
+from amqp_sansio import By, EndpointClosed, Event, Failed, Side
 from amqp_sansio.amqp_0_10 import (
     ExecutionSync,
     MessageReceived,
@@ -139,6 +139,10 @@ def test_a_session_the_server_has_forgotten_is_not_resumed() -> None:
     assert "forgotten" in str(pending.error)
     facing.feed(detached())
     assert not facing.of(SessionClosed)[0].resumable
+    assert list(state.pending) == []
+    assert session.report is not None
+    assert session.report.by is By.LOCAL
+    assert "has forgotten session" in session.report.text
 
 
 def test_a_server_that_expects_what_was_never_sent_has_lost_count() -> None:

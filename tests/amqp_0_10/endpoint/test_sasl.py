@@ -127,19 +127,6 @@ def test_scram_takes_two_rounds() -> None:
     assert answer.record.response.startswith(b"c=biws,r=")
 
 
-def test_plain_octet_by_octet() -> None:
-    login = Login(client_config(sasl=Plain("user", "secret")))
-    answer = parse(login.sent[CLIENT])[1]
-    assert answer.octets.endswith(b"\x05PLAIN" + vbin32(b"\0user\0secret") + b"\x05en_US")
-    assert "secret" not in repr(answer.record)
-
-
-@pytest.mark.rule("0-10/connection.start-ok/security")
-def test_the_strongest_of_several_is_taken() -> None:
-    login = Login(client_config(sasl=(Anonymous(), Plain("user", "secret"), MECHANISMS[2], MECHANISMS[1])))
-    assert login.ends[SERVER].mechanism == "SCRAM-SHA-256"
-
-
 @pytest.mark.parametrize(
     "mechanism",
     [

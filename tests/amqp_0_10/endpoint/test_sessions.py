@@ -365,9 +365,11 @@ def test_detach_and_detached_need_no_session(opened: Facing) -> None:
         control(0x0208),
     ],
 )
-def test_a_control_without_a_field_that_must_be_there_is_a_framing_error(side: Side, octets: bytes) -> None:
-    strict = {"dialect": Dialect.ERRATA}
-    facing = Facing.attached(side, client_config(**strict) if side is CLIENT else server_config(**strict))
+@pytest.mark.parametrize("dialect", [Dialect.SPECIFICATION, Dialect.ERRATA])
+def test_a_control_without_a_field_that_must_be_there_is_a_framing_error(
+    side: Side, octets: bytes, dialect: Dialect
+) -> None:
+    facing = Facing.attached(side, (client_config if side is CLIENT else server_config)(dialect=dialect))
     facing.feed(octets)
     facing.closes(501, "wire/struct-required")
 

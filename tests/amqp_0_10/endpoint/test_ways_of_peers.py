@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import pytest
 
-from amqp_sansio import Accepted, By, Failed, LocalProtocolError, RemoteProtocolError, Settled, Side
+from amqp_sansio import Accepted, Failed, LocalProtocolError, Settled, Side
 from amqp_sansio.amqp_0_10 import (
     BYTE,
     CREDIT,
@@ -35,7 +34,6 @@ from amqp_sansio.amqp_0_10 import (
     SessionClosed,
     SessionCommandPoint,
     SessionDetached,
-    SessionState,
 )
 from amqp_sansio.amqp_0_10.codec.dialect import missing
 from amqp_sansio.amqp_0_10.model.credit import Balance
@@ -73,11 +71,6 @@ COMMANDS = {
     "exchange.unbind": command(UNBIND, str8("q"), str8("amq.fanout")),
     "exchange.declare": command(0x0701, str8("amq.fanout"), None, None, True),
 }
-
-
-def config(side: Side, **changes: Any) -> Any:
-    """The configuration of one side."""
-    return client_config(**changes) if side is CLIENT else server_config(**changes)
 
 
 def test_a_client_opens_without_a_response_and_without_a_number_of_channels() -> None:
@@ -118,15 +111,6 @@ def test_a_command_point_without_an_offset_is_one_at_a_commands_begin() -> None:
     facing.end.accept_session(0)
     facing.feed(NO_OFFSET + transfer("", b"x"))
     assert [each.command_id for each in facing.of(MessageReceived)] == [0]
-
-
-@STRICT
-@pytest.mark.parametrize("octets", [NO_CODE, NO_OFFSET], ids=["code", "offset"])
-@pytest.mark.rule("0-10/wire/struct-required")
-def test_a_strict_end_wants_all_fields_of_a_control(side: Side, octets: bytes, dialect: Dialect) -> None:
-    facing = Facing.attached(side, config(side, dialect=dialect))
-    facing.feed(octets)
-    facing.closes(501, "wire/struct-required")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -334,25 +318,6 @@ def test_setting_the_same_mode_again_is_no_change() -> None:
     server.complete(subscribe.command_id)
     assert server.credit("d") == (5, None)
     assert client.report is server.report is None
-
-
-def test_a_session_that_is_forgotten_has_nothing_pending() -> None:
-    pair, client, _ = attached()
-    sent = client.transfer("", b"body")
-    pair.client.connection_lost("cut", pair.now)
-    pair.drain(Side.CLIENT)
-    state: SessionState = pickle.loads(pickle.dumps(client.detached_state()))
-    assert list(state.pending) == [sent.completion, sent.outcome]
-    other = Pair().open()
-    resumed = other.client.resume_session(state)
-    other.pump()
-    other.server.accept_session(resumed.channel)
-    other.pump()
-    assert resumed.report is not None
-    assert resumed.report.by is By.LOCAL
-    assert "has forgotten session" in resumed.report.text
-    assert list(state.pending) == []
-    assert resumed.opening is None or isinstance(resumed.opening.error, RemoteProtocolError)
 
 
 # A server that bears an accept of what isn't acquired, as clients send it for what they browse.

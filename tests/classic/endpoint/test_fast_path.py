@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import pytest
@@ -44,6 +44,10 @@ def without_shortcut() -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(FastPath, "read", _general_step_only)
         yield
+
+
+Path = Callable[[], AbstractContextManager[None]]
+BOTH_PATHS = pytest.mark.parametrize("path", [nullcontext, without_shortcut], ids=["fast path", "general step"])
 
 
 def recorded(version: Version, receiver: Side) -> bytes:
@@ -101,8 +105,8 @@ def _fed(version: Version, side: Side, octets: bytes, sizes: list[int]) -> tuple
     return events, [*states, end.data_to_send(0.0), structure(end)]
 
 
-@pytest.mark.parametrize("shortcut", [True, False])
-def test_bodies_under_way_count_for_both(version: Version, shortcut: bool) -> None:
+@BOTH_PATHS
+def test_bodies_under_way_count_for_both(version: Version, path: Path) -> None:
     limits = Limits(unparsed=100_000, bodies=100_000, message=100_000)
     facing = Facing.opened(version, Side.CLIENT, 2, limits=limits)
     for number in (1, 2):
@@ -111,34 +115,28 @@ def test_bodies_under_way_count_for_both(version: Version, shortcut: bool) -> No
     facing.feed(facing.method("basic.deliver", consumer_tag="c", delivery_tag=1))
     facing.feed(header(1, 60, 60_000), body(1, bytes(30_000)))
     second = facing.message("basic.deliver", bytes(50_000), 2, consumer_tag="c", delivery_tag=1)
-    if shortcut:
+    with path():
         facing.feed(second)
-    else:
-        with without_shortcut():
-            facing.feed(second)
     (failed,) = facing.of(Failed)
     assert (failed.channel, failed.error.code) == (2, 311)
 
 
-@pytest.mark.parametrize("shortcut", [True, False])
-def test_a_method_above_the_limit_is_refused_by_both(version: Version, shortcut: bool) -> None:
+@BOTH_PATHS
+def test_a_method_above_the_limit_is_refused_by_both(version: Version, path: Path) -> None:
     facing = Facing.opened(version, Side.CLIENT, limits=Limits(header=700))
     long = "t" * 255
     facing.channel.call(facing.make("basic.consume", queue="q", consumer_tag=long, no_wait=True))
     deliver = facing.message(
         "basic.deliver", b"x", consumer_tag=long, delivery_tag=1, exchange="e" * 255, routing_key="r" * 255
     )
-    if shortcut:
+    with path():
         facing.feed(deliver)
-    else:
-        with without_shortcut():
-            facing.feed(deliver)
     (failed,) = facing.of(Failed)
     assert failed.error.code == 501
 
 
-@pytest.mark.parametrize("shortcut", [True, False])
-def test_the_header_of_another_channel_is_not_taken_for_the_next_one(version: Version, shortcut: bool) -> None:
+@BOTH_PATHS
+def test_the_header_of_another_channel_is_not_taken_for_the_next_one(version: Version, path: Path) -> None:
     """Content of two channels may be mixed, and their routes be the same."""
     facing = Facing.opened(version, Side.CLIENT, 2)
     for number in (1, 2):
@@ -150,11 +148,8 @@ def test_the_header_of_another_channel_is_not_taken_for_the_next_one(version: Ve
 
     # The first is the one whose route is remembered.
     arrivals = (deliver(1, 1) + header(1, 60, 0) + deliver(1, 2), deliver(2, 1) + header(1, 60, 0) + header(2, 60, 0))
-    if shortcut:
+    with path():
         facing.feed(*arrivals)
-    else:
-        with without_shortcut():
-            facing.feed(*arrivals)
     assert [(each.channel, each.delivery_tag) for each in facing.of(Delivery)] == [(1, 1), (1, 2), (2, 1)]
 
 
@@ -238,10 +233,6 @@ def test_forwarding_is_for_servers_and_has_bounds() -> None:
 # What arrives.
 
 
-def general_step_only(fast_path: FastPath, buffer: object, source: None) -> None:
-    """What the shortcut says of everything that isn't the common case: nothing."""
-
-
 def received(version: Version, mode: str, with_handles: bool, octets: bytes, sizes: list[int], quick: bool) -> Any:
     """The events and states of a server that has delivered ten messages and gets these octets."""
     pair, channel = serving(version)
@@ -257,9 +248,7 @@ def received(version: Version, mode: str, with_handles: bool, octets: bytes, siz
     server.data_to_send(0.0)
     events: list[str] = []
     states: list[object] = []
-    with pytest.MonkeyPatch.context() as patch:
-        if not quick:
-            patch.setattr(FastPath, "read", general_step_only)
+    with nullcontext() if quick else without_shortcut():
         for piece in pieces(*sizes, 30_000)(octets):
             server.receive_data(piece, 0.0)
             while not isinstance(event := server.next_event(), Signal):
