@@ -1,17 +1,18 @@
-"""A command costs what it does: ids that nobody holds, or that are settled, can be named again and again for nothing.
-
-0-10 part 1 sections 3.2 and 3.3, class 4. Steps are counted, not time: twice the transfers that are held and twice the
-frames may cost twice the steps. Before, each frame took a step for each transfer that was held.
-"""
+"""Ids of commands: what both ends know of them, what is open, and what naming them costs (sections 3.2 and 3.3)."""
 
 from __future__ import annotations
 
+import pickle
+from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from amqp_sansio import Failed, Limits, RemoteProtocolError, Signal
+from amqp_sansio import Failed, LimitExceeded, Limits, RemoteProtocolError, Signal
 from amqp_sansio.amqp_0_10 import (
     NOT_ACQUIRED,
     Acquired,
@@ -25,7 +26,9 @@ from amqp_sansio.amqp_0_10 import (
     TxRollback,
     TxSelect,
 )
+from amqp_sansio.amqp_0_10.model.command_ids import ReceiveState, SendState
 from amqp_sansio.amqp_0_10.model.execution import RESOURCE_LIMIT_EXCEEDED
+from amqp_sansio.amqp_0_10.model.open_ids import OpenIds
 from amqp_sansio.amqp_0_10.model.transfers import EACH, FREE
 from tests.kit.octets_0_10 import (
     accept,
@@ -41,6 +44,185 @@ from tests.kit.steps import assert_linear, count_steps
 from tests.kit.talk_0_10 import Talk010, frames, transfer
 from tests.kit.talk_0_10 import completed as completes
 from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, server_config
+
+
+class Ends:
+    """Both ends of one direction, and what lies between them: commands one way, controls the other."""
+
+    def __init__(self, first_id: int, count: int) -> None:
+        self.sender: SendState[int] = SendState(next_id=first_id)
+        self.receiver = ReceiveState()
+        self.count = count
+        self.sent = 0
+        self.done: list[int] = []
+        self.forth: deque[tuple[str, Any]] = deque()
+        self.back: deque[tuple[str, Any]] = deque()
+        self.attach()
+
+    def attach(self) -> None:
+        """A new attachment: the receiver tells what it has, the sender goes on from there."""
+        self.forth.clear()
+        self.back.clear()
+        self.receiver.detached()
+        self.sender, self.receiver = pickle.loads(pickle.dumps((self.sender, self.receiver)))
+        expected, completed = self.receiver.expected, self.receiver.completed
+        # As session.flush asks for it: expected, confirmed and completed.
+        self.sender.told_completed(completed)
+        again = self.sender.to_replay(expected)
+        start = again[0][0] if again else self.sender.next_id
+        self.forth.append(("point", start))
+        self.forth += [("command", command) for _, command in again]
+        self.forth.append(("known", self.sender.completed))
+
+    def step(self, what: int) -> None:
+        """One of the things that can happen."""
+        if what == 0 and self.sent < self.count:
+            self.sender.send(self.sent)
+            self.forth.append(("command", self.sent))
+            self.sent += 1
+        elif what == 1 and self.forth:
+            self.deliver(*self.forth.popleft())
+        elif what == 2 and self.back:
+            self.sender.told_completed(self.back.popleft()[1])
+            self.forth.append(("known", self.sender.completed))
+        elif what == 3:
+            self.back.append(("completed", self.receiver.completed))
+        elif what == 4:
+            self.attach()
+        self.sender.check()
+        self.receiver.check()
+
+    def deliver(self, kind: str, value: Any) -> None:
+        if kind == "point":
+            assert self.receiver.command_point(value)
+        elif kind == "known":
+            self.receiver.known_completed(value)
+        else:
+            number, new = self.receiver.arrive()
+            if new:
+                self.done.append(value)
+                self.receiver.complete([number])
+
+
+@pytest.mark.rule("0-10/session/exactly-once", "0-10/session.completed/implies-confirmed")
+@pytest.mark.rule("0-10/session.expected/next-command")
+@given(steps=st.lists(st.integers(0, 4), max_size=200), first_id=st.sampled_from([0, 7, 0xFFFF_FFFE, 0xFFFF_FFFF]))
+def test_every_command_is_executed_once_and_in_order(steps: list[int], first_id: int) -> None:
+    ends = Ends(first_id, 30)
+    for what in steps:
+        ends.step(what)
+    while ends.sent < ends.count:
+        ends.step(0)
+    for _ in range(3):
+        while ends.forth or ends.back:
+            ends.step(1)
+            ends.step(2)
+        ends.step(3)
+    assert ends.done == list(range(ends.count))
+    assert not ends.sender.replay
+
+
+def test_what_is_kept_for_a_replay_is_bounded() -> None:
+    state: SendState[str] = SendState(limit=2)
+    state.send("a")
+    state.send("b")
+    with pytest.raises(LimitExceeded, match="2 commands wait"):
+        state.send("c")
+    state.confirmed(SequenceSet.of(0))
+    assert state.send("c") == 2
+
+
+# OpenIds against a plain dict, and what a set of ids costs that names nothing (0-10 part 1 section 3.2).
+
+
+MASK = 0xFFFF_FFFF
+STEPS = st.one_of(
+    st.tuples(st.just("set"), st.integers(0, 3)),
+    st.tuples(st.just("delete"), st.integers(0, 30)),
+    st.tuples(st.just("put back"), st.integers(0, 30)),
+    st.tuples(st.just("add"), st.integers(0, 30)),
+    st.tuples(st.just("named"), st.integers(-40, 40)),
+)
+
+
+@given(
+    first=st.sampled_from([0, 5, MASK - 10, 1 << 31, (1 << 31) - 8]),
+    steps=st.lists(STEPS, max_size=40),
+    width=st.sampled_from([0, 3, 64, 90, (1 << 31) - 1]),
+)
+def test_open_ids_are_a_dict_that_knows_its_order(first: int, steps: list[tuple[str, int]], width: int) -> None:
+    ids: OpenIds[int] = OpenIds()
+    number = first
+    gone: list[int] = []
+    for what, value in steps:
+        if what == "set":
+            number = (number + 1 + value) & MASK
+            ids[number] = value
+        elif what == "delete" and ids:
+            found = [*ids][value % len(ids)]
+            del ids[found]
+            gone.append(found)
+        elif what == "put back":
+            ids.put_back({each: value for each in gone[value % 5 :]})
+            gone = gone[: value % 5]
+        elif what == "add":
+            ids.add((number - value) & MASK, value)
+        else:
+            lower = (number + value) & MASK
+            wanted = SequenceSet([(lower, (lower + width) & MASK), (lower, lower)])
+            inside = [each for each in ids if each in wanted]
+            assert ids.named(wanted) == sorted(inside, key=lambda each: (each - number + (1 << 30)) & MASK)
+    wide = SequenceSet([((number - 200) & MASK, (number + 200) & MASK)])
+    assert sorted(pickle.loads(pickle.dumps(ids)).named(wide)) == sorted(ids)
+
+
+def holding(count: int) -> OpenIds[None]:
+    """Ids with a hole as wide as they are many, of which the order is known."""
+    ids: OpenIds[None] = OpenIds()
+    ids.update(dict.fromkeys([*range(count), *range(2 * count, 3 * count)]))
+    ids.named(SequenceSet([(0, MASK >> 1)]))
+    return ids
+
+
+def test_what_a_set_names_in_vain_costs_no_step_for_what_is_open() -> None:
+    ids = holding(1000)
+    for ranges in ([(1000, 1999)], [(3000, MASK >> 1)], [(1 << 31, MASK)], [(1000, 1499), (1500, 1999)]):
+        assert count_steps(partial(ids.named, SequenceSet(ranges))) < 150
+
+
+def test_what_is_gone_is_passed_once() -> None:
+    ids = holding(1000)
+    for number in range(1000):
+        del ids[number]
+    wanted = SequenceSet([(0, 1999)])
+    assert ids.named(wanted) == []
+    assert count_steps(lambda: ids.named(wanted)) < 150
+
+
+def test_what_is_gone_is_not_kept_for_ever() -> None:
+    """One id is open at a time, and wide sets come all the time."""
+
+    def run(count: int) -> Callable[[], object]:
+        ids: OpenIds[None] = OpenIds()
+
+        def work() -> None:
+            for number in range(count):
+                ids[number] = None
+                ids.named(SequenceSet([(1 << 30, 1 << 31)]))
+                del ids[number]
+            assert len(pickle.dumps(ids)) < 1000
+
+        return work
+
+    assert_linear(run, 1000)
+
+
+def test_a_set_of_scattered_ids_costs_a_step_for_each() -> None:
+    assert_linear(lambda count: lambda: SequenceSet.of(*range(0, 2 * count, 2)), 1000)
+
+
+# A command costs what it does: ids that nobody holds, or that are settled, can be named again and again for nothing.
+
 
 SIZE = 300
 SELECT, ROLLBACK = command(TxSelect.CODE), command(TxRollback.CODE)
