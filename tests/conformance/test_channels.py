@@ -17,6 +17,7 @@ from amqp_sansio.amqp_0_9_1 import (
     Request,
 )
 from amqp_sansio.endpoint import Side
+from tests.conformance.granting import consume
 from tests.kit.facing import CLIENT, METHOD, SERVER, STRICT, Facing, body, both_rules, frame, header
 from tests.kit.pair import Pair, Server
 
@@ -210,17 +211,6 @@ def test_a_channel_error_ends_the_channel_and_a_connection_error_everything(vers
     assert not facing.end.channels
 
 
-@pytest.mark.rule("0-8/constant/soft-vs-hard", "0-9-1/constant/soft-vs-hard")
-def test_soft_codes_are_for_channels_and_hard_ones_for_connections(version: Version) -> None:
-    dialect = STRICT[version]
-    soft = {311, 403, 404, 405} | ({310} if version is AMQP_0_8 else {313, 406})
-    hard = {320, 402, 501, 502, 503, 504, 506, 530, 540, 541}
-    if version is AMQP_0_9_1:
-        hard.add(505)
-    assert {code for code in dialect.codes if not dialect.is_hard(code)} == soft
-    assert {code for code in dialect.codes if dialect.is_hard(code)} == hard
-
-
 def test_events_come_in_the_order_of_the_wire(server: Facing) -> None:
     units = [
         server.message("basic.publish", b"1"),
@@ -237,8 +227,7 @@ def test_events_come_in_the_order_of_the_wire(server: Facing) -> None:
 
 @pytest.mark.rule("0-8/method/sync-wait", "0-9-1/method/sync-wait", "0-9-1/method/sync-reply")
 def test_a_call_is_done_when_its_reply_comes_and_not_before(client: Facing) -> None:
-    client.channel.call(client.make("basic.consume", queue="q", consumer_tag="t"))
-    client.feed(client.method("basic.consume-ok", consumer_tag="t"))
+    consume(client)
     first = client.channel.call(client.make("queue.declare", queue="a"))
     second = client.channel.call(client.make("queue.declare", queue="b"))
     other = client.channel.call(client.make("exchange.delete", exchange="e"))

@@ -21,6 +21,7 @@ from amqp_sansio.amqp_0_9_1 import (
     Request,
 )
 from amqp_sansio.endpoint import Side
+from tests.conformance.granting import consume
 from tests.kit.facing import (
     BODY,
     CLIENT,
@@ -215,8 +216,7 @@ def begin_content(facing: Facing, side: Side, size: int) -> bytes:
     """The method that begins content towards `side`."""
     if side is SERVER:
         return facing.method("basic.publish", routing_key="q")
-    facing.channel.call(facing.make("basic.consume", queue="q", consumer_tag="t"))
-    facing.feed(facing.method("basic.consume-ok", consumer_tag="t"))
+    consume(facing)
     return facing.method("basic.deliver", consumer_tag="t", delivery_tag=1)
 
 
@@ -239,8 +239,7 @@ def receiving(version: Version, side: Side, channels: int = 1, **config: Any) ->
     facing = Facing.opened(version, side, channels=channels, **config)
     for channel in range(1, channels + 1):
         if side is CLIENT:
-            facing.end.channel(channel).call(facing.make("basic.consume", queue="q", consumer_tag="t"))
-            facing.feed(facing.method("basic.consume-ok", channel, consumer_tag="t"))
+            consume(facing, "t", channel)
     facing.forget()
     return facing, begins(facing)
 
@@ -435,8 +434,7 @@ def test_a_server_passes_body_and_header_on_octet_for_octet(version: Version) ->
     )
     (published,) = source.of(Published)
     target = Facing.opened(version, SERVER)
-    target.feed(target.method("basic.consume", queue="q", consumer_tag="t"))
-    target.channel.reply(target.make("basic.consume-ok", consumer_tag="t"))
+    consume(target)
     target.forget()
     target.channel.deliver(published.body, consumer_tag="t", properties=published.properties)
     target.settle()

@@ -11,6 +11,7 @@ from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.amqp_0_8 import FileProperties, StreamProperties, TunnelProperties
 from amqp_sansio.amqp_0_9_1 import ContentReceived, Message, MethodReceived, Published, Request
 from amqp_sansio.endpoint import Side
+from tests.conformance.granting import RIGHTS, agree, grant
 from tests.kit.facing import CLIENT, SERVER, STRICT, Facing, header
 from tests.kit.pair import Pair, Server
 
@@ -28,20 +29,6 @@ NEEDS = {
     "stream.consume": ("read", {"queue": "q"}),
     "stream.publish": ("write", {"exchange": "e"}),
 }
-RIGHTS = ("passive", "active", "write", "read")
-
-
-def granted(facing: Facing, ticket: int, *rights: str, channel: int = 1) -> None:
-    """Let a channel be granted a ticket."""
-    wanted = dict.fromkeys(rights, True)
-    if facing.side is CLIENT:
-        facing.end.channel(channel).call(facing.make("access.request", realm="/data", **wanted))
-        facing.settle()
-        facing.feed(facing.method("access.request-ok", channel, ticket=ticket))
-    else:
-        facing.feed(facing.method("access.request", channel, realm="/data", **wanted))
-        facing.end.channel(channel).reply(facing.make("access.request-ok", ticket=ticket))
-    facing.forget()
 
 
 def use(facing: Facing, name: str, channel: int = 1, /, **fields: Any) -> None:
@@ -63,12 +50,12 @@ def test_a_method_needs_a_ticket_for_what_it_does(name: str) -> None:
     right, fields = NEEDS[name]
     others = [each for each in RIGHTS if each != right]
     client = Facing.opened(AMQP_0_8, CLIENT, dialect=DIALECT)
-    granted(client, 3, *others)
+    grant(client, 3, *others)
     client.misuse(lambda: use(client, name, ticket=3, **fields), f"{name}/ticket")
-    granted(client, 4, right)
+    grant(client, 4, right)
     use(client, name, ticket=4, **fields)
     server = Facing.opened(AMQP_0_8, SERVER, dialect=DIALECT)
-    granted(server, 3, *others)
+    grant(server, 3, *others)
     server.refuses(server.method(name, ticket=3, **fields), code=403, rule=f"{name}/ticket", scope=Scope.CHANNEL)
 
 
@@ -76,9 +63,9 @@ def test_a_method_needs_a_ticket_for_what_it_does(name: str) -> None:
 def test_a_passive_declare_needs_a_passive_ticket() -> None:
     fields = {"exchange": "e", "type": "direct", "passive": True}
     client = Facing.opened(AMQP_0_8, CLIENT, dialect=DIALECT)
-    granted(client, 1, "active", "write", "read")
+    grant(client, 1, "active", "write", "read")
     client.misuse(lambda: use(client, "exchange.declare", ticket=1, **fields), "exchange.declare/ticket")
-    granted(client, 2, "passive")
+    grant(client, 2, "passive")
     use(client, "exchange.declare", ticket=2, **fields)
 
 
@@ -135,11 +122,11 @@ def test_a_server_grants_no_ticket_0() -> None:
 def test_a_ticket_is_good_on_its_own_channel_only(name: str) -> None:
     _, fields = NEEDS.get(name, ("", {"queue": "q"}))
     client = Facing.opened(AMQP_0_8, CLIENT, channels=2, dialect=DIALECT)
-    granted(client, 5, *RIGHTS)
+    grant(client, 5, *RIGHTS)
     client.misuse(lambda: use(client, name, 2, ticket=5, **fields), "access.request-ok/channel-scope")
     use(client, name, 1, ticket=5, **fields)
     server = Facing.opened(AMQP_0_8, SERVER, channels=2, dialect=DIALECT)
-    granted(server, 5, *RIGHTS)
+    grant(server, 5, *RIGHTS)
     server.refuses(
         server.method(name, 2, ticket=5, **fields), code=530, rule="access.request-ok/channel-scope", channel=2
     )
@@ -148,7 +135,7 @@ def test_a_ticket_is_good_on_its_own_channel_only(name: str) -> None:
 @pytest.mark.rule("0-8/access.request-ok/channel-scope")
 def test_a_ticket_ends_with_its_channel() -> None:
     client = Facing.opened(AMQP_0_8, CLIENT, dialect=DIALECT)
-    granted(client, 5, *RIGHTS)
+    grant(client, 5, *RIGHTS)
     client.channel.close()
     client.feed(client.method("channel.close-ok"))
     client.end.open_channel(1)
@@ -166,7 +153,7 @@ def test_a_client_takes_any_ticket_as_it_comes() -> None:
         (300, "active", "exchange.delete", {"exchange": "e"}),
         (300, "read", "basic.get", {"queue": "q"}),
     ):
-        granted(client, ticket, right)
+        grant(client, ticket, right)
         use(client, name, ticket=ticket, **fields)
         client.settle()
         assert client.sent()[0].method.ticket == ticket
@@ -409,16 +396,14 @@ def test_streams_are_delivered_without_acknowledgement() -> None:
 @pytest.mark.rule("0-8/stream.deliver/queue-notnull")
 def test_a_stream_delivery_names_its_queue() -> None:
     server = Facing.opened(AMQP_0_8, SERVER)
-    server.feed(server.method("stream.consume", queue="q", consumer_tag="t"))
-    server.channel.reply(server.make("stream.consume-ok", consumer_tag="t"))
+    agree(server, "stream.consume", ok={"consumer_tag": "t"}, queue="q", consumer_tag="t")
     fields = {"consumer_tag": "t", "delivery_tag": 1}
     server.misuse(
         lambda: server.channel.send(server.make("stream.deliver", **fields), None, b"x"),
         "stream.deliver/queue-notnull",
     )
     client = Facing.opened(AMQP_0_8, CLIENT)
-    client.channel.call(client.make("stream.consume", queue="q", consumer_tag="t"))
-    client.feed(client.method("stream.consume-ok", consumer_tag="t"))
+    agree(client, "stream.consume", ok={"consumer_tag": "t"}, queue="q", consumer_tag="t")
     client.refuses(client.method("stream.deliver", **fields), code=502, rule="stream.deliver/queue-notnull")
 
 
@@ -463,12 +448,10 @@ def test_local_and_distributed_transactions_exclude_each_other() -> None:
 @pytest.mark.rule("0-8/dtx.start/id-notnull")
 def test_a_distributed_transaction_has_an_identifier() -> None:
     client = Facing.opened(AMQP_0_8, CLIENT)
-    client.channel.call(client.make("dtx.select"))
-    client.feed(client.method("dtx.select-ok"))
+    agree(client, "dtx.select")
     client.misuse(lambda: client.channel.call(client.make("dtx.start")), "dtx.start/id-notnull")
     server = Facing.opened(AMQP_0_8, SERVER)
-    server.feed(server.method("dtx.select"))
-    server.channel.reply(server.make("dtx.select-ok"))
+    agree(server, "dtx.select")
     server.refuses(server.method("dtx.start"), code=502, rule="dtx.start/id-notnull")
 
 

@@ -692,24 +692,23 @@ def test_frames_of_4096_octets_are_taken_before_tuning(version: Version, side: S
     assert len(facing.end.peer_properties["x"]) > 3900
 
 
+@pytest.mark.parametrize(
+    ("limit", "offered", "refused"),
+    [("channel_max", 10, (11, 65_535, 0)), ("frame_max", 8192, (8193, 0)), ("frame_max", 4096, (131_072,))],
+)
 @pytest.mark.rule("0-9-1/connection.tune-ok/channel-max-limit", "0-8/connection.tune-ok/channel-max<=tune")
-def test_a_server_hangs_up_on_more_channels_than_offered(version: Version) -> None:
-    for offered, wanted in ((10, 11), (10, 65535), (10, 0)):
-        facing = tuning_server(version, channel_max=offered)
-        facing.refuses(tune_ok(facing, wanted, 4096), code=0, rule="connection.tune-ok/channel-max-limit")
-    facing = tuning_server(version, channel_max=10)
-    facing.feed(tune_ok(facing, 10, 4096))
-    assert facing.end.channel_max == 10
-
-
 @pytest.mark.rule("0-9-1/connection.tune-ok/frame-max-limit", "0-8/connection.tune-ok/lower")
-def test_a_server_hangs_up_on_larger_frames_than_offered(version: Version) -> None:
-    for offered, wanted in ((8192, 8193), (8192, 0), (4096, 131072)):
-        facing = tuning_server(version, frame_max=offered)
-        facing.refuses(tune_ok(facing, 10, wanted), code=0, rule="connection.tune-ok/frame-max-limit")
-    facing = tuning_server(version, frame_max=8192)
-    facing.feed(tune_ok(facing, 10, 8192))
-    assert facing.end.frame_max == 8192
+def test_a_server_hangs_up_on_more_than_it_offered(
+    version: Version, limit: str, offered: int, refused: tuple[int, ...]
+) -> None:
+    for wanted in (*refused, offered):
+        facing = tuning_server(version, **{limit: offered})
+        answer = tune_ok(facing, **{"channel_max": 10, "frame_max": 4096, limit: wanted})
+        if wanted == offered:
+            facing.feed(answer)
+            assert getattr(facing.end, limit) == offered
+        else:
+            facing.refuses(answer, code=0, rule=f"connection.tune-ok/{limit.replace('_', '-')}-limit")
 
 
 @both_rules("connection/limits-exceeded", "wire/channels-many")

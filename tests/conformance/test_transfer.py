@@ -27,23 +27,18 @@ from amqp_sansio.amqp_0_9_1 import (
 )
 from amqp_sansio.endpoint import Side
 from amqp_sansio.limits import Limits
+from tests.conformance.granting import agree, consume, strictly_consuming
 from tests.kit.facing import CLIENT, SERVER, STRICT, Facing, both_rules, start_ok, tune_ok
 from tests.kit.pair import Pair, server_config
 
 UNKNOWN_TAG = {AMQP_0_8: 404, AMQP_0_9_1: 406}
 
 
-def consuming(version: Version, side: Side, channels: int = 1, **fields: object) -> Facing:
+def consuming(version: Version, side: Side, channels: int = 1) -> Facing:
     """An endpoint with a consumer named after each channel ("t1", "t2")."""
     facing = Facing.opened(version, side, channels=channels)
     for number in range(1, channels + 1):
-        tag = f"t{number}"
-        if side is CLIENT:
-            facing.end.channel(number).call(facing.make("basic.consume", queue="q", consumer_tag=tag, **fields))
-            facing.feed(facing.method("basic.consume-ok", number, consumer_tag=tag))
-        else:
-            facing.feed(facing.method("basic.consume", number, queue="q", consumer_tag=tag, **fields))
-            facing.end.channel(number).reply(facing.make("basic.consume-ok", consumer_tag=tag))
+        consume(facing, f"t{number}", number)
     return facing.forget()
 
 
@@ -252,37 +247,15 @@ def test_a_consumer_is_used_on_its_own_channel_only(version: Version) -> None:
         code=530,
         rule="domain/consumer-tag.channel-scope",
     )
-    strict_client = strictly_consuming(version, CLIENT)
+    strict_client = strictly_consuming(version, CLIENT, 2)
     strict_client.misuse(
         lambda: strict_client.end.channel(2).call(strict_client.make("basic.cancel", consumer_tag="t")),
         "basic.consume/tag-channel-scope",
     )
-    strict_server = strictly_consuming(version, SERVER)
+    strict_server = strictly_consuming(version, SERVER, 2)
     strict_server.refuses(
         strict_server.method("basic.cancel", 2, consumer_tag="t"), code=530, rule="basic.consume/tag-channel-scope"
     )
-
-
-def strictly_consuming(version: Version, side: Side) -> Facing:
-    """A strict endpoint with two channels, the first with a consumer "t"."""
-    facing = Facing.opened(version, side, channels=2, dialect=STRICT[version])
-    fields: dict[str, object] = {"queue": "q", "consumer_tag": "t"}
-    if version is AMQP_0_8:
-        fields["ticket"] = 1
-    rights = {"read": True}
-    if side is CLIENT:
-        if version is AMQP_0_8:
-            facing.channel.call(facing.make("access.request", realm="/data", **rights))
-            facing.feed(facing.method("access.request-ok", ticket=1))
-        facing.channel.call(facing.make("basic.consume", **fields))
-        facing.feed(facing.method("basic.consume-ok", consumer_tag="t"))
-        return facing.forget()
-    if version is AMQP_0_8:
-        facing.feed(facing.method("access.request", realm="/data", **rights))
-        facing.channel.reply(facing.make("access.request-ok", ticket=1))
-    facing.feed(facing.method("basic.consume", **fields))
-    facing.channel.reply(facing.make("basic.consume-ok", consumer_tag="t"))
-    return facing.forget()
 
 
 @pytest.mark.rule("0-8/basic.cancel/in-flight", "0-9-1/basic.cancel/in-flight")
@@ -326,18 +299,15 @@ def test_a_server_reads_a_reject_while_it_sends_content(pair: Pair) -> None:
 @pytest.mark.rule("0-8/basic.recover/transacted")
 def test_recover_on_a_transacted_channel_ends_it_in_strict_0_8() -> None:
     client = Facing.opened(AMQP_0_8, CLIENT, dialect=STRICT[AMQP_0_8])
-    client.channel.call(client.make("tx.select"))
-    client.feed(client.method("tx.select-ok"))
+    agree(client, "tx.select")
     client.forget()
     client.misuse(lambda: client.channel.send(client.make("basic.recover")), "basic.recover/transacted")
     server = Facing.opened(AMQP_0_8, SERVER, dialect=STRICT[AMQP_0_8])
-    server.feed(server.method("tx.select"))
-    server.channel.reply(server.make("tx.select-ok"))
+    agree(server, "tx.select")
     server.refuses(server.method("basic.recover"), code=503, rule="basic.recover/transacted", scope=Scope.CHANNEL)
     # Brokers in use allow it.
     lenient = Facing.opened(AMQP_0_8, SERVER)
-    lenient.feed(lenient.method("tx.select"))
-    lenient.channel.reply(lenient.make("tx.select-ok"))
+    agree(lenient, "tx.select")
     lenient.feed(lenient.method("basic.recover"))
     assert lenient.of(MethodReceived)
 
@@ -367,21 +337,14 @@ def test_recover_gives_deliveries_back_and_has_a_reply_in_0_9_1_only(version: Ve
 
 def test_more_unsettled_deliveries_than_allowed(version: Version, side: Side) -> None:
     facing = Facing.opened(version, side, limits=Limits(unsettled=3, consumers=2))
-    consume = facing.make("basic.consume", queue="q", consumer_tag="t")
+    consume(facing)
     if side is CLIENT:
-        facing.channel.call(consume)
-        facing.feed(facing.method("basic.consume-ok", consumer_tag="t"))
-        units = [facing.message("basic.deliver", b"x", consumer_tag="t", delivery_tag=tag) for tag in (1, 2, 3)]
-        facing.refuses(
-            *units,
-            facing.method("basic.deliver", consumer_tag="t", delivery_tag=4),
-            code=506,
-            rule=None,
-            scope=Scope.CHANNEL,
+        facing.feed(
+            *[facing.message("basic.deliver", b"x", consumer_tag="t", delivery_tag=tag) for tag in (1, 2, 3)]
         )
+        above = facing.method("basic.deliver", consumer_tag="t", delivery_tag=4)
+        facing.refuses(above, code=506, rule=None, scope=Scope.CHANNEL)
         return
-    facing.feed(facing.method("basic.consume", queue="q", consumer_tag="t"))
-    facing.channel.reply(facing.make("basic.consume-ok", consumer_tag="t"))
     for _ in range(3):
         facing.channel.deliver(b"x", consumer_tag="t")
     error = facing.misuse(lambda: facing.channel.deliver(b"x", consumer_tag="t"), None)
@@ -423,10 +386,8 @@ def test_transactions_follow_one_another(pair: Pair) -> None:
 @pytest.mark.rule("0-9-1/basic.ack/unknown-tag", "0-9-1/rabbitmq/basic.ack.exists")
 def test_an_unknown_tag_is_refused_at_once_in_a_transaction() -> None:
     server = Facing.opened(AMQP_0_9_1, SERVER)
-    server.feed(server.method("tx.select"))
-    server.channel.reply(server.make("tx.select-ok"))
-    server.feed(server.method("basic.consume", queue="q", consumer_tag="t"))
-    server.channel.reply(server.make("basic.consume-ok", consumer_tag="t"))
+    agree(server, "tx.select")
+    consume(server)
     server.channel.deliver(b"x", consumer_tag="t")
     server.feed(server.method("basic.ack", delivery_tag=1))
     server.refuses(
@@ -450,15 +411,10 @@ def test_confirms_and_transactions_exclude_each_other() -> None:
 # Confirms.
 
 
-def confirming(side: str = "client") -> Facing:
+def confirming(side: Side = CLIENT) -> Facing:
     """An endpoint whose channel 1 is in confirm mode."""
-    facing = Facing.opened(AMQP_0_9_1, CLIENT if side == "client" else SERVER)
-    if facing.side is CLIENT:
-        facing.channel.call(facing.make("confirm.select"))
-        facing.feed(facing.method("confirm.select-ok"))
-    else:
-        facing.feed(facing.method("confirm.select"))
-        facing.channel.reply(facing.make("confirm.select-ok"))
+    facing = Facing.opened(AMQP_0_9_1, side)
+    agree(facing, "confirm.select")
     return facing.forget()
 
 
@@ -473,7 +429,7 @@ def test_only_a_publish_is_confirmed_and_once_only(name: str, tag: int, multiple
     client.feed(client.method(name, delivery_tag=1))
     again = client.method(name, delivery_tag=tag, multiple=multiple)
     client.refuses(again, code=406, rule="rabbitmq/basic.ack.exists", scope=Scope.CHANNEL)
-    server = confirming("server")
+    server = confirming(SERVER)
     server.feed(server.message("basic.publish", b"x"))
     server.channel.confirm(1)
     for refused in (

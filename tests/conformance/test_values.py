@@ -10,39 +10,12 @@ import pytest
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Failed, Scope, Version
 from amqp_sansio.amqp_0_9_1 import Published, Request
 from amqp_sansio.endpoint import Side
+from tests.conformance.granting import RIGHTS, grant, strict, strictly_consuming, ticketed
 from tests.kit.facing import CLIENT, METHOD, SERVER, STRICT, Facing, both_rules, frame, header
 
 LONG = "x" * 128
 LONG_IN_OCTETS = "é" * 64
 ODD = "a name"
-
-
-def strict(version: Version, side: Side) -> Facing:
-    """An open connection of the specification's own dialect; in 0-8 channel 1 has ticket 1 for everything."""
-    facing = Facing.opened(version, side, dialect=STRICT[version])
-    if version is AMQP_0_8:
-        grant(facing)
-    return facing
-
-
-def grant(facing: Facing, channel: int = 1, ticket: int = 1, **rights: bool) -> None:
-    """Let a channel have a ticket of 0-8."""
-    rights = rights or {"passive": True, "active": True, "write": True, "read": True}
-    request = facing.make("access.request", realm="/data", **rights)
-    ok = facing.make("access.request-ok", ticket=ticket)
-    if facing.side is CLIENT:
-        facing.end.channel(channel).call(request)
-        facing.settle()
-        facing.feed(facing.method("access.request-ok", channel, ticket=ticket))
-    else:
-        facing.feed(facing.method("access.request", channel, realm="/data", **rights))
-        facing.end.channel(channel).reply(ok)
-    facing.forget()
-
-
-def ticketed(version: Version) -> dict[str, int]:
-    """The ticket field, where the version has one."""
-    return {"ticket": 1} if version is AMQP_0_8 else {}
 
 
 def call(facing: Facing, name: str, **fields: Any) -> Callable[[], object]:
@@ -92,13 +65,13 @@ def test_strict_dialects_refuse_names_above_127_octets(version: Version, name: s
 def test_a_strict_server_sends_no_bad_names_and_a_strict_client_takes_none(version: Version) -> None:
     rules = {LONG: "length"} if version is AMQP_0_8 else {LONG: "length", ODD: "regexp"}
     for name, rule in rules.items():
-        server = consuming(version, SERVER)
+        server = strictly_consuming(version, SERVER)
         server.misuse(
             lambda server=server, name=name: server.channel.deliver(b"", consumer_tag="t", exchange=name),  # type: ignore[misc]
             f"domain/exchange-name.{rule}",
         )
         for whole in (False, True):
-            client = consuming(version, CLIENT)
+            client = strictly_consuming(version, CLIENT)
             deliver = client.message if whole else client.method
             client.refuses(
                 deliver("basic.deliver", consumer_tag="t", delivery_tag=1, exchange=name),
@@ -106,19 +79,6 @@ def test_a_strict_server_sends_no_bad_names_and_a_strict_client_takes_none(versi
                 rule=f"domain/exchange-name.{rule}",
                 blames="basic.deliver",
             )
-
-
-def consuming(version: Version, side: Side) -> Facing:
-    """A strict endpoint with the consumer "t" on channel 1."""
-    facing = strict(version, side)
-    fields: dict[str, Any] = {"queue": "q", "consumer_tag": "t", **ticketed(version)}
-    if side is CLIENT:
-        facing.channel.call(facing.make("basic.consume", **fields))
-        facing.feed(facing.method("basic.consume-ok", consumer_tag="t"))
-    else:
-        facing.feed(facing.method("basic.consume", **fields))
-        facing.channel.reply(facing.make("basic.consume-ok", consumer_tag="t"))
-    return facing.forget()
 
 
 @pytest.mark.parametrize("name", [ODD, "a/b", "ä", "*", "a\tb"])
@@ -145,42 +105,32 @@ def test_strict_0_9_1_refuses_other_characters_in_names(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "fields", "rule"),
+    ("version", "method", "fields", "rule"),
     [
-        ("exchange.declare", {"exchange": ODD}, "exchange.declare/name-syntax"),
-        ("exchange.declare", {"exchange": ""}, "exchange.declare/name-notnull"),
-        ("queue.declare", {"queue": ODD}, "queue.declare/name-syntax"),
+        (AMQP_0_9_1, "exchange.declare", {"exchange": ODD}, "exchange.declare/name-syntax"),
+        (AMQP_0_9_1, "exchange.declare", {"exchange": ""}, "exchange.declare/name-notnull"),
+        (AMQP_0_9_1, "queue.declare", {"queue": ODD}, "queue.declare/name-syntax"),
+        (AMQP_0_8, "exchange.declare", {"exchange": ODD, "type": "direct"}, "exchange.declare/name-regexp"),
+        (AMQP_0_8, "exchange.declare", {"exchange": "", "type": "direct"}, "exchange.declare/name-regexp"),
+        (AMQP_0_8, "exchange.declare", {"exchange": "e", "type": ""}, "exchange.declare/type-regexp"),
+        (AMQP_0_8, "exchange.declare", {"exchange": "e", "type": ODD}, "exchange.declare/type-regexp"),
+        (AMQP_0_8, "queue.declare", {"queue": ODD}, "queue.declare/name-regexp"),
+        (AMQP_0_8, "exchange.delete", {"exchange": ""}, "exchange.delete/name-notnull"),
     ],
 )
 @pytest.mark.rule("0-9-1/exchange.declare/name-syntax", "0-9-1/exchange.declare/name-notnull")
-@pytest.mark.rule("0-9-1/queue.declare/name-syntax")
-def test_strict_0_9_1_ends_the_channel_for_a_bad_name_in_declare(
-    method: str, fields: dict[str, str], rule: str
-) -> None:
-    client = strict(AMQP_0_9_1, CLIENT)
-    client.misuse(call(client, method, **fields), rule)
-    server = strict(AMQP_0_9_1, SERVER)
-    server.refuses(server.method(method, **fields), code=406, rule=rule, scope=Scope.CHANNEL)
-
-
-@pytest.mark.parametrize(
-    ("method", "fields", "rule"),
-    [
-        ("exchange.declare", {"exchange": ODD, "type": "direct"}, "exchange.declare/name-regexp"),
-        ("exchange.declare", {"exchange": "", "type": "direct"}, "exchange.declare/name-regexp"),
-        ("exchange.declare", {"exchange": "e", "type": ""}, "exchange.declare/type-regexp"),
-        ("exchange.declare", {"exchange": "e", "type": ODD}, "exchange.declare/type-regexp"),
-        ("queue.declare", {"queue": ODD}, "queue.declare/name-regexp"),
-        ("exchange.delete", {"exchange": ""}, "exchange.delete/name-notnull"),
-    ],
-)
+@pytest.mark.rule("0-9-1/queue.declare/name-syntax", "0-8/queue.declare/name-regexp")
 @pytest.mark.rule("0-8/exchange.declare/name-regexp", "0-8/exchange.declare/type-regexp")
-@pytest.mark.rule("0-8/queue.declare/name-regexp", "0-8/exchange.delete/name-notnull")
-def test_strict_0_8_checks_names_where_they_are_declared(method: str, fields: dict[str, str], rule: str) -> None:
-    client = strict(AMQP_0_8, CLIENT)
-    client.misuse(call(client, method, **fields, ticket=1), rule)
-    server = strict(AMQP_0_8, SERVER)
-    server.refuses(server.method(method, **fields, ticket=1), code=502, rule=rule)
+@pytest.mark.rule("0-8/exchange.delete/name-notnull")
+def test_strict_dialects_check_names_where_they_are_declared(
+    version: Version, method: str, fields: dict[str, str], rule: str
+) -> None:
+    """A bad one ends the channel in 0-9-1, the connection in 0-8."""
+    client = strict(version, CLIENT)
+    client.misuse(call(client, method, **fields, **ticketed(version)), rule)
+    server = strict(version, SERVER)
+    code, scope = (502, Scope.CONNECTION) if version is AMQP_0_8 else (406, Scope.CHANNEL)
+    server.refuses(server.method(method, **fields, **ticketed(version)), code=code, rule=rule, scope=scope)
 
 
 @both_rules("exchange.delete/name-notnull", "queue.declare-ok/name-notnull")
@@ -326,7 +276,7 @@ def twice(facing: Facing) -> bytes:
 def test_in_0_8_the_first_of_duplicate_names_counts(dialect: Any) -> None:
     server = Facing.opened(AMQP_0_8, SERVER, dialect=dialect)
     if dialect is not None:
-        grant(server)
+        grant(server, 1, *RIGHTS)
     server.feed(twice(server))
     (request,) = server.of(Request)
     assert dict(request.method.arguments) == {"a": 1}

@@ -15,6 +15,7 @@ from amqp_sansio._classic.codec.dialect import DIALECTS, Dialect, default_dialec
 from amqp_sansio.endpoint import Side
 from amqp_sansio.errors import CodecError
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1
+from tests.kit.facing import both_rules
 
 ROOT = Path(__file__).resolve().parents[3]
 CLIENT, SERVER, BOTH = (Side.CLIENT,), (Side.SERVER,), (Side.CLIENT, Side.SERVER)
@@ -210,6 +211,7 @@ def test_every_answer_is_an_answer_to_something(dialect: Dialect) -> None:
             assert kind.NAME.endswith("-ok"), kind.NAME
 
 
+@both_rules("constant/soft-vs-hard")
 @every_dialect
 def test_reply_codes(dialect: Dialect) -> None:
     soft = {code for code, (_, hard) in dialect.codes.items() if not hard}
