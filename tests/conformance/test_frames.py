@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, By, Closed, CloseHint, Failed, Version
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, CloseHint, Failed, Version
 from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.amqp_0_9_1 import (
     BasicDeliver,
@@ -22,6 +22,7 @@ from amqp_sansio.amqp_0_9_1 import (
 )
 from amqp_sansio.endpoint import Side
 from tests.conformance.granting import consume
+from tests.core.test_heartbeats import BEAT
 from tests.kit.facing import (
     BODY,
     CLIENT,
@@ -145,16 +146,6 @@ def test_a_heartbeat_on_a_channel_or_with_a_payload_is_a_frame_error(
     facing: Facing, channel: int, payload: bytes
 ) -> None:
     facing.refuses(frame(HEARTBEAT, channel, payload), code=501, rule="wire/heartbeat-invalid")
-
-
-@pytest.mark.rule("0-8/wire/heartbeat-unsupported", "0-9-1/wire/heartbeat-unsupported")
-def test_heartbeats_are_dropped_where_none_are_wanted(version: Version, side: Side) -> None:
-    facing = Facing.opened(version, side, heartbeat=0.0)
-    assert facing.end.heartbeat == 0
-    assert facing.feed(frame(HEARTBEAT, 0), frame(HEARTBEAT, 0)) == []
-    assert facing.out == b""
-    assert facing.end.next_deadline is None
-    assert facing.end.is_open
 
 
 @pytest.mark.rule("0-9-1/wire/heartbeat-format")
@@ -473,47 +464,6 @@ def test_each_class_of_0_8_has_its_own_header() -> None:
 
 
 # Heartbeats: 0-9-1 section 4.2.7, 0-8 section 4.2.5.12.
-
-
-BEAT = bytes.fromhex("08 0000 00000000 ce")
-
-
-def beating(version: Version, side: Side) -> Facing:
-    """An open connection with a heartbeat of 10 seconds."""
-    pair = Pair(version, client=client_config(heartbeat=10.0), server=server_config(heartbeat=10.0))
-    pair.open()
-    facing = Facing.opened(version, side)
-    facing.end = pair.ends[side]
-    facing.fed = len(pair.sent[side.other])
-    return facing
-
-
-@pytest.mark.rule("0-9-1/wire/heartbeat-timeout")
-def test_two_silent_intervals_close_the_socket_without_handshake(version: Version, side: Side) -> None:
-    facing = beating(version, side)
-    facing.feed(BEAT)
-    facing.forget()
-    facing.wait(19.9)
-    assert facing.end.is_open
-    facing.wait(0.2)
-    assert facing.hint() is CloseHint.CLOSE_NOW
-    assert "connection.close" not in facing.names()
-    assert facing.end.next_deadline is None
-    closed = facing.events[-1]
-    assert isinstance(closed, Closed)
-    assert closed.report.by is By.TRANSPORT
-    assert closed.report.text == "nothing arrived for 20 seconds, twice the heartbeat"
-    assert closed.report.rule == facing.full_id("wire/heartbeat-timeout")
-
-
-@pytest.mark.rule("0-9-1/wire/heartbeat-any-octet")
-def test_any_octet_is_a_sign_of_life(side: Side) -> None:
-    facing = beating(AMQP_0_9_1, side)
-    facing.forget()
-    for octet in frame(HEARTBEAT, 0):
-        facing.feed(bytes((octet,)))
-        facing.wait(19.0)
-    assert facing.end.is_open
 
 
 @pytest.mark.rule("0-9-1/wire/heartbeat-start-client")

@@ -30,6 +30,7 @@ from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.limits import Limits
 from amqp_sansio.negotiation import Accepted, Refused
 from amqp_sansio.sasl import AmqPlain, External, Plain, ScramSha256, scram_keys
+from tests.core.test_headers import HEADERS, NO_HEADERS
 from tests.kit.facing import (
     CLIENT,
     HEARTBEAT,
@@ -49,52 +50,7 @@ from tests.kit.facing import (
 )
 from tests.kit.pair import Pair, Server, client_config, server_config
 
-UNKNOWN = {
-    "http": b"GET / HTTP/1.1\r\n\r\n",
-    "short text": b"HTTP",
-    "lower case": b"amqp\x00\x00\x09\x01",
-    "tls": b"\x16\x03\x01\x02\x00\x01\x00\x01",
-    "1-0": b"AMQP\x00\x01\x00\x00",
-    "0-10": b"AMQP\x01\x01\x00\x0a",
-    "nonsense": b"AMQP\xff\xff\xff\xff",
-    "frame": b"\x01\x00\x00\x00\x00\x00\x04\x00\x0a\x00\x0b\xce",
-}
-
-
-@pytest.mark.rule("0-8/wire/header-client-first", "0-9-1/wire/header-client-first")
-def test_a_client_begins_with_its_header_and_waits(version: Version) -> None:
-    facing = Facing(version, CLIENT)
-    numbers = {AMQP_0_8: b"\x01\x01\x08\x00", AMQP_0_9_1: b"\x00\x00\x09\x01"}[version]
-    assert facing.out == b"AMQP" + numbers
-
-
-@pytest.mark.parametrize("octets", UNKNOWN.values(), ids=UNKNOWN.keys())
-@pytest.mark.parametrize("cut", [1, 3, 1000])
-@both_rules("wire/header-unsupported", "wire/header-client-first")
-@pytest.mark.rule("0-9-1/connection.start/protocol-name", "0-9-1/wire/header-all-eight")
-def test_a_server_answers_what_it_does_not_speak_with_its_header_and_hangs_up(
-    version: Version, octets: bytes, cut: int
-) -> None:
-    facing = Facing(version, SERVER)
-    for at in range(0, len(octets), cut):
-        facing.feed(octets[at : at + cut])
-    assert facing.out == version.header
-    assert facing.hint() is CloseHint.CLOSE_WHEN_SENT
-    failed, closed = facing.events
-    assert isinstance(failed, Failed)
-    assert isinstance(failed.error, RemoteProtocolError)
-    assert failed.error.rule == facing.full_id("wire/header-unsupported")
-    assert failed.error.offset == 0
-    assert isinstance(closed, Closed)
-    assert closed.report.by is By.LOCAL
-
-
-@pytest.mark.rule("0-8/connection.start/version<=requested", "0-8/wire/header-unsupported")
-def test_a_server_of_0_8_sends_no_start_to_another_version() -> None:
-    facing = Facing(AMQP_0_8, SERVER)
-    facing.feed(AMQP_0_9_1.header)
-    assert facing.out == AMQP_0_8.header
-    assert facing.hint() is CloseHint.CLOSE_WHEN_SENT
+UNKNOWN = {**NO_HEADERS, **{name: HEADERS[name] for name in ("1.0", "0-10", "nonsense")}}
 
 
 @pytest.mark.parametrize("numbers", [b"\x01\x01\x08\x00", b"\x01\x01\x09\x01"])
@@ -126,20 +82,6 @@ def test_a_client_hangs_up_on_a_version_it_cannot_do(version: Version, offered: 
         "connection.start", 0, version_major=offered[0], version_minor=offered[1], mechanisms=b"PLAIN", locales=b"en_US"
     )
     facing.refuses(start, code=0, rule="connection.start/client-support")
-
-
-@pytest.mark.rule("0-8/wire/header-retry", "0-9-1/wire/header-retry")
-def test_a_client_learns_what_the_server_offers_instead(version: Version) -> None:
-    other = AMQP_0_9_1 if version is AMQP_0_8 else AMQP_0_8
-    facing = Facing(version, CLIENT).forget()
-    facing.feed(other.header)
-    failed, closed = facing.events
-    assert isinstance(failed, Failed)
-    assert isinstance(closed, Closed)
-    assert closed.report.by is By.REMOTE
-    assert "-".join(map(str, other.header[4:])) in closed.report.text
-    assert facing.out == b""
-    assert facing.hint() is not CloseHint.KEEP
 
 
 @pytest.mark.parametrize("octets", UNKNOWN.values(), ids=UNKNOWN.keys())

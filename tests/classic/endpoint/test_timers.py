@@ -30,27 +30,6 @@ def beating(version: Version, client: float = 10.0, server: float = 10.0) -> Pai
     return Pair(version, client=client_config(heartbeat=client), server=server_config(heartbeat=server)).open()
 
 
-@pytest.mark.rule("0-9-1/wire/heartbeat-format", "0-9-1/wire/heartbeat-interval")
-def test_an_idle_end_sends_heartbeats_every_half_interval(version: Version, side: Side) -> None:
-    pair = beating(version)
-    before = len(pair.sent[side])
-    pair.advance(60.0)
-    assert pair.sent[side][before:] == HEARTBEAT * 12
-    assert pair.client.is_open
-    assert pair.server.is_open
-
-
-@pytest.mark.rule("0-9-1/wire/heartbeat-interval")
-def test_other_traffic_stands_for_heartbeats(version: Version) -> None:
-    pair = beating(version)
-    channel = pair.channel()
-    before = len(pair.sent[Side.CLIENT])
-    for _ in range(10):
-        channel.publish(b"news")
-        pair.advance(4.0)
-    assert HEARTBEAT not in pair.sent[Side.CLIENT][before:]
-
-
 @pytest.mark.parametrize(
     ("client", "server", "agreed"), [(0.0, 10.0, 0.0), (10.0, 0.0, 10.0), (0.0, 0.0, 0.0), (30.0, 7.0, 7.0)]
 )

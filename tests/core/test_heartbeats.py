@@ -1,0 +1,119 @@
+"""Heartbeats of 0-8, 0-9-1 and 0-10: sent in time, counted by any octet, and twice the time of silence.
+
+1.0's idle time-out, which each side has for itself, is in tests/amqp_1_0/endpoint/test_idle.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, By, Closed, CloseHint, Side, Version
+from tests.kit import facing, pair, wire_0_10
+from tests.kit.facing import BOTH_SIDES, CLIENT, both_rules
+from tests.kit.octets_0_10 import detach, sync, tune, tune_ok
+
+BEAT: Final = bytes.fromhex("08 0000 00000000 ce")
+BEATS: Final = {AMQP_0_8: BEAT, AMQP_0_9_1: BEAT, AMQP_0_10: bytes.fromhex("0f0000100000000000000000010a0000")}
+OF_VERSIONS: Final = pytest.mark.parametrize("version", BEATS, ids=lambda version: version.label)
+
+
+def beating(version: Version, side: Side) -> Any:
+    """An endpoint of an open connection whose agreed heartbeat is ten seconds."""
+    if version is AMQP_0_10:
+        config = wire_0_10.client_config(heartbeat=10) if side is CLIENT else None
+        tuning = tune(16, 65_535, 0, 60) if side is CLIENT else tune_ok(16, 65_535, 10)
+        return wire_0_10.Facing.opened(side, config, tuning)
+    ends = pair.Pair(
+        version, client=pair.client_config(heartbeat=10.0), server=pair.server_config(heartbeat=10.0)
+    ).open()
+    found = facing.Facing.opened(version, side)
+    found.end, found.fed = ends.ends[side], len(ends.sent[side.other])
+    return found
+
+
+@OF_VERSIONS
+@BOTH_SIDES
+@pytest.mark.rule("0-9-1/wire/heartbeat-format", "0-9-1/wire/heartbeat-interval")
+def test_an_idle_end_sends_a_heartbeat_every_half_interval(version: Version, side: Side) -> None:
+    end = beating(version, side)
+    assert (end.end.heartbeat, end.end.next_deadline) == (10, 5.0)
+    end.wait(4.9)
+    assert end.out == b""
+    end.wait(0.2)
+    assert end.out == BEATS[version]
+    assert end.end.next_deadline == 10.0
+    end.wait(4.9)
+    for _ in range(10):
+        end.feed(BEATS[version])
+        end.wait(5.0)
+    assert end.out == BEATS[version] * 12
+    assert end.end.is_open
+
+
+@OF_VERSIONS
+@BOTH_SIDES
+@pytest.mark.rule("0-9-1/wire/heartbeat-interval")
+def test_whatever_is_sent_is_a_sign_of_life(version: Version, side: Side) -> None:
+    end = beating(version, side)
+    for number in range(1, 11):
+        end.wait(4.0)
+        if version is AMQP_0_10:
+            end.feed(detach(b"t", channel=2))
+        elif side is CLIENT:
+            end.end.open_channel()
+            end.feed(BEAT)
+        else:
+            end.feed(end.method("channel.open", number))
+        assert end.end.next_deadline == 4.0 * number + 5.0
+    assert BEATS[version] not in end.out
+
+
+@OF_VERSIONS
+@BOTH_SIDES
+@pytest.mark.rule("0-9-1/wire/heartbeat-timeout", "0-10/connection.heartbeat/2x")
+def test_two_silent_intervals_close_the_socket_without_handshake(version: Version, side: Side) -> None:
+    end = beating(version, side)
+    end.feed(BEATS[version])
+    end.wait(19.9)
+    assert end.end.is_open
+    assert end.events == []
+    end.wait(0.2)
+    (closed,) = end.events
+    assert isinstance(closed, Closed)
+    assert closed.report.by is By.TRANSPORT
+    assert closed.report.text == "nothing arrived for 20 seconds, twice the heartbeat"
+    if version is not AMQP_0_10:
+        assert closed.report.rule == end.full_id("wire/heartbeat-timeout")
+    assert end.hint() is CloseHint.CLOSE_NOW
+    assert "connection.close" not in end.names()
+    assert end.end.next_deadline is None
+
+
+@OF_VERSIONS
+@BOTH_SIDES
+@pytest.mark.rule("0-9-1/wire/heartbeat-any-octet", "0-10/connection.heartbeat/2x")
+def test_any_octet_of_the_peer_is_a_sign_of_life(version: Version, side: Side) -> None:
+    end, beat = beating(version, side), BEATS[version]
+    octets = [beat[at : at + 1] for at in range(len(beat))]
+    for piece in (*octets, beat, *([sync()] if version is AMQP_0_10 else [])):
+        end.feed(piece)
+        end.wait(19.0)
+        assert end.end.is_open
+    end.wait(1.1)
+    assert [type(event) for event in end.events] == [Closed]
+
+
+@OF_VERSIONS
+@BOTH_SIDES
+@both_rules("wire/heartbeat-unsupported")
+def test_without_an_agreed_heartbeat_nobody_waits(version: Version, side: Side) -> None:
+    opened: Any = wire_0_10.Facing if version is AMQP_0_10 else facing.Facing
+    end = opened.opened(side) if version is AMQP_0_10 else opened.opened(version, side, heartbeat=0.0)
+    assert end.end.heartbeat == 0
+    assert end.end.next_deadline is None
+    assert end.feed(BEATS[version] * 3) == []
+    end.wait(1e6)
+    assert end.end.is_open
+    assert (end.events, end.out) == ([], b"")
