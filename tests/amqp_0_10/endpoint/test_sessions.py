@@ -474,6 +474,16 @@ def test_a_session_can_be_left_before_it_is_attached() -> None:
     assert facing.names() == ["session.attach", "session.detach"]
 
 
+def test_a_session_that_fails_before_its_first_command_says_which_that_would_be() -> None:
+    facing = Facing.opened(CLIENT)
+    session = facing.end.open_session("s")
+    facing.feed(attached())
+    session.fail(ExecutionError(541, "broken"))
+    facing.settle()
+    names = ["session.command-point", "execution.exception", "session.request-timeout", "session.detach"]
+    assert facing.names()[-4:] == names
+
+
 def test_close_forgets_the_session_before_it_leaves(side: Side) -> None:
     facing = Facing.attached(side, keep=60)
     session = facing.session

@@ -203,19 +203,18 @@ def test_forwarding_equals_the_general_step(version: Version, sends: list[Any], 
 
 
 def test_what_is_forwarded_arrives_octet_by_octet(version: Version) -> None:
+    """The second time on the same way, which is remembered, as the first time; with a short body and a long one."""
     pair, channel = serving(version)
     raw = b"\x80\x00\x01x"
-    tags = [
-        channel.forward(b"body", raw, tag, "e", "r", redelivered)
-        for tag, redelivered in (("c", True), ("free", False))
-    ]
+    sends = [(body, tag, tag == "c") for tag in ("c", "free") for body in (b"body", b"again", bytes(9000))]
+    tags = [channel.forward(body, raw, tag, "e", "r", redelivered) for body, tag, redelivered in sends]
     pair.pump()
     assert [
         (each.delivery_tag, each.raw_properties, each.body, each.exchange, each.routing_key, each.redelivered)
         for each in pair.take(Side.CLIENT, Delivery)
-    ] == [(1, raw, b"body", "e", "r", True), (2, raw, b"body", "e", "r", False)]
-    assert tags == [1, 2]
-    assert channel.unsettled == {1: None}
+    ] == [(number, raw, body, "e", "r", redelivered) for number, (body, _, redelivered) in enumerate(sends, 1)]
+    assert tags == [1, 2, 3, 4, 5, 6]
+    assert channel.unsettled == {1: None, 2: None, 3: None}
 
 
 def test_forwarding_is_for_servers_and_has_bounds() -> None:
