@@ -88,9 +88,7 @@ def test_start_tells_who_the_server_is_and_offers_en_us() -> None:
     facing = Facing(SERVER, server_config(mechanisms=("PLAIN", "ANONYMOUS"), locales=("de_DE", "en_US")))
     facing.feed(HEADER)
     start_ = facing.records()[1]
-    assert set(start_.server_properties) >= {
-        "product", "version", "platform", "copyright", "information"
-    }  # fmt: skip
+    assert set(start_.server_properties) >= {"product", "version", "platform", "copyright", "information"}
     assert list(start_.mechanisms) == ["PLAIN", "ANONYMOUS"]
     assert list(start_.locales) == ["de_DE", "en_US"]
     # Arrays of str16.
@@ -114,9 +112,7 @@ def test_start_ok_has_properties_and_a_locale_that_was_offered(
     facing.feed(HEADER + start(locales=offered))
     (answer,) = facing.records()
     assert answer.locale == facing.end.locale == chosen
-    assert set(answer.client_properties) >= {
-        "product", "version", "platform", "copyright", "information"
-    }  # fmt: skip
+    assert set(answer.client_properties) >= {"product", "version", "platform", "copyright", "information"}
     assert facing.end.peer_properties == {"product": "peer"}
 
 
@@ -361,9 +357,7 @@ def test_what_one_connection_has_says_nothing_to_another() -> None:
         facing.feed(command_point() + subscribe("d"))
         facing.session.complete(0)
         ends.append(facing.forget())
-    assert [(each.end.user, each.end.vhost) for each in ends] == [
-        ("ann", "a"), ("ann", "b"), ("bob", "a")
-    ]  # fmt: skip
+    assert [(each.end.user, each.end.vhost) for each in ends] == [("ann", "a"), ("ann", "b"), ("bob", "a")]
     # The same destination of a session of the same name is in use in each of them for itself.
     before = pickle.dumps(ends[1].end)
     ends[0].feed(subscribe("d"))

@@ -117,9 +117,7 @@ def test_every_mechanism_lets_in(mechanism: ClientMechanism, step: int) -> None:
 def test_scram_takes_two_rounds() -> None:
     login = Login(client_config(sasl=MECHANISMS[1]))
     names = [each.name for each in parse(login.sent[SERVER])]
-    assert names[:5] == [
-        "header", "connection.start", "connection.secure", "connection.secure", "connection.tune"
-    ]  # fmt: skip
+    assert names[:5] == ["header", "connection.start", "connection.secure", "connection.secure", "connection.tune"]
     assert [type(event) for event in login.asked] == [ScramKeysRequested, AuthenticationRequested]
     challenge = parse(login.sent[SERVER])[2]
     assert challenge.record.challenge.startswith(b"r=" + NONCE.encode())

@@ -139,9 +139,7 @@ def test_channel_zero_is_there_even_when_it_is_the_only_one() -> None:
 @pytest.mark.rule("0-10/connection.tune-ok/available-channels")
 @pytest.mark.parametrize("what", ["attach", "transfer", "command-point"])
 def test_a_channel_above_those_agreed_is_a_framing_error(side: Side, what: str) -> None:
-    makers: dict[str, Callable[..., bytes]] = {
-        "attach": attach, "transfer": transfer, "command-point": command_point
-    }  # fmt: skip
+    makers: dict[str, Callable[..., bytes]] = {"attach": attach, "transfer": transfer, "command-point": command_point}
     facing = Facing.opened(side)
     facing.feed(makers[what](channel=15))
     assert facing.end.is_open
@@ -455,9 +453,7 @@ def test_what_is_behind_attach_goes_on_from_where_the_peer_says() -> None:
     second = session.transfer("x", b"body")
     facing.feed(attached() + expected())
     names = facing.names()
-    assert names == [
-        "session.attach", "session.flush", "session.command-point", "queue.purge", "message.transfer"
-    ]  # fmt: skip
+    assert names == ["session.attach", "session.flush", "session.command-point", "queue.purge", "message.transfer"]
     facing.feed(completed((0, 1)))
     assert handle.done
     assert second.completion.done

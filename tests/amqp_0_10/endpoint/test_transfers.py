@@ -456,9 +456,7 @@ def test_messages_of_two_subscriptions_are_told_apart() -> None:
     facing.session.call(MessageFlow("other", 0, 1))
     facing.session.call(MessageFlow("other", 1, None))
     facing.feed(transfer("other", b"a", header=routed()) + transfer("d", b"b", header=routed()) + sync())
-    assert [(each.destination, each.body) for each in facing.of(MessageReceived)] == [
-        ("other", b"a"), ("d", b"b")
-    ]  # fmt: skip
+    assert [(each.destination, each.body) for each in facing.of(MessageReceived)] == [("other", b"a"), ("d", b"b")]
     assert facing.session.granted("other") == (0, None)
     assert facing.session.granted("d")[0] == 99
 

@@ -137,9 +137,7 @@ def _record_or_refused(dialect: Dialect, kind: type[Method], octets: bytes) -> N
 
 
 def test_the_fields_the_fast_paths_rely_on() -> None:
-    assert BasicDeliver.__match_args__ == (
-        "consumer_tag", "delivery_tag", "redelivered", "exchange", "routing_key",
-    )  # fmt: skip
+    assert BasicDeliver.__match_args__ == ("consumer_tag", "delivery_tag", "redelivered", "exchange", "routing_key")
     assert BasicPublish.__match_args__ == ("exchange", "routing_key", "mandatory", "immediate", "ticket")  # fmt: skip
 
 
