@@ -337,20 +337,6 @@ def test_an_unknown_tag_of_a_file_ends_the_channel(name: str) -> None:
     server.refuses(server.method(name, delivery_tag=3), code=404, rule="basic.ack/unknown-tag", scope=Scope.CHANNEL)
 
 
-@pytest.mark.parametrize("name", ["file.consume", "stream.consume"])
-@pytest.mark.rule("0-8/file.consume/tag-in-use", "0-8/stream.consume/tag-in-use")
-def test_the_tag_of_a_live_consumer_is_not_given_again(name: str) -> None:
-    client = Facing.opened(AMQP_0_8, CLIENT)
-    client.channel.call(client.make(name, queue="q", consumer_tag="t"))
-    client.feed(client.method(f"{name}-ok", consumer_tag="t"))
-    again = client.make(name, queue="q", consumer_tag="t")
-    client.misuse(lambda: client.channel.call(again), "basic.consume/tag-in-use")
-    server = Facing.opened(AMQP_0_8, SERVER)
-    server.feed(server.method(name, queue="q", consumer_tag="t"))
-    server.channel.reply(server.make(f"{name}-ok", consumer_tag="t"))
-    server.refuses(server.method(name, queue="q", consumer_tag="t"), code=530, rule="basic.consume/tag-in-use")
-
-
 @pytest.mark.rule("0-8/file/grammar")
 def test_files_come_back_with_their_content() -> None:
     pair = silent_pair()

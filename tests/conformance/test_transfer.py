@@ -203,24 +203,26 @@ def test_what_was_got_is_acknowledged_unless_no_ack(version: Version) -> None:
 # Consumer tags.
 
 
-@pytest.mark.rule("0-8/basic.consume/tag-in-use", "0-9-1/basic.consume/tag-in-use")
-def test_the_tag_of_a_live_consumer_is_not_given_again(version: Version) -> None:
-    client = consuming(version, CLIENT)
-    again = client.make("basic.consume", queue="q", consumer_tag="t1")
-    client.misuse(lambda: client.channel.call(again), "basic.consume/tag-in-use")
-    client.channel.call(client.make("basic.consume", queue="q", consumer_tag="pending"))
-    pending = client.make("basic.consume", queue="q", consumer_tag="pending")
-    client.misuse(lambda: client.channel.call(pending), "basic.consume/tag-in-use")
-    server = consuming(version, SERVER)
-    server.refuses(
-        server.method("basic.consume", queue="q", consumer_tag="t1"), code=530, rule="basic.consume/tag-in-use"
-    )
+@pytest.mark.parametrize(
+    ("version", "of_class"),
+    [(AMQP_0_8, "basic"), (AMQP_0_8, "file"), (AMQP_0_8, "stream"), (AMQP_0_9_1, "basic")],
+    ids=lambda value: value if isinstance(value, str) else value.label,
+)
+@both_rules("basic.consume/tag-in-use")
+@pytest.mark.rule("0-8/file.consume/tag-in-use", "0-8/stream.consume/tag-in-use")
+def test_the_tag_of_a_live_consumer_is_not_given_again(version: Version, of_class: str) -> None:
+    name, fields = f"{of_class}.consume", {"queue": "q", "consumer_tag": "t"}
+    client, server = Facing.opened(version, CLIENT), Facing.opened(version, SERVER)
+    client.channel.call(client.make(name, **fields))
+    client.misuse(lambda: client.channel.call(client.make(name, **fields)), "basic.consume/tag-in-use")
+    client.feed(client.method(f"{name}-ok", consumer_tag="t"))
+    client.misuse(lambda: client.channel.call(client.make(name, **fields)), "basic.consume/tag-in-use")
+    agree(server, name, ok={"consumer_tag": "t"}, **fields)
     # Once cancelled it's free again.
-    server = consuming(version, SERVER)
-    server.feed(server.method("basic.cancel", consumer_tag="t1"))
-    server.channel.reply(server.make("basic.cancel-ok", consumer_tag="t1"))
-    server.feed(server.method("basic.consume", queue="q", consumer_tag="t1"))
-    assert len(server.of(Request)) == 2
+    agree(server, f"{of_class}.cancel", ok={"consumer_tag": "t"}, consumer_tag="t")
+    agree(server, name, ok={"consumer_tag": "t"}, **fields)
+    assert [event.method.NAME for event in server.of(Request)] == [name, f"{of_class}.cancel", name]
+    server.refuses(server.method(name, **fields), code=530, rule="basic.consume/tag-in-use")
 
 
 @pytest.mark.rule("0-8/basic.consume/server-tag", "0-9-1/basic.consume/server-tag")
