@@ -412,25 +412,6 @@ def test_a_distributed_transaction_is_selected_then_started() -> None:
         assert f"{name}-ok" == handle.result.NAME
 
 
-@pytest.mark.rule("0-8/dtx/grammar", "0-8/dtx.select/required", "0-8/dtx.start/fail")
-def test_dtx_start_without_select_ends_the_channel() -> None:
-    client = Facing.opened(AMQP_0_8, CLIENT)
-    client.misuse(lambda: client.channel.call(client.make("dtx.start", dtx_identifier="x")), "dtx.select/required")
-    server = Facing.opened(AMQP_0_8, SERVER)
-    server.refuses(
-        server.method("dtx.start", dtx_identifier="x"), code=503, rule="dtx.select/required", scope=Scope.CHANNEL
-    )
-
-
-@pytest.mark.rule("0-8/dtx/grammar")
-def test_local_and_distributed_transactions_exclude_each_other() -> None:
-    for first, second in (("tx.select", "dtx.select"), ("dtx.select", "tx.select")):
-        server = Facing.opened(AMQP_0_8, SERVER)
-        server.feed(server.method(first))
-        server.channel.reply(server.make(f"{first}-ok"))
-        server.refuses(server.method(second), code=503, rule="dtx/grammar", scope=Scope.CHANNEL)
-
-
 @pytest.mark.rule("0-8/dtx.start/id-notnull")
 def test_a_distributed_transaction_has_an_identifier() -> None:
     client = Facing.opened(AMQP_0_8, CLIENT)

@@ -357,23 +357,30 @@ def test_more_unsettled_deliveries_than_allowed(version: Version, side: Side) ->
 # Transactions, and RabbitMQ's extensions: confirms, nack, cancel notify, update-secret (class tx; extended XML).
 
 
-NOT_TRANSACTED = {AMQP_0_8: 503, AMQP_0_9_1: 406}
-
-
 # Transactions.
 
 
-@pytest.mark.parametrize("name", ["tx.commit", "tx.rollback"])
+@pytest.mark.parametrize(
+    ("version", "name", "fields", "code", "rule"),
+    [
+        (AMQP_0_8, "tx.commit", {}, 503, "tx.commit/not-transacted"),
+        (AMQP_0_8, "tx.rollback", {}, 503, "tx.rollback/not-transacted"),
+        (AMQP_0_9_1, "tx.commit", {}, 406, "tx.commit/not-transacted"),
+        (AMQP_0_9_1, "tx.rollback", {}, 406, "tx.rollback/not-transacted"),
+        (AMQP_0_8, "dtx.start", {"dtx_identifier": "x"}, 503, "dtx.select/required"),
+    ],
+)
 @both_rules("tx.select/required")
 @pytest.mark.rule("0-9-1/tx.commit/not-transacted", "0-9-1/tx.rollback/not-transacted")
-def test_commit_and_rollback_need_a_transacted_channel(version: Version, name: str) -> None:
+@pytest.mark.rule("0-8/dtx/grammar", "0-8/dtx.select/required", "0-8/dtx.start/fail")
+def test_transactions_need_a_transacted_channel(
+    version: Version, name: str, fields: dict[str, str], code: int, rule: str
+) -> None:
     client = Facing.opened(version, CLIENT, channels=2)
-    client.end.channel(2).call(client.make("tx.select"))
-    client.misuse(lambda: client.channel.call(client.make(name)), f"{name}/not-transacted")
+    client.end.channel(2).call(client.make(f"{name.partition('.')[0]}.select"))
+    client.misuse(lambda: client.channel.call(client.make(name, **fields)), rule)
     server = Facing.opened(version, SERVER)
-    server.refuses(
-        server.method(name), code=NOT_TRANSACTED[version], rule=f"{name}/not-transacted", scope=Scope.CHANNEL
-    )
+    server.refuses(server.method(name, **fields), code=code, rule=rule, scope=Scope.CHANNEL)
 
 
 @pytest.mark.rule("0-8/tx/grammar", "0-8/tx.commit/new-tx", "0-9-1/tx.commit/new-tx", "0-9-1/tx/scope")
@@ -397,17 +404,25 @@ def test_an_unknown_tag_is_refused_at_once_in_a_transaction() -> None:
     )
 
 
-@pytest.mark.rule("0-9-1/rabbitmq/confirm.select-not-tx")
-def test_confirms_and_transactions_exclude_each_other() -> None:
-    for first, second in (("tx.select", "confirm.select"), ("confirm.select", "tx.select")):
-        client = Facing.opened(AMQP_0_9_1, CLIENT)
-        client.channel.call(client.make(first))
-        again = client.make(second)
-        client.misuse(lambda: client.channel.call(again), "rabbitmq/confirm.select-not-tx")  # noqa: B023
-        server = Facing.opened(AMQP_0_9_1, SERVER)
-        server.feed(server.method(first))
-        server.channel.reply(server.make(f"{first}-ok"))
-        server.refuses(server.method(second), code=406, rule="rabbitmq/confirm.select-not-tx", scope=Scope.CHANNEL)
+@pytest.mark.parametrize(
+    ("version", "one", "other", "code", "rule"),
+    [
+        (AMQP_0_9_1, "tx.select", "confirm.select", 406, "rabbitmq/confirm.select-not-tx"),
+        (AMQP_0_8, "tx.select", "dtx.select", 503, "dtx/grammar"),
+    ],
+)
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.rule("0-9-1/rabbitmq/confirm.select-not-tx", "0-8/dtx/grammar")
+def test_a_channel_has_confirms_or_one_kind_of_transactions(
+    version: Version, one: str, other: str, code: int, rule: str, reverse: bool
+) -> None:
+    first, second = (other, one) if reverse else (one, other)
+    client = Facing.opened(version, CLIENT)
+    client.channel.call(client.make(first))
+    client.misuse(lambda: client.channel.call(client.make(second)), rule)
+    server = Facing.opened(version, SERVER)
+    agree(server, first)
+    server.refuses(server.method(second), code=code, rule=rule, scope=Scope.CHANNEL)
 
 
 # Confirms.
