@@ -22,7 +22,7 @@ from amqp_sansio.amqp_0_9_1 import (
 )
 from amqp_sansio.endpoint import Side
 from tests.conformance.granting import consume
-from tests.core.test_heartbeats import BEAT
+from tests.core.test_timers import BEAT
 from tests.kit.facing import (
     BODY,
     CLIENT,

@@ -17,7 +17,7 @@ from amqp_sansio import (
     Side,
 )
 from amqp_sansio.amqp_0_10 import ExecutionSync, SessionClosed
-from tests.core.test_heartbeats import BEATS, beating
+from tests.core.test_timers import BEATS, beating
 from tests.kit.octets_0_10 import (
     CLOSE_OK,
     HEADER,
@@ -121,20 +121,6 @@ def test_octets_that_no_frame_can_be_found_in_lose_the_answer_to_a_close(opened:
     assert opened.events == []
     opened.wait(opened.end.config.close_timeout)
     assert [type(event) for event in opened.events] == [Closed]
-
-
-@pytest.mark.rule("0-10/connection.close-ok/reporting")
-def test_an_answer_that_does_not_come_is_reported_in_time(opened: Facing) -> None:
-    opened.end.close(320, "stopping")
-    opened.settle()
-    opened.wait(9.9)
-    assert opened.events == []
-    opened.wait(0.2)
-    (closed,) = opened.events
-    assert isinstance(closed, Closed)
-    assert (closed.report.by, closed.report.code, closed.report.text) == (By.LOCAL, 320, "stopping")
-    assert "close-ok" in closed.report.hint
-    assert opened.end.close_hint is CloseHint.CLOSE_NOW
 
 
 @pytest.mark.rule("0-10/connection.close-ok/reporting")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import AMQP_0_9_1, By, Closed, CloseHint, Limits, Signal, Version
+from amqp_sansio import AMQP_0_9_1, Closed, Limits, Signal, Version
 from amqp_sansio._core.timers import Clock, Timers
 from amqp_sansio.endpoint import Side
 from tests.kit.facing import BOTH_SIDES, BOTH_VERSIONS, Facing
@@ -78,18 +78,6 @@ def test_empty_data_says_that_the_adapter_looked(version: Version) -> None:
     assert isinstance(pair.client.next_event(), Closed)
 
 
-def test_an_opening_that_does_not_finish_ends(version: Version, side: Side) -> None:
-    made = client_config if side is Side.CLIENT else server_config
-    facing = Facing(version, side, made(handshake_timeout=3.0))
-    assert facing.end.next_deadline == 3.0
-    facing.wait(2.9)
-    assert facing.end.report is None
-    facing.wait(0.1)
-    assert facing.end.report is not None
-    assert "opening did not finish" in facing.end.report.text
-    assert facing.end.close_hint is CloseHint.CLOSE_NOW
-
-
 def test_a_server_that_never_decides_is_timed_out_too(version: Version) -> None:
     pair = Pair(version, applications={Side.SERVER: Server(vhost=False)})
     pair.drive()
@@ -103,22 +91,6 @@ def test_the_opening_is_not_timed_once_it_is_open(pair: Pair, side: Side) -> Non
     assert pair.ends[side].next_deadline is None
     pair.advance(1000.0)
     assert pair.ends[side].is_open
-
-
-def test_a_close_without_an_answer_ends(version: Version, side: Side) -> None:
-    facing = Facing.opened(version, side, close_timeout=4.0)
-    facing.now = 50.0
-    facing.end.close(200, "bye")
-    assert facing.end.next_deadline is None
-    facing.settle()
-    assert facing.end.next_deadline == 54.0
-    facing.wait(3.9)
-    assert facing.end.report is None
-    facing.wait(0.1)
-    report = facing.end.report
-    assert report is not None
-    assert (report.by, report.code, report.text) == (By.LOCAL, 200, "bye")
-    assert report.hint == "the peer did not answer the close"
 
 
 def test_a_close_is_timed_from_when_it_has_left(version: Version) -> None:

@@ -1,4 +1,5 @@
-"""Heartbeats of 0-8, 0-9-1 and 0-10: sent in time, counted by any octet, and twice the time of silence.
+"""Heartbeats of 0-8, 0-9-1 and 0-10: sent in time, counted by any octet, and twice the time of silence. Deadlines of
+openings and closes.
 
 1.0's idle time-out, which each side has for itself, is in tests/amqp_1_0/endpoint/test_idle.py.
 """
@@ -117,3 +118,50 @@ def test_without_an_agreed_heartbeat_nobody_waits(version: Version, side: Side) 
     end.wait(1e6)
     assert end.end.is_open
     assert (end.events, end.out) == ([], b"")
+
+
+def configured(version: Version, side: Side, **changes: float) -> Any:
+    """The configuration of one side."""
+    kit: Any = wire_0_10 if version is AMQP_0_10 else pair
+    return (kit.client_config if side is CLIENT else kit.server_config)(**changes)
+
+
+@OF_VERSIONS
+@BOTH_SIDES
+def test_an_opening_that_does_not_finish_ends(version: Version, side: Side) -> None:
+    config = configured(version, side, handshake_timeout=3.0)
+    end: Any = wire_0_10.Facing(side, config) if version is AMQP_0_10 else facing.Facing(version, side, config)
+    assert end.end.next_deadline == 3.0
+    end.wait(2.9)
+    assert end.end.report is None
+    end.wait(0.1)
+    report = end.end.report
+    assert report is not None
+    assert report.by is By.LOCAL
+    state = "header sent" if side is CLIENT else "start"
+    assert report.text == f"the opening did not finish, it is {state}"
+    assert end.hint() is CloseHint.CLOSE_NOW
+
+
+@OF_VERSIONS
+@BOTH_SIDES
+@pytest.mark.rule("0-10/connection.close-ok/reporting")
+def test_a_close_without_an_answer_ends(version: Version, side: Side) -> None:
+    if version is AMQP_0_10:
+        end: Any = wire_0_10.Facing.opened(side, configured(version, side, close_timeout=4.0))
+    else:
+        end = facing.Facing.opened(version, side, 0, close_timeout=4.0)
+    end.now = 50.0
+    end.end.close(320, "stopping")
+    assert end.end.next_deadline is None
+    end.settle()
+    assert end.end.next_deadline == 54.0
+    end.wait(3.9)
+    assert end.events == []
+    end.wait(0.1)
+    (closed,) = end.events
+    assert isinstance(closed, Closed)
+    assert (closed.report.by, closed.report.code, closed.report.text) == (By.LOCAL, 320, "stopping")
+    missing = "without the peer's close-ok: " if version is AMQP_0_10 else ""
+    assert closed.report.hint == f"{missing}the peer did not answer the close"
+    assert end.hint() is CloseHint.CLOSE_NOW
