@@ -20,6 +20,7 @@ from amqp_sansio.amqp_0_9_1 import (
     BasicGet,
     BasicGetEmpty,
     BasicGetOk,
+    BasicNack,
     BasicPublish,
     ConnectionOpen,
     ConnectionStart,
@@ -185,6 +186,8 @@ def test_a_bit_is_a_bit_whatever_its_truth_is_made_of() -> None:
     [
         (BasicAck, b"\0\0\0\0\0\0\0\x05\xff", BasicAck(5, True)),
         (BasicAck, b"\0\0\0\0\0\0\0\x05\x02", BasicAck(5, False)),
+        (BasicNack, b"\0\0\0\0\0\0\0\x05\x04", BasicNack(5)),
+        (old.FileReject, b"\0\0\0\0\0\0\0\x05\x02", old.FileReject(5)),
         (ConnectionOpen, b"\x01/\x00\x01", ConnectionOpen("/")),
         (ConnectionOpen, b"\x01/\x02cc\x00", ConnectionOpen("/")),
         (BasicConsume, b"\x00\x09\x01q\x00\x02\0\0\0\0", BasicConsume("q", no_ack=True)),
