@@ -53,10 +53,7 @@ def streams_of(items: Iterable[Item], marked: bool = False) -> dict[tuple[str, s
 
 
 def summary(streams: dict[tuple[str, str], bytes]) -> Counter[Stream]:
-    return Counter(
-        (sender, len(octets), hashlib.sha256(octets).hexdigest())
-        for (_, sender), octets in streams.items()
-    )
+    return Counter((sender, len(octets), hashlib.sha256(octets).hexdigest()) for (_, sender), octets in streams.items())
 
 
 def expected(path: Path) -> Counter[Stream]:
@@ -200,11 +197,7 @@ def test_octets_of_one_side_never_precede_what_they_answer() -> None:
         for item in reassemble(order):
             if isinstance(item, StreamData):
                 other = next(name for name in allowed if name != item.sender)
-                need = max(
-                    need
-                    for offset, need in allowed[item.sender]
-                    if offset <= item.offset + len(item.data) - 1
-                )
+                need = max(need for offset, need in allowed[item.sender] if offset <= item.offset + len(item.data) - 1)
                 assert seen[other] >= need
                 seen[item.sender] += len(item.data)
 

@@ -64,10 +64,7 @@ def test_one_clock_has_no_difference() -> None:
 def test_what_is_sent_again_proves_nothing() -> None:
     """A capture that begins late has octets only when they are sent again, an hour after they were acknowledged."""
     hour = 3600 * SECOND
-    early = [
-        segment(0, "s", 500, 900, ACK, file="b"),
-        segment(MS, "s", 500, 1000, ACK, file="b"),
-    ]
+    early = [segment(0, "s", 500, 900, ACK, file="b"), segment(MS, "s", 500, 1000, ACK, file="b")]
     late = [
         segment(hour, "c", 999, 500, ACK, b"x", file="a"),
         segment(hour + SECOND, "c", 999, 500, ACK, b"x", file="a"),
@@ -96,9 +93,7 @@ def test_numbers_that_begin_anew() -> None:
 
 
 def test_in_any_order_and_in_parts() -> None:
-    flows = [
-        [on_point(each, f"vlan{n}") for each in apart(connection(n, 9 * n, 7, ACK), SECOND)] for n in range(6)
-    ]
+    flows = [[on_point(each, f"vlan{n}") for each in apart(connection(n, 9 * n, 7, ACK), SECOND)] for n in range(6)]
     wanted = clock_differences([each for flow in flows for each in flow])
     shuffled = random.Random(5)
     for _ in range(10):

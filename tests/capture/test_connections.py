@@ -396,11 +396,7 @@ def test_flows_in_order_are_told_apart() -> None:
             ours = "sport" if segment.sport == 40000 else "dport"
             segments.append(changed(segment, **{ours: port}))
     items = list(reassemble(sorted(segments, key=sort_key)))
-    assert [item.data for item in items if isinstance(item, StreamData)] == [
-        b"x40001",
-        b"x40002",
-        b"x40003",
-    ]
+    assert [item.data for item in items if isinstance(item, StreamData)] == [b"x40001", b"x40002", b"x40003"]
     assert len([item for item in items if isinstance(item, ConnectionEnd)]) == 3
 
 

@@ -8,9 +8,7 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize(
-    "name", ["amqp_sansio.capture", "amqp_sansio.capture.bulk", "amqp_sansio.capture.redact"]
-)
+@pytest.mark.parametrize("name", ["amqp_sansio.capture", "amqp_sansio.capture.bulk", "amqp_sansio.capture.redact"])
 def test_examples_of_the_documentation(name: str) -> None:
     results = doctest.testmod(importlib.import_module(name))
     assert results.attempted >= 4

@@ -143,9 +143,7 @@ def test_compressed_records_take_as_many_steps_as_plain_ones(packet: bytes) -> N
 
 
 @pytest.mark.parametrize("packet", TINY, ids=["empty", "one", "thirteen"])
-def test_the_smallest_records_take_no_more_steps_for_their_octets_than_segments(
-    packet: bytes,
-) -> None:
+def test_the_smallest_records_take_no_more_steps_for_their_octets_than_segments(packet: bytes) -> None:
     """In few octets of gzip are millions of them."""
     tiny, segments = pcap([(1, 0, packet)] * 2000), pcap([(1, 0, SEGMENT)] * 2000)
     assert steps(tiny) / len(tiny) <= 1.2 * steps(segments) / len(segments)
@@ -172,9 +170,7 @@ class CountedInflate:
         return piece
 
 
-def test_small_members_and_bombs_are_inflated_in_few_octets_at_a_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_small_members_and_bombs_are_inflated_in_few_octets_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind each member, and each step of a bomb, zlib copies the input that is left."""
     begin = zlib.decompressobj
 

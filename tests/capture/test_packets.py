@@ -47,16 +47,10 @@ def one(link: int, frame: bytes) -> Segment:
         (113, bytes(14) + b"\x81\0\0\0\x08\0", bytes(14) + b"\x81\0\0\0\x86\xdd"),
         (276, b"\x08\0" + bytes(18), b"\x86\xdd" + bytes(18)),
         (1, bytes(12) + b"\x08\0", bytes(12) + b"\x86\xdd"),
-        (
-            1,
-            bytes(12) + b"\0\x40\xaa\xaa\x03\0\0\0\x08\0",
-            bytes(12) + b"\0\x40\xaa\xaa\x03\0\0\0\x86\xdd",
-        ),
+        (1, bytes(12) + b"\0\x40\xaa\xaa\x03\0\0\0\x08\0", bytes(12) + b"\0\x40\xaa\xaa\x03\0\0\0\x86\xdd"),
     ],
 )
-def test_every_link_type_leads_to_both_ip_versions(
-    link: int, before_v4: bytes, before_v6: bytes
-) -> None:
+def test_every_link_type_leads_to_both_ip_versions(link: int, before_v4: bytes, before_v6: bytes) -> None:
     four = one(link, before_v4 + V4)
     assert (four.src, four.dst, four.payload, four.point) == ("10.0.0.1", "10.0.0.2", b"abc", "")
     six = one(link, before_v6 + V6)
@@ -142,9 +136,7 @@ def extension(kind: int, following: int, units: int = 0) -> bytes:
 
 
 @pytest.mark.parametrize("units", [0, 1, 3])
-@pytest.mark.parametrize(
-    "chain", [[0], [60], [43], [0, 43, 60], [51], [0, 51, 135, 139, 140], [44]]
-)
+@pytest.mark.parametrize("chain", [[0], [60], [43], [0, 43, 60], [51], [0, 51, 135, 139, 140], [44]])
 def test_ipv6_extension_headers_are_passed_over(chain: list[int], units: int) -> None:
     body = tcp(5, 6, b"abc")
     following = 6
@@ -229,10 +221,7 @@ BODY = tcp(5, 6, bytes(range(200)))
 
 def fragments_v4(cuts: list[int], ident: int = 7) -> list[bytes]:
     edges = [0, *cuts, len(BODY)]
-    return [
-        ethernet(ipv4(BODY[a:b], ident=ident, offset=a, more=b < len(BODY)))
-        for a, b in pairwise(edges)
-    ]
+    return [ethernet(ipv4(BODY[a:b], ident=ident, offset=a, more=b < len(BODY))) for a, b in pairwise(edges)]
 
 
 def fragments_v6(cuts: list[int], ident: int = 7) -> list[bytes]:
@@ -247,9 +236,7 @@ def fragments_v6(cuts: list[int], ident: int = 7) -> list[bytes]:
 
 @pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1], [0, 0, 2, 2, 1, 1, 3]])
 @pytest.mark.parametrize("build", [fragments_v4, fragments_v6])
-def test_fragments_come_together_in_any_order(
-    build: Callable[[list[int]], list[bytes]], order: list[int]
-) -> None:
+def test_fragments_come_together_in_any_order(build: Callable[[list[int]], list[bytes]], order: list[int]) -> None:
     frames = build([8, 64, 128])
     (row,) = rows(1, *[frames[at] for at in order])
     assert isinstance(row, Segment)
@@ -321,10 +308,7 @@ def test_a_cut_fragment_ends_what_is_known() -> None:
     assert (row.payload, row.wire_len) == (bytes(range(200))[: 128 - 20 - 10], 200)
 
 
-@given(
-    st.binary(min_size=16, max_size=16)
-    | st.lists(st.sampled_from([0, 1]), min_size=16, max_size=16).map(bytes)
-)
+@given(st.binary(min_size=16, max_size=16) | st.lists(st.sampled_from([0, 1]), min_size=16, max_size=16).map(bytes))
 def test_ipv6_addresses_have_their_canonical_text(raw: bytes) -> None:
     text = ipv6_text(raw)
     assert parse_endpoint(endpoint(text, 5672)) == (raw, 5672)
@@ -369,10 +353,7 @@ def test_an_ipv4_address_has_an_ipv6_form() -> None:
 
 def test_a_length_that_no_segment_can_have_is_reported() -> None:
     """The IP header leaves it open, and the record claims four gigabytes."""
-    for packet, kind in (
-        (ipv4(tcp(1, 1, b"abc"), total=0), 0x0800),
-        (ipv6(tcp(), length=0), 0x86DD),
-    ):
+    for packet, kind in ((ipv4(tcp(1, 1, b"abc"), total=0), 0x0800), (ipv6(tcp(), length=0), 0x86DD)):
         (damage,) = rows(1, ethernet(packet, kind=kind), wire=2**32 - 1)
         assert isinstance(damage, CaptureDamage)
         assert (damage.kind, damage.packet) == ("bad-packet", 0)

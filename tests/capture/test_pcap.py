@@ -142,9 +142,7 @@ def test_frame_check_sequence_bits_are_no_part_of_the_link_type() -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
-    [b"", b"\xd4", b"\xd4\xc3\xb2", b"\x0a\x0d\x0d", b"PK\x03\x04", b"AMQP\0\0\x09\x01" * 9],
-    ids=repr,
+    "data", [b"", b"\xd4", b"\xd4\xc3\xb2", b"\x0a\x0d\x0d", b"PK\x03\x04", b"AMQP\0\0\x09\x01" * 9], ids=repr
 )
 def test_what_is_no_capture_is_refused_before_anything_is_read(data: bytes) -> None:
     if data and (b"\xd4\xc3\xb2\xa1".startswith(data) or b"\x0a\x0d\x0d\x0a".startswith(data)):
@@ -224,10 +222,7 @@ V6_BODY = bytes([6, 0]) + bytes(6) + V4_BODY
 @pytest.mark.parametrize(
     "frames",
     [
-        [
-            ethernet(ipv4(V4_BODY[:40], more=True)),
-            ethernet(ipv4(V4_BODY[40:], offset=40)),
-        ],
+        [ethernet(ipv4(V4_BODY[:40], more=True)), ethernet(ipv4(V4_BODY[40:], offset=40))],
         [
             ethernet(ipv6(b"\x3c\0\0\x01\0\0\0\x09" + V6_BODY[:40], following=44), kind=0x86DD),
             ethernet(ipv6(b"\x3c\0\0\x28\0\0\0\x09" + V6_BODY[40:], following=44), kind=0x86DD),

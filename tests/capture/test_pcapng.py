@@ -61,9 +61,7 @@ def test_every_packet_block_is_read(order: str) -> None:
     ],
 )
 @pytest.mark.parametrize("offset", [None, 0, 1_700_000_000, -5])
-def test_times_are_exact_in_any_resolution(
-    resolution: int, units: int, ts_ns: int, offset: int | None
-) -> None:
+def test_times_are_exact_in_any_resolution(resolution: int, units: int, ts_ns: int, offset: int | None) -> None:
     options = [(9, bytes([resolution]))]
     if offset is not None:
         options.append((14, struct.pack("<q", offset)))

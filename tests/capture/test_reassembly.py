@@ -74,15 +74,9 @@ def test_the_first_of_conflicting_octets_win_and_a_place_is_reported_once() -> N
     segments += [wire.segment(CLIENT, b"hij", offset=7), wire.segment(CLIENT, b"gzi", offset=6)]
     items = run(segments)
     assert octets(items, CLIENT) == b"abcdefghij"
-    assert [(damage.kind, damage.sender) for damage in damages(items)] == [
-        ("conflicting-overlap", CLIENT)
-    ] * 3
+    assert [(damage.kind, damage.sender) for damage in damages(items)] == [("conflicting-overlap", CLIENT)] * 3
     texts = [damage.text for damage in damages(items)]
-    assert [text.split()[0] + " at " + text.split()[3] for text in texts] == [
-        "2 at 2",
-        "2 at 4",
-        "1 at 7",
-    ]
+    assert [text.split()[0] + " at " + text.split()[3] for text in texts] == ["2 at 2", "2 at 4", "1 at 7"]
 
 
 def test_conflicts_among_waiting_octets_are_seen() -> None:
@@ -246,9 +240,7 @@ def test_what_waits_is_bounded() -> None:
     for at in range(500):
         items += reassembler.push(wire.segment(CLIENT, bytes([at % 256]) * 999, acked=0))
         assert reassembler.held <= limit
-    assert [entry for entry in content(items) if entry[0] == "gap"] == [
-        ("gap", "c", 4, "buffer-full")
-    ]
+    assert [entry for entry in content(items) if entry[0] == "gap"] == [("gap", "c", 4, "buffer-full")]
     assert len(octets(items, CLIENT)) == 499_500
 
 

@@ -71,10 +71,7 @@ def repetition(chance: Random, sent: Traffic, before: int) -> Segment | None:
     start = chance.randrange(reach[sender])
     end = chance.randint(start + 1, reach[sender])
     return sent.wire.segment(
-        sender,
-        sent.streams[sender][start:end],
-        offset=start,
-        acked=reach[SERVER if sender == CLIENT else CLIENT],
+        sender, sent.streams[sender][start:end], offset=start, acked=reach[SERVER if sender == CLIENT else CLIENT]
     )
 
 
@@ -167,11 +164,7 @@ def test_with_losses_the_gaps_are_exactly_what_was_lost(
     """SYNs and FINs are there, so that both ends of both streams are known."""
     sent, captured = case
     chance = Random(seed)
-    kept = [
-        segment
-        for segment in captured
-        if segment.flags & (SYN | FIN) or chance.randint(1, 10) > tenths
-    ]
+    kept = [segment for segment in captured if segment.flags & (SYN | FIN) or chance.randint(1, 10) > tenths]
     there: dict[str, set[int]] = {CLIENT: set(), SERVER: set()}
     for segment in kept:
         name = f"{segment.src}:{segment.sport}"

@@ -45,9 +45,7 @@ def items_of(data: bytes) -> list[Item]:
 
 
 def octets(items: list[Item], sender: str) -> bytes:
-    return b"".join(
-        item.data for item in items if isinstance(item, StreamData) and item.sender == sender
-    )
+    return b"".join(item.data for item in items if isinstance(item, StreamData) and item.sender == sender)
 
 
 @pytest.mark.parametrize(("client", "server"), ENDS)
@@ -180,9 +178,7 @@ def test_a_writer_can_be_pickled() -> None:
     assert len(items_of(data + rest[1])) == 3
 
 
-@given(
-    st.lists(st.tuples(st.booleans(), st.binary(max_size=300), st.integers(0, 10**10)), max_size=20)
-)
+@given(st.lists(st.tuples(st.booleans(), st.binary(max_size=300), st.integers(0, 10**10)), max_size=20))
 def test_whatever_is_written_is_read(script: list[tuple[bool, bytes, int]]) -> None:
     writer = PcapngWriter()
     connection, opened = writer.open(*ENDS[0], NOW)
@@ -238,12 +234,8 @@ def test_tshark_finds_no_fault_in_a_recording(tmp_path: Path) -> None:
     assert len(tshark(again, "-T", "fields", "-e", "frame.number")) == 2 * len(rows)
 
 
-@pytest.mark.parametrize(
-    "name", ["o091_pika_basic", "o08_amqplib_rabbit_basic", "o10_proton_proton_basic"]
-)
-def test_tshark_sees_the_same_amqp_in_a_recording_as_in_the_capture(
-    name: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", ["o091_pika_basic", "o08_amqplib_rabbit_basic", "o10_proton_proton_basic"])
+def test_tshark_sees_the_same_amqp_in_a_recording_as_in_the_capture(name: str, tmp_path: Path) -> None:
     """Real traffic, read from a capture and recorded anew."""
     path = named(name + ".pcap")
     writer = PcapngWriter()

@@ -37,10 +37,7 @@ def cli(cli_environment: Mapping[str, str]) -> Run:
     """Call with the command's arguments; runs it in this process, which saves the start of another."""
 
     def run(
-        *arguments: str | Path,
-        stdin: bytes = b"",
-        env: Mapping[str, str] | None = None,
-        cwd: Path | None = None,
+        *arguments: str | Path, stdin: bytes = b"", env: Mapping[str, str] | None = None, cwd: Path | None = None
     ) -> subprocess.CompletedProcess[str]:
         with (
             pytest.MonkeyPatch.context() as patch,

@@ -135,9 +135,7 @@ def test_the_dialect_of_the_older_versions(start: Callable[..., Running]) -> Non
     broker.stop()
 
 
-def test_what_it_records_can_be_replayed(
-    start: Callable[..., Running], cli: Run, tmp_path: Path
-) -> None:
+def test_what_it_records_can_be_replayed(start: Callable[..., Running], cli: Run, tmp_path: Path) -> None:
     output = tmp_path / "recorded.pcapng"
     broker = start("broker", "--listen", "127.0.0.1:0", "--record", output)
     pass_a_message(broker.url())
@@ -146,14 +144,10 @@ def test_what_it_records_can_be_replayed(
     assert b"guest\0guest" not in output.read_bytes()
 
 
-def test_the_recording_proxy_in_front_of_it(
-    start: Callable[..., Running], cli: Run, tmp_path: Path
-) -> None:
+def test_the_recording_proxy_in_front_of_it(start: Callable[..., Running], cli: Run, tmp_path: Path) -> None:
     output = tmp_path / "recorded.pcapng"
     broker = start("broker", "--listen", "127.0.0.1:0")
-    proxy = start(
-        "record", "--listen", "127.0.0.1:0", "--upstream", broker.address, "--output", output
-    )
+    proxy = start("record", "--listen", "127.0.0.1:0", "--upstream", broker.address, "--output", output)
     pass_a_message(proxy.url())
     assert "1 connections" in proxy.stop()
     broker.stop()
@@ -172,9 +166,7 @@ def assert_recorded(cli: Run, output: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_tls_and_logging_in_with_a_certificate(
-    start: Callable[..., Running], certificates: Certificates
-) -> None:
+def test_tls_and_logging_in_with_a_certificate(start: Callable[..., Running], certificates: Certificates) -> None:
     broker = start(
         "broker", "--listen", "127.0.0.1:0", "--user", "card", "--user", "me:pw",
         "--tls-cert", certificates.server, "--tls-key", certificates.server_key, "--tls-ca", certificates.ca,

@@ -75,12 +75,7 @@ def reading(command: str, folder: Path) -> list[str]:
     ],
 )
 def test_files_that_cant_be_read(
-    one_line: OneLine,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: str,
-    given: str,
-    words: str,
+    one_line: OneLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, given: str, words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("empty").mkdir()
@@ -127,9 +122,7 @@ def as_nobody() -> Generator[None]:
 
 @pytest.mark.parametrize("command", READERS)
 @pytest.mark.parametrize("given", ["locked", "locked/x.pcap", "locked.pcap"])
-def test_what_may_not_be_read(
-    one_line: OneLine, command: str, given: str
-) -> None:
+def test_what_may_not_be_read(one_line: OneLine, command: str, given: str) -> None:
     options = ["--output", "x.html"] if command == "report" else []
     here = os.getcwd()
     # Not below pytest's folder, which only its owner may enter.
@@ -226,11 +219,7 @@ def test_what_may_not_be_read(
     ],
 )  # fmt: skip
 def test_arguments_that_cant_be_used(
-    one_line: OneLine,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    words: str,
+    one_line: OneLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     # A link: nothing here may replace or remove the device itself.
@@ -354,9 +343,7 @@ def test_ctrl_c_is_one_line(cli_environment: Mapping[str, str]) -> None:
         assert process.stderr.read() == b"amqp-sansio: interrupted\n"
 
 
-def test_a_ready_file_that_is_no_file_is_written_and_stays(
-    cli_environment: Mapping[str, str], tmp_path: Path
-) -> None:
+def test_a_ready_file_that_is_no_file_is_written_and_stays(cli_environment: Mapping[str, str], tmp_path: Path) -> None:
     """A pipe gets the address; to replace it would leave its reader waiting."""
     pipe = tmp_path / "ready"
     os.mkfifo(pipe)
@@ -372,9 +359,7 @@ def test_a_ready_file_that_is_no_file_is_written_and_stays(
     assert pipe.is_fifo()
 
 
-def test_a_torn_recording_is_continued_by_the_broker(
-    cli_environment: Mapping[str, str], tmp_path: Path
-) -> None:
+def test_a_torn_recording_is_continued_by_the_broker(cli_environment: Mapping[str, str], tmp_path: Path) -> None:
     from amqp_sansio.capture import CaptureDamage, PcapngWriter, read_segments
 
     recording, ready = tmp_path / "r.pcapng", tmp_path / "ready"

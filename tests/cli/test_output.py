@@ -20,10 +20,7 @@ HEADINGS = [Heading("name", least=6), Heading("n", right=True), Heading("more", 
 
 def test_columns_are_aligned() -> None:
     assert list(align(HEADINGS, [["a", "1", "x"], ["bcd", "100", ""]], width=40)) == [
-        "name    n  more",
-        "----  ---  ----",
-        "a       1  x",
-        "bcd   100",
+        "name    n  more", "----  ---  ----", "a       1  x", "bcd   100"
     ]
 
 
@@ -37,9 +34,7 @@ def test_what_is_too_wide_shrinks_and_then_goes() -> None:
 def test_wide_characters_take_two_columns() -> None:
     lines = list(align([Heading("x", least=3), Heading("y")], [["日本", "1"], ["a", "2"]], width=9))
     assert lines[2:] == ["日本  1", "a     2"]
-    assert list(align([Heading("x", least=3), Heading("y")], [["日本語", "1"]], width=7))[2] == (
-        "日…   1"
-    )
+    assert list(align([Heading("x", least=3), Heading("y")], [["日本語", "1"]], width=7))[2] == "日…   1"
 
 
 def test_control_characters_cant_reach_the_terminal() -> None:

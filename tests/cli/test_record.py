@@ -154,9 +154,7 @@ def until_end(connection: socket.socket) -> bytes:
 
 @pytest.mark.parametrize("name", ["o091_pika_basic.pcap", "o10_proton_brokerj_basic.pcap"])
 @pytest.mark.parametrize("secrets", [False, True])
-def test_a_recording_holds_what_passed(
-    start: Callable[..., Proxy], tmp_path: Path, secrets: bool, name: str
-) -> None:
+def test_a_recording_holds_what_passed(start: Callable[..., Proxy], tmp_path: Path, secrets: bool, name: str) -> None:
     ours, theirs = streams_of(named(name))
     assert b"guest" in ours
     output = tmp_path / "recorded.pcapng"
@@ -177,9 +175,7 @@ def test_a_recording_holds_what_passed(
         assert recorded == ours.replace(password, b"*" * len(password))
 
 
-def test_the_file_is_complete_while_the_connection_is_open(
-    start: Callable[..., Proxy], tmp_path: Path
-) -> None:
+def test_the_file_is_complete_while_the_connection_is_open(start: Callable[..., Proxy], tmp_path: Path) -> None:
     """A recorder that is killed loses nothing that it passed on."""
     output = tmp_path / "recorded.pcapng"
     with upstream(lambda connection: _echo(connection)) as port:
@@ -192,9 +188,7 @@ def test_the_file_is_complete_while_the_connection_is_open(
             assert streams_of(output) == (b"AMQP\0\0\x09\x01", b"AMQP\0\0\x09\x01")
 
 
-def test_a_half_closed_connection_stays_open_the_other_way(
-    start: Callable[..., Proxy], tmp_path: Path
-) -> None:
+def test_a_half_closed_connection_stays_open_the_other_way(start: Callable[..., Proxy], tmp_path: Path) -> None:
     def answer_after_end(connection: socket.socket) -> None:
         with connection:
             connection.sendall(until_end(connection)[::-1])
@@ -234,9 +228,7 @@ def test_a_reset_is_passed_on_and_recorded(start: Callable[..., Proxy], tmp_path
     assert end.by == f"127.0.0.1:{port}"
 
 
-def test_a_broker_that_is_away_ends_the_clients_connection(
-    start: Callable[..., Proxy], tmp_path: Path
-) -> None:
+def test_a_broker_that_is_away_ends_the_clients_connection(start: Callable[..., Proxy], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     proxy = start(port, tmp_path / "recorded.pcapng")
@@ -246,9 +238,7 @@ def test_a_broker_that_is_away_ends_the_clients_connection(
     assert segments_of(tmp_path / "recorded.pcapng") == []
 
 
-def test_a_recording_is_continued_and_its_torn_end_cut_off(
-    start: Callable[..., Proxy], tmp_path: Path
-) -> None:
+def test_a_recording_is_continued_and_its_torn_end_cut_off(start: Callable[..., Proxy], tmp_path: Path) -> None:
     output = tmp_path / "recorded.pcapng"
     with upstream(lambda connection: _echo(connection)) as port:
         for message in (b"first", b"second"):

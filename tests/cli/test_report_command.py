@@ -73,9 +73,7 @@ def test_what_cant_be_done_is_one_line(cli: Run, tmp_path: Path) -> None:
     assert "nowhere.pcap: no such file" in one_line(cli("report", "nowhere.pcap", "--output", page))
     assert "begins with" in one_line(cli("report", notes, "--output", page))
     assert f"{tmp_path}: is a folder" in one_line(cli("report", named(MIXED), "--output", tmp_path))
-    assert "there is no folder" in one_line(
-        cli("report", named(MIXED), "--output", tmp_path / "x" / "y.html")
-    )
+    assert "there is no folder" in one_line(cli("report", named(MIXED), "--output", tmp_path / "x" / "y.html"))
     assert not page.exists()
 
 
@@ -112,11 +110,7 @@ def test_a_capture_without_amqp_has_a_page_that_says_so(cli: Run, tmp_path: Path
 @pytest.mark.spark
 def test_spark_makes_the_same_page(cli: Run, process: Run, tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="needs the extra `spark`")
-    paths = [
-        named(MIXED),
-        named("o091_pika_nack_reject_requeue.pcap"),
-        named("o091d_exchange_gap.pcap"),
-    ]
+    paths = [named(MIXED), named("o091_pika_nack_reject_requeue.pcap"), named("o091d_exchange_gap.pcap")]
     local, spark = tmp_path / "local.html", tmp_path / "spark.html"
     assert cli("report", *paths, "--output", local).returncode == 0
     done = process("report", *paths, "--output", spark, "--engine", "spark")

@@ -58,9 +58,7 @@ def test_parquet_has_the_local_engines_rows(process: Run, tmp_path: Path) -> Non
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     wanted = local_rows(segments_of(paths))
     said = done.stderr.splitlines()
-    assert said == [
-        f"amqp-sansio: {len(wanted[table]):,} rows in {output / table}" for table in COLUMNS
-    ]
+    assert said == [f"amqp-sansio: {len(wanted[table]):,} rows in {output / table}" for table in COLUMNS]
     for table, columns in COLUMNS.items():
         found = parquet.read_table(output / table)
         assert found.column_names == [name for name, _ in columns]
@@ -99,9 +97,7 @@ def test_an_old_java_is_one_line(cli: Run, tmp_path: Path, script: str, wanted: 
     assert wanted in one_line(cli("demo", env={"JAVA_HOME": str(tmp_path)}))
 
 
-def test_a_missing_pyspark_is_one_line(
-    process: Run, cli_environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_missing_pyspark_is_one_line(process: Run, cli_environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "pyspark.py").write_text("raise ImportError('not here')\n")
     path = os.pathsep.join([str(tmp_path), cli_environment["PYTHONPATH"]])
     said = one_line(process("demo", env={"PYTHONPATH": path}))
@@ -116,9 +112,7 @@ def test_a_file_that_is_no_capture_is_found_before_spark_starts(cli: Run, tmp_pa
     assert not (tmp_path / "out").exists()
 
 
-def test_replay_needs_no_spark(
-    tmp_path: Path, process: Run, cli_environment: dict[str, str]
-) -> None:
+def test_replay_needs_no_spark(tmp_path: Path, process: Run, cli_environment: dict[str, str]) -> None:
     for name in ("pyspark", "pyarrow", "pandas"):
         (tmp_path / f"{name}.py").write_text("raise ImportError('not here')\n")
     path = os.pathsep.join([str(tmp_path), cli_environment["PYTHONPATH"]])

@@ -66,9 +66,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def brokers(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Brokers]:
+def brokers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
     """All brokers that the collected tests name, on their way."""
     wanted = _kinds_in(request.session.items) - _named_by_environment()
     folders = {kind: tmp_path_factory.mktemp(kind) for kind in wanted}
@@ -175,9 +173,7 @@ named = pytest.fixture(params=("brokerj", "proton", "rhea"), name="named")(_peer
 exact = pytest.fixture(params=("brokerj", "proton"), name="exact")(_peer)
 
 
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if config.stash[_used]:
         terminalreporter.section("brokers and suites")
     for line in config.stash[_used]:

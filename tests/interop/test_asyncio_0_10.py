@@ -33,9 +33,7 @@ numbers = count(1)
 
 
 @asynccontextmanager
-async def attached(
-    broker: BrokerJ, **options: Any
-) -> AsyncGenerator[tuple[ZeroTenConnection, ZeroTenSession, str]]:
+async def attached(broker: BrokerJ, **options: Any) -> AsyncGenerator[tuple[ZeroTenConnection, ZeroTenSession, str]]:
     """A connection, a session, and a queue that is deleted in the end."""
     opening: Opening[ZeroTenConnection] = connect(broker.url, version=AMQP_0_10, **options)
     async with opening as connection:
@@ -240,10 +238,7 @@ def test_logging_in(brokerj: BrokerJ) -> None:
 
 @pytest.mark.parametrize(
     ("url", "code"),
-    [
-        ("{user}:wrong@{host}:{port}/default", 320),
-        ("{user}:{password}@{host}:{port}/absent", 402),
-    ],
+    [("{user}:wrong@{host}:{port}/default", 320), ("{user}:{password}@{host}:{port}/absent", 402)],
 )
 def test_who_is_not_let_in(brokerj: BrokerJ, url: str, code: int) -> None:
     async def main() -> None:

@@ -39,10 +39,7 @@ def test_a_tour(rabbitmq: RabbitMQ) -> None:
             headers = {"n": 1, "text": "x", "list": [1, 2.5, None], "nested": {"deep": True}}
             properties = BasicProperties(content_type="text/plain", headers=headers)
             outcomes = await asyncio.gather(
-                *[
-                    ch.publish(b"%d" % n, exchange="aio", routing_key="a.b", properties=properties)
-                    for n in range(500)
-                ]
+                *[ch.publish(b"%d" % n, exchange="aio", routing_key="a.b", properties=properties) for n in range(500)]
             )
             assert outcomes == [Accepted()] * 500
             seen: list[bytes] = []

@@ -78,8 +78,6 @@ def test_a_large_message(embedded: Embedded) -> None:
 def test_errors(embedded: Embedded) -> None:
     absent = attempt(embedded, "get", "-q", named("absent"))
     assert (absent.returncode, b"404" in absent.stderr) == (1, True)
-    locked_out = attempt(
-        embedded, "get", "-q", "any", url=f"amqp://guest:wrong@{embedded.host}:{embedded.port}/"
-    )
+    locked_out = attempt(embedded, "get", "-q", "any", url=f"amqp://guest:wrong@{embedded.host}:{embedded.port}/")
     assert locked_out.returncode == 1
     assert b"403" in locked_out.stderr or b"login" in locked_out.stderr.lower()

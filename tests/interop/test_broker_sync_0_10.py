@@ -32,9 +32,7 @@ numbers = count(1)
 
 
 @contextmanager
-def attached(
-    embedded: Embedded, **options: Any
-) -> Generator[tuple[ZeroTenConnection, ZeroTenSession, str]]:
+def attached(embedded: Embedded, **options: Any) -> Generator[tuple[ZeroTenConnection, ZeroTenSession, str]]:
     """A connection, a session, and a queue that is deleted in the end."""
     connection = connect(embedded.url, version=AMQP_0_10, **options)
     assert isinstance(connection, ZeroTenConnection)

@@ -65,11 +65,7 @@ def test_what_is_agreed_on(peer: Facing, brokerj: BrokerJ) -> None:
     connection = wire.connection
     assert connection.peer_properties["version"] == brokerj.version
     assert (connection.mechanism, connection.locale) == ("PLAIN", "en_US")
-    assert (connection.max_frame_size, connection.channel_max, connection.heartbeat) == (
-        65535,
-        256,
-        30,
-    )
+    assert (connection.max_frame_size, connection.channel_max, connection.heartbeat) == (65535, 256, 30)
     wire.close()
     assert wire.closed is not None
     assert wire.closed.report.by is By.LOCAL
@@ -159,9 +155,7 @@ def test_sessions_and_channels(peer: Facing) -> None:
     sessions[2].close()
     assert not wire.session_closed(sessions[2]).resumable
     assert wire.session().channel == 2
-    assert [wire.drain(sessions[0], queue) for queue in queues] == [
-        b"0 1 2 3 4".split()[n : n + 1] for n in range(5)
-    ]
+    assert [wire.drain(sessions[0], queue) for queue in queues] == [b"0 1 2 3 4".split()[n : n + 1] for n in range(5)]
     wire.close()
 
 
@@ -291,9 +285,7 @@ def test_a_direct_exchange(peer: Facing) -> None:
         ("#", ["a", "a.b.c", ""], []),
     ],
 )
-def test_a_topic_exchange(
-    peer: Facing, pattern: str, matching: list[str], others: list[str]
-) -> None:
+def test_a_topic_exchange(peer: Facing, pattern: str, matching: list[str], others: list[str]) -> None:
     wire, session = peer.attach()
     exchange = peer.exchange(wire, session, "topic")
     queue = peer.bound(wire, session, exchange, pattern)
@@ -319,9 +311,7 @@ def test_a_headers_exchange(peer: Facing) -> None:
     queues: dict[str, str] = {}
     for match in ("all", "any"):
         queues[match] = peer.queue(wire, session)
-        wire.call(
-            session, ExchangeBind(queues[match], "amq.match", "k", {"x-match": match, **both})
-        )
+        wire.call(session, ExchangeBind(queues[match], "amq.match", "k", {"x-match": match, **both}))
     for headers, expected in (
         (both, Accepted()),
         ({"colour": "red"}, Accepted()),
@@ -430,9 +420,7 @@ def test_a_body_in_pieces(peer: Facing) -> None:
 def test_properties_round_trip(peer: Facing, brokerj: BrokerJ) -> None:
     wire, session = peer.attach()
     queue = peer.bound(wire, session, "amq.direct", "key")
-    delivery = DeliveryProperties(
-        routing_key="key", priority=7, delivery_mode=2, ttl=600_000, timestamp=1_700_000_000
-    )
+    delivery = DeliveryProperties(routing_key="key", priority=7, delivery_mode=2, ttl=600_000, timestamp=1_700_000_000)
     properties = MessageProperties(
         message_id=UUID(int=7),
         correlation_id=b"\x00\xffcorrelation",
@@ -528,9 +516,7 @@ def test_a_struct_among_the_application_headers(peer: Facing) -> None:
 @pytest.mark.parametrize("exchange", ["", "amq.direct"])
 def test_a_publisher_is_stopped_by_a_full_queue(peer: Facing, exchange: str) -> None:
     wire, session = peer.attach()
-    queue = peer.queue(
-        wire, session, arguments={"x-qpid-capacity": 1000, "x-qpid-flow-resume-capacity": 500}
-    )
+    queue = peer.queue(wire, session, arguments={"x-qpid-capacity": 1000, "x-qpid-flow-resume-capacity": 500})
     wire.call(session, ExchangeBind(queue, "amq.direct", queue))
     other = wire.session()
     assert session.credit(exchange) == (None, None)

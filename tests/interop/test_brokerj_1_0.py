@@ -50,9 +50,7 @@ class Connect:
         self.broker = broker
         self.wires: list[Wire10] = []
 
-    def connect(
-        self, sasl: ClientMechanism, port: int, container_id: str = "", **options: Any
-    ) -> Wire10:
+    def connect(self, sasl: ClientMechanism, port: int, container_id: str = "", **options: Any) -> Wire10:
         container_id = container_id or f"brokerj-{next(self.numbers)}"
         wire = at_once(Wire10(Config(container_id=container_id, sasl=sasl, **options), self.broker.host, port))
         self.wires.append(wire)
@@ -123,9 +121,7 @@ def test_the_best_mechanism_that_is_offered(connect: Connect, brokerj: BrokerJ) 
 
 
 def test_a_virtual_host_that_is_not_there(connect: Connect, brokerj: BrokerJ) -> None:
-    wire = connect.connect(
-        Plain(brokerj.user, brokerj.password), brokerj.port, hostname="absent.example"
-    )
+    wire = connect.connect(Plain(brokerj.user, brokerj.password), brokerj.port, hostname="absent.example")
     report = wire.end().report
     assert (report.by, report.condition) == (By.REMOTE, "amqp:not-found"), report
 
@@ -171,9 +167,7 @@ class Transactions:
         self.wire = connect()
         self.session = self.wire.session()
         self.address = connect.address()
-        self.control = self.wire.sender(
-            self.session, Coordinator(capabilities=(Symbol("amqp:local-transactions"),))
-        )
+        self.control = self.wire.sender(self.session, Coordinator(capabilities=(Symbol("amqp:local-transactions"),)))
         self.controller = Controller(self.control)
         self.sender: Sender = self.wire.sender(self.session, self.address)
 

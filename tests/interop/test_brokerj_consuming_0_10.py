@@ -211,9 +211,7 @@ def test_a_mode_is_not_changed_while_there_is_credit(peer: Facing) -> None:
 def test_browsing(peer: Facing) -> None:
     wire, session = peer.attach()
     queue = filled(peer, wire, session, 3)
-    browser = wire.subscribe(
-        session, queue, accept_mode=NONE, acquire_mode=NOT_ACQUIRED, credit=100
-    )
+    browser = wire.subscribe(session, queue, accept_mode=NONE, acquire_mode=NOT_ACQUIRED, credit=100)
     seen = [wire.message(session, browser) for _ in range(3)]
     assert bodies(seen) == ["0", "1", "2"]
     assert not any(message.acquired or message.accepts for message in seen)
@@ -365,9 +363,7 @@ def test_a_recording_is_what_others_call_0_10(peer: Facing, tmp_path: Path) -> N
         wire = peer.open(recorder=recorder, max_frame_size=4096)
         session = wire.session()
         queue = peer.bound(wire, session, "amq.direct", "key")
-        message = keyed(
-            "key", bytes(10_000), content_type="x", application_headers={"a": 1, "b": [True]}
-        )
+        message = keyed("key", bytes(10_000), content_type="x", application_headers={"a": 1, "b": [True]})
         assert wire.publish(session, "amq.direct", message) == Accepted()
         assert wire.publish(session, "amq.direct", keyed("absent")) == Rejected(1, "Unroutable")
         assert wire.drain(session, queue) == [bytes(10_000)]
@@ -391,13 +387,7 @@ def test_a_recording_is_what_others_call_0_10(peer: Facing, tmp_path: Path) -> N
     assert [fault.split()[0] for fault in faults] in ([], ["connection.open-ok"])
     told = " ".join(info for *_, info in rows)
     assert "Protocol-Header 0-10" in told
-    for name in (
-        "connection.tune-ok",
-        "session.attach",
-        "message.transfer",
-        "message.accept",
-        "exchange.bind",
-    ):
+    for name in ("connection.tune-ok", "session.attach", "message.transfer", "message.accept", "exchange.bind"):
         assert name in told, told
 
 

@@ -58,9 +58,7 @@ def peer(brokerj: BrokerJ) -> Iterator[Facing]:
         (542, "invalid-argument", ExchangeDelete("")),
     ],
 )
-def test_what_ends_a_session(
-    peer: Facing, code: int, condition: str, command: Command[Any]
-) -> None:
+def test_what_ends_a_session(peer: Facing, code: int, condition: str, command: Command[Any]) -> None:
     wire, session = peer.attach()
     other = wire.session()
     with pytest.raises(RemoteProtocolError) as caught:

@@ -51,11 +51,7 @@ def test_messages_come_as_they_were_sent(peer: Peer) -> None:
     address = peer.address()
     sender = wire.sender(session, address)
     properties = Properties(
-        message_id="m1",
-        subject="greeting",
-        reply_to="answers",
-        correlation_id="c1",
-        content_type=Symbol("text/plain"),
+        message_id="m1", subject="greeting", reply_to="answers", correlation_id="c1", content_type=Symbol("text/plain")
     )
     sent = [
         Message(b"first", properties=properties, application_properties={"n": 1, "s": "ä", "b": True}),

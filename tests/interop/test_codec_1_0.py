@@ -100,9 +100,7 @@ keys = st.one_of(*(by_type[kind] for kind in (bool, int, str, Symbol, ULong, Int
 
 def arrays() -> st.SearchStrategy[Array]:
     kinds = st.sampled_from(list(ARRAYS))
-    return kinds.flatmap(
-        lambda kind: st.lists(by_type[kind], max_size=5).map(lambda items: Array(items, element=kind))
-    )
+    return kinds.flatmap(lambda kind: st.lists(by_type[kind], max_size=5).map(lambda items: Array(items, element=kind)))
 
 
 values = st.recursive(
@@ -300,19 +298,13 @@ def test_messages_both_ways(message: Message) -> None:
     assert (theirs.first_acquirer, theirs.delivery_count) == (header.first_acquirer, header.delivery_count)
     assert (theirs.id, theirs.correlation_id) == (properties.message_id, properties.correlation_id)
     assert theirs.user_id == properties.user_id
-    assert (theirs.address, theirs.subject, theirs.reply_to) == (
-        properties.to,
-        properties.subject,
-        properties.reply_to,
-    )
+    assert (theirs.address, theirs.subject, theirs.reply_to) == (properties.to, properties.subject, properties.reply_to)
     assert theirs.content_type == properties.content_type
     if properties.content_encoding is not None:
         # Proton shows one that isn't there as the symbol "None".
         assert theirs.content_encoding == properties.content_encoding
     assert (theirs.group_id, theirs.group_sequence, theirs.reply_to_group_id) == (
-        properties.group_id,
-        properties.group_sequence,
-        properties.reply_to_group_id,
+        properties.group_id, properties.group_sequence, properties.reply_to_group_id
     )
     assert_same(theirs.properties or {}, to_proton(dict(message.application_properties)))
     assert_same(theirs.annotations or {}, to_proton(dict(message.message_annotations)))

@@ -32,14 +32,10 @@ class Peer:
         self.dialect = amqp_0_9_1.get_dialect(dialect)
         self.wires: list[Wire] = []
 
-    def connect(
-        self, sasl: ClientMechanism | None = None, port: int | None = None, **options: object
-    ) -> Wire:
+    def connect(self, sasl: ClientMechanism | None = None, port: int | None = None, **options: object) -> Wire:
         """A connection that is being opened."""
         broker = self.broker
-        config = self.amqp.Config(
-            sasl=sasl or Plain(broker.user, broker.password), dialect=self.dialect, **options
-        )
+        config = self.amqp.Config(sasl=sasl or Plain(broker.user, broker.password), dialect=self.dialect, **options)
         wire = at_once(Wire(self.amqp.Connection.client(config), broker.host, port or broker.port))
         self.wires.append(wire)
         return wire
@@ -279,9 +275,7 @@ def test_a_header_the_broker_does_not_speak(brokerj: BrokerJ, rabbitmq: RabbitMQ
     from amqp_sansio.uri import parse
 
     assert parse(rabbitmq.url).port == rabbitmq.port
-    wire = Wire(
-        amqp_0_9_1.Connection.client(amqp_0_9_1.Config(sasl=Plain("a", "b"))), rabbitmq.host, rabbitmq.tls_port
-    )
+    wire = Wire(amqp_0_9_1.Connection.client(amqp_0_9_1.Config(sasl=Plain("a", "b"))), rabbitmq.host, rabbitmq.tls_port)
     report = wire.end().report
     assert report.by in (By.TRANSPORT, By.LOCAL)
     assert "TLS" in report.hint, report

@@ -192,9 +192,7 @@ def test_a_session_is_taken_from_another_connection(connect: Callable[[], Wire01
     other.close()
 
 
-def test_broker_j_does_not_know_the_session(
-    connect: Callable[[], Wire010], brokerj: BrokerJ
-) -> None:
+def test_broker_j_does_not_know_the_session(connect: Callable[[], Wire010], brokerj: BrokerJ) -> None:
     """A session that is kept, resumed where nobody knows it: what is in doubt is told, nothing is sent again."""
     cutting = Cutting(connect, 0)
     sent = cutting.session.transfer("", keyed("queue"))

@@ -97,8 +97,7 @@ def test_a_sender_that_is_cut_sends_everything_once(
         session = wire.session()
         # Exactly once: the receiver settles when it knows that the sender has.
         sender = wire.attached_sender(
-            session, address if state is None else None, name=None if state else name, state=state,
-            rcv_settle_mode=1,
+            session, address if state is None else None, name=None if state else name, state=state, rcv_settle_mode=1
         )  # fmt: skip
         if cuts < 6:
             for _ in range(chance.randrange(1, 8)):

@@ -89,9 +89,7 @@ def opened(
     """The page in a window of that size; fails when it asked for anything, or complained."""
     seen = Seen()
     context = browser.new_context(
-        viewport={"width": size[0], "height": size[1]},
-        color_scheme=scheme,
-        has_touch=size == NARROW,
+        viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, has_touch=size == NARROW
     )
     page = context.new_page()
 
@@ -146,11 +144,7 @@ def test_it_opens_without_errors_and_fits(
             "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
         )
         light = [sum(int(part) for part in shade[4:-1].split(",")) / 3 for shade in shades]
-        assert (
-            (light[0] > 200 > 100 > light[1])
-            if scheme == "light"
-            else (light[0] < 60 < 200 < light[1])
-        )
+        assert (light[0] > 200 > 100 > light[1]) if scheme == "light" else (light[0] < 60 < 200 < light[1])
 
 
 def test_every_text_stands_out_from_its_ground(browser: Browser, page_file: Path) -> None:
@@ -186,9 +180,7 @@ def test_every_text_stands_out_from_its_ground(browser: Browser, page_file: Path
             assert page.evaluate(script) == [], scheme
 
 
-def test_the_diagram_is_filtered_by_channel_unit_sender_and_text(
-    browser: Browser, page_file: Path
-) -> None:
+def test_the_diagram_is_filtered_by_channel_unit_sender_and_text(browser: Browser, page_file: Path) -> None:
     with opened(browser, page_file) as page:
         option = page.locator("#seq-connection option", has_text="47 units").first
         page.select_option("#seq-connection", option.get_attribute("value"))
@@ -213,9 +205,7 @@ def test_the_diagram_is_filtered_by_channel_unit_sender_and_text(
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_a_click_shows_fields_and_octets(
-    browser: Browser, page_file: Path, size: tuple[int, int]
-) -> None:
+def test_a_click_shows_fields_and_octets(browser: Browser, page_file: Path, size: tuple[int, int]) -> None:
     with opened(browser, page_file, size) as page:
         option = page.locator("#seq-connection option", has_text="47 units").first
         page.select_option("#seq-connection", option.get_attribute("value"))
@@ -253,9 +243,7 @@ def test_an_answer_leads_to_its_request(browser: Browser, page_file: Path) -> No
         assert "answered by #15 queue.declare-ok" in page.locator("#seq-detail").inner_text()
 
 
-def test_links_of_the_page_open_the_connection_and_the_unit(
-    browser: Browser, page_file: Path
-) -> None:
+def test_links_of_the_page_open_the_connection_and_the_unit(browser: Browser, page_file: Path) -> None:
     with opened(browser, page_file) as page:
         link = page.locator("#violations a.conn").first
         target = link.get_attribute("href")

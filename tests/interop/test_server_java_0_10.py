@@ -167,10 +167,7 @@ def test_branches_of_distributed_transactions(client: JmsClient, server: Server)
     branch = ["dtx.start", "dtx.end"]
     expected = ["dtx.select", *branch, "dtx.prepare", "dtx.recover", "dtx.commit"]
     assert names[:12] == [*expected, *branch, "dtx.rollback", *branch, "dtx.commit"]
-    xids = [
-        (each.xid.format, each.xid.global_id, each.xid.branch_id)
-        for each in server.commands("dtx.start")
-    ]
+    xids = [(each.xid.format, each.xid.global_id, each.xid.branch_id) for each in server.commands("dtx.start")]
     assert xids == [(5, b"g\x01", b"b\x01"), (5, b"g\x02", b"b\x02"), (5, b"g\x03", b"b\x03")]
     assert server.bodies("branches") == [b"two phases", b"one phase"]
 
@@ -260,11 +257,7 @@ def test_kinds_of_messages_and_properties(client: JmsClient, server: Server) -> 
         **{name: [kinds.get(name, name.capitalize()), value] for name, value in headers.items()},
         "x-jms-type": ["String", "kind"],
     }
-    assert (told[0]["body"], told[0]["correlation"], told[0]["type"]) == (
-        "äöü€",
-        "correlation",
-        "kind",
-    )
+    assert (told[0]["body"], told[0]["correlation"], told[0]["type"]) == ("äöü€", "correlation", "kind")
     assert (told[0]["priority"], told[0]["persistent"], told[0]["lives"]) == (7, False, 60_000)
     assert "replies" in told[0]["replyTo"]
     assert told[1]["body"] == "00ff01"
@@ -297,10 +290,7 @@ def test_messages_of_another_client(client: JmsClient, server: Server) -> None:
             "gruß".encode(),
             routing_key="foreign",
             message_properties=MessageProperties(
-                content_type="text/plain",
-                message_id=UUID(int=5),
-                correlation_id=b"c",
-                application_headers=typed,
+                content_type="text/plain", message_id=UUID(int=5), correlation_id=b"c", application_headers=typed
             ),
         ),
         Message(entries, content_type="amqp/map"),
@@ -344,9 +334,7 @@ def test_ten_sessions_with_two_consumers_each(client: JmsClient, server: Server)
 
 
 @pytest.mark.parametrize(("scenario", "window"), [("prefetch", 5), ("single", 1)])
-def test_no_more_is_sent_than_there_is_credit(
-    client: JmsClient, scenario: str, window: int
-) -> None:
+def test_no_more_is_sent_than_there_is_credit(client: JmsClient, scenario: str, window: int) -> None:
     most = 0
 
     def script(session: Any, event: Event) -> bool:
@@ -381,9 +369,7 @@ def test_a_temporary_queue_for_replies(client: JmsClient, server: Server) -> Non
     assert told["name"] in str(request.message_properties.reply_to)
     assert told["name"] not in server.queues
     declared = [each for each in server.commands("queue.declare") if each.queue == told["name"]]
-    assert [(each.exclusive, each.auto_delete) for each in declared] == [(True, True)] * len(
-        declared
-    )
+    assert [(each.exclusive, each.auto_delete) for each in declared] == [(True, True)] * len(declared)
     assert declared != []
 
 
@@ -449,11 +435,7 @@ def test_the_server_closes_the_connection(client: JmsClient) -> None:
 
     with serving(script) as server:
         told = client.run(server.port, "closing")
-        assert told["told"] == {
-            "kind": "JMSException",
-            "code": "CONNECTION_FORCED",
-            "text": "closed by intent",
-        }
+        assert told["told"] == {"kind": "JMSException", "code": "CONNECTION_FORCED", "text": "closed by intent"}
         assert told["closed"]
         assert told["after"]["kind"] == told["received"]["kind"] == "IllegalStateException"
         connection = server.session()
@@ -507,9 +489,7 @@ def test_a_dropped_connection_is_replaced(client: JmsClient) -> None:
         (lost,) = first.of(SessionClosed)
         assert (lost.report.by, lost.resumable) == (By.TRANSPORT, False)
         # The ids go on where they were, and none comes twice on the new session.
-        doubtful = [
-            each.command_id for each in second.of(MessageReceived) if each.body == b"in doubt"
-        ]
+        doubtful = [each.command_id for each in second.of(MessageReceived) if each.body == b"in doubt"]
         assert doubtful == [each.command_id for each in first.of(MessageReceived)][-1:]
         assert server.accepted == [b"before", b"in doubt", b"after"]
         assert second.of(Failed) == []

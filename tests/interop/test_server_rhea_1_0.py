@@ -27,34 +27,25 @@ def told_by(server: Server, scenario: str, user: str | None = None) -> Any:
 def test_rhea_sends_and_receives(server: Server) -> None:
     told = told_by(server, "basic")
     assert told["outcomes"] == ["accepted"] * 50
-    assert told["received"] == [
-        [f"m{n}", "basic", n, {"n": n, "even": n % 2 == 0}] for n in range(50)
-    ]
+    assert told["received"] == [[f"m{n}", "basic", n, {"n": n, "even": n % 2 == 0}] for n in range(50)]
 
 
 def test_rhea_is_told_outcomes(server: Server) -> None:
     told = told_by(server, "outcomes")
     assert told["rejecting"]["event"] == "rejected"
     assert told["rejecting"]["error"] == {
-        "condition": "amqp:not-allowed",
-        "description": "never here",
-        "info": {"why": "by intent"},
+        "condition": "amqp:not-allowed", "description": "never here", "info": {"why": "by intent"}
     }
     assert told["releasing"]["event"] == "released"
     assert told["modifying"] == {
-        "event": "modified",
-        "failed": True,
-        "here": True,
-        "annotations": {"x-opt-by": server.kind},
+        "event": "modified", "failed": True, "here": True, "annotations": {"x-opt-by": server.kind}
     }
 
 
 def test_rhea_settles(server: Server) -> None:
     told = told_by(server, "settling")
     tries = [tuple(each[:2]) for each in told["tries"]]
-    assert sorted(tries) == sorted(
-        [("one", 0), ("one", 0), ("two", 0), ("two", 1), ("three", 0), ("four", 0)]
-    )
+    assert sorted(tries) == sorted([("one", 0), ("one", 0), ("two", 0), ("two", 1), ("three", 0), ("four", 0)])
     assert ["two", 1, {"x-opt-why": "again"}] in told["tries"]
     assert told["dead"] == ["three"]
 
@@ -83,9 +74,7 @@ def test_rhea_has_a_dynamic_node(server: Server) -> None:
 
 def test_rhea_is_refused(server: Server) -> None:
     assert told_by(server, "absent") == {
-        "condition": "amqp:not-found",
-        "description": "no such node",
-        "info": {"node": "absent"},
+        "condition": "amqp:not-found", "description": "no such node", "info": {"node": "absent"}
     }
     ended = {"condition": "amqp:internal-error", "description": "the session ends here"}
     assert told_by(server, "ending") == ended

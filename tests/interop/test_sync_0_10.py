@@ -34,9 +34,7 @@ numbers = count(1)
 
 
 @contextmanager
-def attached(
-    broker: BrokerJ, **options: Any
-) -> Generator[tuple[ZeroTenConnection, ZeroTenSession, str]]:
+def attached(broker: BrokerJ, **options: Any) -> Generator[tuple[ZeroTenConnection, ZeroTenSession, str]]:
     """A connection, a session, and a queue that is deleted in the end."""
     connection = connect(broker.url, version=AMQP_0_10, **options)
     assert isinstance(connection, ZeroTenConnection)
@@ -218,10 +216,7 @@ def test_logging_in(brokerj: BrokerJ) -> None:
 
 @pytest.mark.parametrize(
     ("url", "code"),
-    [
-        ("{user}:wrong@{host}:{port}/default", 320),
-        ("{user}:{password}@{host}:{port}/absent", 402),
-    ],
+    [("{user}:wrong@{host}:{port}/default", 320), ("{user}:{password}@{host}:{port}/absent", 402)],
 )
 def test_who_is_not_let_in(brokerj: BrokerJ, url: str, code: int) -> None:
     fields = {name: getattr(brokerj, name) for name in ("user", "password", "host", "port")}

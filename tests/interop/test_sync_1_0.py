@@ -183,10 +183,7 @@ def test_transactions(brokerj: BrokerJ) -> None:
             session.open_receiver(source, credit=1, timeout=WAIT) as receiver,
             session.open_sender(target, timeout=WAIT) as sender,
         ):
-            with (
-                pytest.raises(RuntimeError, match="mine"),
-                session.transaction(timeout=WAIT) as transaction,
-            ):
+            with (pytest.raises(RuntimeError, match="mine"), session.transaction(timeout=WAIT) as transaction):
                 sender.send(b"dropped", transaction=transaction, timeout=WAIT)
                 raise RuntimeError("mine")
             with session.transaction(timeout=WAIT) as transaction:

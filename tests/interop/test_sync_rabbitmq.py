@@ -65,9 +65,7 @@ def test_messages_go_round(connection: Connection, queue: str) -> None:
     assert channel.call(QueueDeclare(queue, passive=True)).message_count == 0
 
 
-def test_many_publishes_under_way_and_one_acknowledgement(
-    connection: Connection, queue: str
-) -> None:
+def test_many_publishes_under_way_and_one_acknowledgement(connection: Connection, queue: str) -> None:
     channel = connection.open_channel(confirm=True)
     pending = [channel.publish_nowait(b"%d" % n, routing_key=queue) for n in range(5000)]
     assert [each.result(WAIT) for each in pending] == [Accepted()] * 5000
@@ -135,9 +133,7 @@ def test_logins_that_are_refused(rabbitmq: RabbitMQ) -> None:
     with pytest.raises(EndpointClosed, match="403 ACCESS_REFUSED"):
         connect(rabbitmq.url.replace("guest:guest", "guest:wrong"))
     with pytest.raises(EndpointClosed, match="530 NOT_ALLOWED"):
-        connect(
-            rabbitmq.url.replace("guest:guest", f"{rabbitmq.noperm_user}:{rabbitmq.noperm_user}")
-        )
+        connect(rabbitmq.url.replace("guest:guest", f"{rabbitmq.noperm_user}:{rabbitmq.noperm_user}"))
     with pytest.raises(EndpointClosed, match="530 NOT_ALLOWED"):
         connect(rabbitmq.url.replace("%2F", "nowhere"))
 
@@ -189,9 +185,7 @@ def test_a_connection_that_the_server_closes(rabbitmq: RabbitMQ) -> None:
     channel = connection.open_channel()
     name = channel.call(QueueDeclare(exclusive=True)).queue
     deliveries = channel.consume(name, timeout=WAIT)
-    closer = threading.Thread(
-        target=rabbitmq.ctl, args=("close_all_connections", "--vhost", "/", "bye")
-    )
+    closer = threading.Thread(target=rabbitmq.ctl, args=("close_all_connections", "--vhost", "/", "bye"))
     closer.start()
     with pytest.raises(EndpointClosed, match="320 CONNECTION_FORCED - bye"):
         next(deliveries)
@@ -234,9 +228,6 @@ def test_routing_through_an_exchange(connection: Connection, queue: str) -> None
     channel = connection.open_channel(confirm=True)
     channel.call(ExchangeDeclare(exchange="sync.topic", type="topic", auto_delete=True))
     channel.call(QueueBind(queue=queue, exchange="sync.topic", routing_key="a.#"))
-    assert (
-        channel.publish(b"1", exchange="sync.topic", routing_key="a.b", mandatory=True)
-        == Accepted()
-    )
+    assert channel.publish(b"1", exchange="sync.topic", routing_key="a.b", mandatory=True) == Accepted()
     outcome = channel.publish(b"2", exchange="sync.topic", routing_key="b", mandatory=True)
     assert outcome == Returned(312, "NO_ROUTE")

@@ -94,11 +94,7 @@ def test_application_properties_and_annotations_of_every_simple_type(exact: Peer
     wire = exact.open()
     session = wire.session()
     address = exact.address()
-    simple = {
-        name: value
-        for name, value in VALUES.items()
-        if not isinstance(value, (list, dict, Array, Described))
-    }
+    simple = {name: value for name, value in VALUES.items() if not isinstance(value, (list, dict, Array, Described))}
     now = Timestamp.from_datetime(datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC))
     properties = Properties(
         message_id=uuid.UUID(int=5),

@@ -82,9 +82,7 @@ def assert_bounded(step: Step, warm: int = WARM) -> None:
 
 def attach(at: int, *, role: bool = False) -> Attach:
     count = None if role else 0
-    return Attach(
-        f"link {at}", at + 9, role, source=Source(), target=Target(), initial_delivery_count=count
-    )
+    return Attach(f"link {at}", at + 9, role, source=Source(), target=Target(), initial_delivery_count=count)
 
 
 def send(at: int, *, more: bool = False, handle: int = 0) -> Transfer:
@@ -110,9 +108,7 @@ ONE_ZERO: dict[str, Callable[[Talk10, int], Talk10]] = {
     "deliveries that never end, of many links": lambda talk, at: talk.client(
         attach(at), send(at, more=True, handle=at + 9)
     ),
-    "dispositions of nothing": lambda talk, at: talk.client(
-        Disposition(False, at + 500, state=Accepted())
-    ),
+    "dispositions of nothing": lambda talk, at: talk.client(Disposition(False, at + 500, state=Accepted())),
     "flows that ask": lambda talk, at: talk.client(Flow(0, 100, at, 100, echo=True)),
     "flows of unknown handles": lambda talk, at: talk.client(
         Flow(0, 100, 0, 100, handle=at + 500, delivery_count=0, link_credit=1)
@@ -159,18 +155,12 @@ def test_links_that_the_other_side_still_answers_are_known() -> None:
 CLASSIC: dict[str, Callable[[Talk, int], Talk]] = {
     "channels": lambda talk, at: talk.client(talk.named("channel.open"), channel=at + 2),
     "channels of both sides": lambda talk, at: talk.channel(at + 2),
-    "channels that nobody opened": lambda talk, at: talk.client(
-        talk.named("basic.get", queue="q"), channel=at + 2
-    ),
-    "channels with messages": lambda talk, at: talk.channel(at + 2).client(
-        talk.named("tx.select"), channel=at + 2
-    ),
+    "channels that nobody opened": lambda talk, at: talk.client(talk.named("basic.get", queue="q"), channel=at + 2),
+    "channels with messages": lambda talk, at: talk.channel(at + 2).client(talk.named("tx.select"), channel=at + 2),
     "requests that nobody answers": lambda talk, at: talk.client(
         talk.named("queue.declare", queue=f"queue {at}"), channel=1
     ),
-    "gets that nobody answers": lambda talk, at: talk.client(
-        talk.named("basic.get", queue=f"queue {at}"), channel=1
-    ),
+    "gets that nobody answers": lambda talk, at: talk.client(talk.named("basic.get", queue=f"queue {at}"), channel=1),
     "consumers that nobody answers": lambda talk, at: talk.client(
         talk.named("basic.consume", queue="q", consumer_tag=f"tag {at}"), channel=1
     ),
@@ -206,22 +196,16 @@ CLASSIC: dict[str, Callable[[Talk, int], Talk]] = {
     ids=str,
 )
 @pytest.mark.parametrize("kind", CLASSIC)
-def test_0_8_and_0_9_1_keep_no_more_than_their_limits(
-    kind: str, version: Version, mode: str
-) -> None:
+def test_0_8_and_0_9_1_keep_no_more_than_their_limits(kind: str, version: Version, mode: str) -> None:
     talk = Talk(version, limits=FEW).login().channel()
     if mode != "normal":
-        talk.client(talk.named(f"{mode}.select"), channel=1).server(
-            talk.named(f"{mode}.select-ok"), channel=1
-        )
+        talk.client(talk.named(f"{mode}.select"), channel=1).server(talk.named(f"{mode}.select-ok"), channel=1)
     # So many consumers that were cancelled without waiting are remembered, whatever the limits are.
     assert_bounded(lambda at: CLASSIC[kind](talk, at), 1100 if "cancelled" in kind else WARM)
 
 
 ZERO_TEN: dict[str, Callable[[Talk010, int], Talk010]] = {
-    "sessions that one side attaches": lambda talk, at: talk.client(
-        SessionAttach(b"name %d" % at), channel=at + 1
-    ),
+    "sessions that one side attaches": lambda talk, at: talk.client(SessionAttach(b"name %d" % at), channel=at + 1),
     "sessions of one name after the other": lambda talk, at: talk.client(
         SessionAttach(b"name %d" % at), SessionDetach(b"name %d" % at), channel=1
     ),
@@ -247,9 +231,7 @@ ZERO_TEN: dict[str, Callable[[Talk010, int], Talk010]] = {
     "messages that nobody completes": lambda talk, at: talk.client(message("ex", b"body")),
     "deliveries that nobody accepts": lambda talk, at: talk.server(message("d", b"body", accept_mode=0)),
     "deliveries to unknown destinations": lambda talk, at: talk.server(message(f"d{at}", b"body")),
-    "messages on many channels": lambda talk, at: talk.client(
-        message("ex", b"body", channel=at + 1)
-    ),
+    "messages on many channels": lambda talk, at: talk.client(message("ex", b"body", channel=at + 1)),
 }
 
 
@@ -262,9 +244,7 @@ def test_0_10_keeps_no_more_than_its_limits(kind: str) -> None:
 @pytest.mark.parametrize("size", [1, 2])
 @pytest.mark.parametrize("times", ["one time", "many times"])
 @pytest.mark.parametrize("start", [True, False, None])
-def test_what_isnt_recognised_takes_little_more_than_is_held(
-    size: int, times: str, start: bool | None
-) -> None:
+def test_what_isnt_recognised_takes_little_more_than_is_held(size: int, times: str, start: bool | None) -> None:
     """Single octets, of which nobody knows whether they begin a frame: real memory, by the octet."""
     limits = Limits(unparsed=100_000)
     count = 8000

@@ -120,9 +120,7 @@ CLASSIC: dict[str, Callable[[Talk, int, int], Talk]] = {
         talk.named("basic.publish", routing_key="k", mandatory=True), channel=1
     ).client(header(1, 1, _headers(size)) + frame(3, 1, b"x")),
     "starts": lambda talk, at, size: talk.server(
-        talk.named(
-            "connection.start", 0, 9, table(size), b"PLAIN " * (size // 6), b"en_US " * (size // 6)
-        )
+        talk.named("connection.start", 0, 9, table(size), b"PLAIN " * (size // 6), b"en_US " * (size // 6))
     ),
     "responses": lambda talk, at, size: talk.server(
         talk.named("connection.secure", b"x" * size)
@@ -175,10 +173,7 @@ def test_the_oldest_of_open_messages_with_large_headers_come_out() -> None:
 
 def attach(at: int, size: int, *, role: bool = False, **fields: Any) -> Attach:
     given: dict[str, Any] = {
-        "source": Source(),
-        "target": Target(),
-        "initial_delivery_count": None if role else 0,
-        **fields,
+        "source": Source(), "target": Target(), "initial_delivery_count": None if role else 0, **fields
     }
     return Attach(f"link {at}", at + 9, role, **given)
 
@@ -195,22 +190,12 @@ def of_transaction(at: int, size: int) -> Described:
 
 
 ONE_ZERO: dict[str, Callable[[Talk10, int, int], Talk10]] = {
-    "properties of links": lambda talk, at, size: talk.client(
-        attach(at, size, properties={Symbol("x"): "y" * size})
-    ),
+    "properties of links": lambda talk, at, size: talk.client(attach(at, size, properties={Symbol("x"): "y" * size})),
     "sources": lambda talk, at, size: talk.client(
-        attach(
-            at, size, source=Source("a" * size, dynamic_node_properties={Symbol("x"): "y" * size})
-        )
+        attach(at, size, source=Source("a" * size, dynamic_node_properties={Symbol("x"): "y" * size}))
     ),
     "default outcomes": lambda talk, at, size: talk.client(
-        attach(
-            at,
-            size,
-            source=Source(
-                "a", default_outcome=Modified(message_annotations={Symbol("x"): "y" * size})
-            ),
-        )
+        attach(at, size, source=Source("a", default_outcome=Modified(message_annotations={Symbol("x"): "y" * size})))
     ),
     "targets": lambda talk, at, size: talk.client(
         attach(at, size, target=Target("a" * size, capabilities=(Symbol("c" * size),)))
@@ -219,24 +204,10 @@ ONE_ZERO: dict[str, Callable[[Talk10, int, int], Talk10]] = {
         attach(at, size, unsettled={b"%d" % each: Rejected() for each in range(size // 20)})
     ),
     "names of links": lambda talk, at, size: talk.client(
-        Attach(
-            f"{at}" * size,
-            at + 9,
-            False,
-            source=Source(),
-            target=Target(),
-            initial_delivery_count=0,
-        )
+        Attach(f"{at}" * size, at + 9, False, source=Source(), target=Target(), initial_delivery_count=0)
     ),
     "names of links that ended in an error": lambda talk, at, size: talk.client(
-        Attach(
-            f"{at}" * size,
-            at + 9,
-            False,
-            source=Source(),
-            target=Target(),
-            initial_delivery_count=0,
-        ),
+        Attach(f"{at}" * size, at + 9, False, source=Source(), target=Target(), initial_delivery_count=0),
         Detach(at + 9, error=Error(Symbol("amqp:internal-error"), "e" * size)),
     ),
     "properties of sessions": lambda talk, at, size: talk.client(
@@ -247,10 +218,7 @@ ONE_ZERO: dict[str, Callable[[Talk10, int, int], Talk10]] = {
     ).server(Disposition(True, at, state=Rejected(Error(Symbol("amqp:not-found"), "e" * size)))),
     "annotations of deliveries": lambda talk, at, size: talk.client(
         Transfer(
-            0,
-            delivery_id=at,
-            delivery_tag=b"%d" % at,
-            state=Modified(message_annotations={Symbol("x"): "y" * size}),
+            0, delivery_id=at, delivery_tag=b"%d" % at, state=Modified(message_annotations={Symbol("x"): "y" * size})
         )
     ),
     "transactions": lambda talk, at, size: talk.client(
@@ -268,14 +236,8 @@ ONE_ZERO: dict[str, Callable[[Talk10, int, int], Talk10]] = {
     ),
     "declared transactions": lambda talk, at, size: talk.client(
         Transfer(0, delivery_id=at, delivery_tag=b"%d" % at)
-    ).server(
-        by_hand(
-            Disposition, True, UInt(at), None, False, Described(ULong(0x33), [b"%d" % at * size])
-        )
-    ),
-    "tags": lambda talk, at, size: talk.client(
-        by_hand(Transfer, UInt(0), UInt(at), b"%d" % at * size, UInt(0))
-    ),
+    ).server(by_hand(Disposition, True, UInt(at), None, False, Described(ULong(0x33), [b"%d" % at * size]))),
+    "tags": lambda talk, at, size: talk.client(by_hand(Transfer, UInt(0), UInt(at), b"%d" % at * size, UInt(0))),
     "tags of deliveries that don't end": lambda talk, at, size: talk.client(
         attach(at, size),
         by_hand(Transfer, UInt(at + 9), UInt(at), b"%d" % at * size, UInt(0), False, True),
@@ -291,9 +253,7 @@ ONE_ZERO: dict[str, Callable[[Talk10, int, int], Talk10]] = {
     "transfers without octets": lambda talk, at, size: talk.client(
         *[Transfer(0, delivery_id=0, delivery_tag=b"t", more=True)] * (1 + size // 100)
     ),
-    "opens": lambda talk, at, size: talk.client(
-        Open("c" * size, "h" * size, properties={Symbol("x"): "y" * size})
-    ),
+    "opens": lambda talk, at, size: talk.client(Open("c" * size, "h" * size, properties={Symbol("x"): "y" * size})),
 }
 
 
@@ -315,22 +275,16 @@ def test_1_0_keeps_no_large_values_of_a_login() -> None:
 
 
 ZERO_TEN: dict[str, Callable[[Talk010, int, int], Talk010]] = {
-    "names of sessions": lambda talk, at, size: talk.client(
-        SessionAttach(b"%d" % at * (size // 2)), channel=at + 1
-    ),
+    "names of sessions": lambda talk, at, size: talk.client(SessionAttach(b"%d" % at * (size // 2)), channel=at + 1),
     "names of one session after the other": lambda talk, at, size: talk.client(
         SessionAttach(b"%d" % at * (size // 2)), SessionDetach(b"%d" % at), channel=1
     ),
-    "arguments of commands": lambda talk, at, size: talk.client(
-        QueueDeclare(f"q{at}", arguments={"x": "y" * size})
-    ),
+    "arguments of commands": lambda talk, at, size: talk.client(QueueDeclare(f"q{at}", arguments={"x": "y" * size})),
     "arguments of subscriptions": lambda talk, at, size: talk.client(
         MessageSubscribe("q", f"d{at}", 0, 0, arguments={"x": "y" * size})
     ),
     "starts": lambda talk, at, size: talk.server(
-        ConnectionStart(
-            {"x": "y" * size}, ["PLAIN"] * (1 + size // 10), ["en_US"] * (1 + size // 10)
-        )
+        ConnectionStart({"x": "y" * size}, ["PLAIN"] * (1 + size // 10), ["en_US"] * (1 + size // 10))
     ),
     "properties of messages that don't end": lambda talk, at, size: talk.client(
         _without_end(

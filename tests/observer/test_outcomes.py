@@ -43,9 +43,7 @@ def test_what_nothing_settles_is_told_or_ended() -> None:
     plain, published = talk.observed[-2:]
     assert plain.settles == ((None, "settled", "ended"),)
     assert published.settles == ((None, "settled", "told"),)
-    talk.client(talk.named("channel.close"), channel=1).server(
-        talk.named("channel.close-ok"), channel=1
-    )
+    talk.client(talk.named("channel.close"), channel=1).server(talk.named("channel.close-ok"), channel=1)
     assert talk.last.settles == ((published.seq, None, "ended"),)
     assert talk.outcomes() == [("publish", None, "settled")] * 2
 
@@ -75,9 +73,7 @@ def test_what_is_settled_behind_a_commit_belongs_to_the_next_transaction() -> No
     talk.server(named("tx.rollback-ok"), channel=1)
     talk.client(named("basic.ack", 2), channel=1)
     assert talk.rules == ["0-9-1/basic.ack/unknown-tag"]
-    talk.client(named("basic.ack", 1), named("tx.commit"), channel=1).server(
-        named("tx.commit-ok"), channel=1
-    )
+    talk.client(named("basic.ack", 1), named("tx.commit"), channel=1).server(named("tx.commit-ok"), channel=1)
     assert talk.outcomes() == [("deliver", 1, "accepted"), ("deliver", 2, "accepted")]
 
 

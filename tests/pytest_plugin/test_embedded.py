@@ -191,9 +191,7 @@ def test_definitions_as_rabbitmq_exports_them(amqp_broker: EmbeddedBroker, tmp_p
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_definitions_that_are_wrong(
-    amqp_broker: EmbeddedBroker, definitions: dict[str, Any], text: str
-) -> None:
+def test_definitions_that_are_wrong(amqp_broker: EmbeddedBroker, definitions: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         amqp_broker.preload(definitions)
 

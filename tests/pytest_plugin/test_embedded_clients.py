@@ -35,9 +35,7 @@ def send(url: str, version: Version, body: bytes, headers: dict[str, Any]) -> No
         elif version is AMQP_0_10:
             properties = MessageProperties(application_headers=headers)
             session = connection.open_session()
-            outcome = session.publish(
-                ZeroTenMessage(body, message_properties=properties, routing_key="jobs")
-            )
+            outcome = session.publish(ZeroTenMessage(body, message_properties=properties, routing_key="jobs"))
             assert outcome == Accepted()
         else:
             channel = connection.open_channel()
@@ -72,9 +70,7 @@ def take(url: str, version: Version) -> bytes:
 @pytest.mark.parametrize("consumed", VERSIONS, ids=lambda version: version.label)
 @pytest.mark.parametrize("published", VERSIONS, ids=lambda version: version.label)
 @pytest.mark.amqp_broker(definitions=JOBS)
-def test_every_version_in_and_out(
-    amqp_broker: EmbeddedBroker, published: Version, consumed: Version
-) -> None:
+def test_every_version_in_and_out(amqp_broker: EmbeddedBroker, published: Version, consumed: Version) -> None:
     send(amqp_broker.url, published, b"hello", {"kind": "greeting"})
     (stored,) = amqp_broker.messages("jobs")
     assert (stored.body, stored.headers, stored.state) == (b"hello", {"kind": "greeting"}, "available")

@@ -69,9 +69,7 @@ def test_a_cut_after_some_octets(amqp_broker: EmbeddedBroker) -> None:
 
 
 @EVERY
-def test_a_cut_is_a_lost_transport_in_every_version(
-    amqp_broker: EmbeddedBroker, version: Version
-) -> None:
+def test_a_cut_is_a_lost_transport_in_every_version(amqp_broker: EmbeddedBroker, version: Version) -> None:
     connection: Any = connect(amqp_broker.url, version=version)
     amqp_broker.faults.cut_after(0, version=version)
     report = wait_closed(connection)
@@ -290,9 +288,7 @@ def test_a_fault_that_does_nothing_says_so(amqp_broker: EmbeddedBroker) -> None:
 @EVERY
 @pytest.mark.parametrize("closes", ["broker", "client"])
 @pytest.mark.parametrize("way", ["to_client", "from_client", "both"])
-def test_no_end_overtakes_what_is_late(
-    amqp_broker: EmbeddedBroker, version: Version, closes: str, way: Any
-) -> None:
+def test_no_end_overtakes_what_is_late(amqp_broker: EmbeddedBroker, version: Version, closes: str, way: Any) -> None:
     connection: Any = connect(amqp_broker.url, version=version)
     with amqp_broker.faults.delay(0.02, way) as fault:
         if closes == "broker":

@@ -44,12 +44,7 @@ def test_the_history_of_the_service(amqp_broker: EmbeddedBroker, amqp_broker_url
     assert history.assert_published(queue="jobs", count=2).bodies == [b"1", b"2"]
     history.assert_accepted(queue="jobs", body="2", count=1)
     history.assert_delivered(queue="jobs", count=2, redelivered=False)
-    assert [each.kind for each in history.all(number=1)] == [
-        "published",
-        "routed",
-        "delivered",
-        "accepted",
-    ]
+    assert [each.kind for each in history.all(number=1)] == ["published", "routed", "delivered", "accepted"]
 
 
 @pytest.mark.amqp_broker(
@@ -98,9 +93,7 @@ def test_each_test_has_a_broker_of_its_own_and_may_have_more(
     assert amqp_broker.queues == ()
 
 
-def test_a_fresh_broker_takes_less_than_fifty_milliseconds(
-    amqp_broker_factory: Callable[..., EmbeddedBroker],
-) -> None:
+def test_a_fresh_broker_takes_less_than_fifty_milliseconds(amqp_broker_factory: Callable[..., EmbeddedBroker]) -> None:
     taken: list[float] = []
     for _ in range(5):
         before = time.perf_counter()

@@ -23,9 +23,7 @@ def row(table: str, **values: object) -> Row:
     return tuple(values.get(name) for name in names)
 
 
-def event(
-    connection: str, seq: int, ts_ns: int, name: str, sender: str = "client", **more: object
-) -> tuple[str, Row]:
+def event(connection: str, seq: int, ts_ns: int, name: str, sender: str = "client", **more: object) -> tuple[str, Row]:
     """A row of events."""
     values: dict[str, object] = {
         "channel": 1,
@@ -36,9 +34,7 @@ def event(
         **more,
     }
     values["fields"] = json.dumps(values.get("fields", {}))
-    return "events", row(
-        "events", connection=connection, seq=seq, ts_ns=ts_ns, event=name, sender=sender, **values
-    )
+    return "events", row("events", connection=connection, seq=seq, ts_ns=ts_ns, event=name, sender=sender, **values)
 
 
 def message(connection: str, seq: int, ts_ns: int, kind: str, **more: object) -> tuple[str, Row]:
@@ -51,9 +47,7 @@ def message(connection: str, seq: int, ts_ns: int, kind: str, **more: object) ->
         "sender": sender,
         **more,
     }
-    return "messages", row(
-        "messages", connection=connection, seq=seq, ts_ns=ts_ns, kind=kind, **values
-    )
+    return "messages", row("messages", connection=connection, seq=seq, ts_ns=ts_ns, kind=kind, **values)
 
 
 def connection(name: str, **more: object) -> tuple[str, Row]:
@@ -88,9 +82,7 @@ def rows_in(segments: Iterable[Segment | CaptureDamage]) -> dict[str, list[dict[
     """The rows of each table, by the names of their columns."""
     found: dict[str, list[dict[str, Any]]] = {table: [] for table in COLUMNS}
     for table, values in replay_segments(segments):
-        found[table].append(
-            {name: value for (name, _), value in zip(COLUMNS[table], values, strict=True)}
-        )
+        found[table].append({name: value for (name, _), value in zip(COLUMNS[table], values, strict=True)})
     return found
 
 
@@ -131,13 +123,9 @@ class Outline(HTMLParser):
 
     def text(self) -> str:
         """All that a person can read, with line feeds between elements."""
-        return "\n".join(
-            text for path, text in self.texts if path and path[-1] not in ("script", "style")
-        )
+        return "\n".join(text for path, text in self.texts if path and path[-1] not in ("script", "style"))
 
     def data(self) -> Any:
         """The sequence diagrams."""
-        (script,) = [
-            text for path, text in self.texts if path[-1:] == ["script"] and text.startswith("[")
-        ]
+        (script,) = [text for path, text in self.texts if path[-1:] == ["script"] and text.startswith("[")]
         return json.loads(script)

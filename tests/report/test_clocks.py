@@ -65,9 +65,7 @@ def test_publishes_on_one_host_find_their_deliveries_on_another(name: str) -> No
     wanted = gather_segments(segments).latencies["path"].count
     untold: list[int] = []
     for ahead in {each.flow for each in segments}:
-        hosts = [
-            moved(each, 5 * SECOND, "a") if each.flow == ahead else moved(each, 0, "b") for each in segments
-        ]
+        hosts = [moved(each, 5 * SECOND, "a") if each.flow == ahead else moved(each, 0, "b") for each in segments]
         untold.append(gather_segments(hosts).latencies["path"].count)
         assert gather_segments(hosts, skew_ns=6 * SECOND).latencies["path"].count == wanted, ahead
     assert min(untold) < wanted

@@ -50,9 +50,7 @@ def test_counts_are_those_of_the_rows() -> None:
     gather, tables = gathered(), rows()
     packets = [one for one in segments() if isinstance(one, Segment)]
     assert (gather.packets, gather.payload) == (len(packets), sum(one.wire_len for one in packets))
-    assert {name: one.packets for name, one in gather.files.items()} == Counter(
-        one.file for one in packets
-    )
+    assert {name: one.packets for name, one in gather.files.items()} == Counter(one.file for one in packets)
     assert gather.first_ns == min(one.ts_ns for one in packets)
     assert gather.last_ns == max(one.ts_ns for one in packets)
     assert gather.connections == len(tables["connections"])
@@ -82,10 +80,7 @@ def test_what_is_told_of_messages_is_that_of_the_rows() -> None:
             assert histogram.quantile(share) == pytest.approx(exact, rel=1 / 64)
     publishes = [one for one in messages if one["kind"] == "publish"]
     keys = Counter(
-        (
-            one["address"] or "" if one["exchange"] is None else one["exchange"],
-            one["routing_key"] or "",
-        )
+        (one["address"] or "" if one["exchange"] is None else one["exchange"], one["routing_key"] or "")
         for one in publishes
     )
     assert {key: times for key, times, _ in gather.keys.ranks(9999)} == keys
@@ -99,9 +94,7 @@ def test_what_is_held_when_is_that_of_the_rows() -> None:
     """The unsettled deliveries at every time at which they change."""
     changes: Counter[int] = Counter()
     for one in rows()["messages"]:
-        if one["kind"] in ("deliver", "get") and not (
-            one["settled_ns"] is None and one["outcome"] == "settled"
-        ):
+        if one["kind"] in ("deliver", "get") and not (one["settled_ns"] is None and one["outcome"] == "settled"):
             changes[one["ts_ns"]] += 1
             until = one["ended_ns"] if one["settled_ns"] is None else one["settled_ns"]
             if until is not None:
@@ -134,9 +127,7 @@ def test_violations_and_ends_are_those_of_the_rows() -> None:
         if key[4]:
             told[key[4]] += times
     assert told == hints
-    lost = [
-        one for one in tables["connections"] if one["closed_by"] == "transport" and one["protocol"]
-    ]
+    lost = [one for one in tables["connections"] if one["closed_by"] == "transport" and one["protocol"]]
     assert gather.causes["transport"] == len(lost) > 0
 
 
@@ -159,11 +150,7 @@ def test_latency_from_publish_to_delivery_comes_from_histories() -> None:
             "seq": 1,
         }
         gather.add("histories", tuple(values.get(name) for name in names))
-    assert (gather.latencies["path"].count, gather.latencies["path"].most, gather.unsure) == (
-        1,
-        400,
-        1,
-    )
+    assert (gather.latencies["path"].count, gather.latencies["path"].most, gather.unsure) == (1, 400, 1)
     assert list(gather.latencies_over_time["path"].cells) == [(500, gather_bucket(400))]
 
 
@@ -176,9 +163,7 @@ def gather_bucket(value: int) -> int:
 def test_too_many_messages_to_join_are_told() -> None:
     gather = gather_segments(segments(), Bounds(joined=10))
     assert gather.unjoined and not gather.latencies["path"].count
-    assert "There are more than 10 messages: which delivery belongs to which publish isn" in page(
-        gather
-    )
+    assert "There are more than 10 messages: which delivery belongs to which publish isn" in page(gather)
 
 
 class Rows(list[tuple[str, tuple[Any, ...], str]]):
@@ -206,9 +191,7 @@ def flows() -> list[Rows]:
 
 
 @settings(max_examples=8)
-@given(
-    split=st.lists(st.integers(0, 4), min_size=200, max_size=200), order=st.permutations(range(5))
-)
+@given(split=st.lists(st.integers(0, 4), min_size=200, max_size=200), order=st.permutations(range(5)))
 def test_flows_spread_in_any_way_make_the_same_page(split: list[int], order: list[int]) -> None:
     # Small bounds, so that everything is cut.
     bounds = Bounds(steps=40, cloud=30, keys=7, connections=9, holders=4, incidents=5, files=6)
@@ -234,16 +217,11 @@ def hostile_flood(count: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """Rows in which hardly anything comes twice, 100 for each connection."""
     _, plain = event("", 0, 0, "")
     _, held = message("", 0, 0, "deliver", outcome="accepted", redelivered=True)
-    of_event = [
-        [name for name, _ in COLUMNS["events"]].index(name)
-        for name in ("connection", "seq", "ts_ns", "event")
-    ]
+    of_event = [[name for name, _ in COLUMNS["events"]].index(name) for name in ("connection", "seq", "ts_ns", "event")]
     names = ("connection", "seq", "ts_ns", "queue", "consumer_tag", "settled_ns", "latency_ns")
     of_message = [[name for name, _ in COLUMNS["messages"]].index(name) for name in names]
 
-    def changed(
-        values: tuple[Any, ...], places: list[int], new: tuple[Any, ...]
-    ) -> tuple[Any, ...]:
+    def changed(values: tuple[Any, ...], places: list[int], new: tuple[Any, ...]) -> tuple[Any, ...]:
         found = list(values)
         for place, value in zip(places, new, strict=True):
             found[place] = value
@@ -253,23 +231,13 @@ def hostile_flood(count: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
         name = f"{number:032x}"
         at = number * 7_919_000_017 % (86_400 * SECOND)
         for step in range(60):
-            yield (
-                "events",
-                changed(
-                    plain, of_event, (name, step, at + step * 997, f"odd.unit-{number}-{step}")
-                ),
-            )
+            yield ("events", changed(plain, of_event, (name, step, at + step * 997, f"odd.unit-{number}-{step}")))
         for step in range(37):
             begun, took = at + step * 1009, (number + 1) * (step + 1)
             new = (name, 60 + step, begun, f"q{number}-{step}", f"c{number}", begun + took, took)
             yield "messages", changed(held, of_message, new)
         yield event(
-            name,
-            97,
-            at + 5,
-            "channel.close",
-            "server",
-            fields={"reply_code": number, "reply_text": f"t{number}"},
+            name, 97, at + 5, "channel.close", "server", fields={"reply_code": number, "reply_text": f"t{number}"}
         )
         values = {
             "connection": name,
@@ -316,17 +284,9 @@ def test_a_long_connection_stays_small_too() -> None:
     for number in range(3_000):
         tag = f"c{number}"
         gather.add(
-            *event(
-                "aa",
-                2 * number,
-                number * SECOND,
-                "basic.consume",
-                fields={"consumer_tag": tag, "queue": tag},
-            )
+            *event("aa", 2 * number, number * SECOND, "basic.consume", fields={"consumer_tag": tag, "queue": tag})
         )
-        gather.add(
-            *message("aa", 2 * number + 1, number * SECOND, "deliver", consumer_tag=tag, queue=tag)
-        )
+        gather.add(*message("aa", 2 * number + 1, number * SECOND, "deliver", consumer_tag=tag, queue=tag))
     gather.add(*connection("aa", closed_ns=3_000 * SECOND))
     assert gather.holders.count == 257  # those beyond 256 are one
     assert gather.unsettled == 3_000

@@ -97,15 +97,7 @@ def of_largest(one: Largest[str], row: Row) -> None:
 def seen(one: Any) -> object:
     """What a sum says to the outside."""
     if isinstance(one, Histogram):
-        return (
-            one.counts,
-            one.count,
-            one.total,
-            one.least,
-            one.most,
-            one.quantile(0.5),
-            one.quantile(0.99),
-        )
+        return (one.counts, one.count, one.total, one.least, one.most, one.quantile(0.5), one.quantile(0.99))
     if isinstance(one, Series):
         return one.width, one.steps(), one.levels(), one.total
     if isinstance(one, Clouds):
@@ -125,9 +117,7 @@ CASES: list[tuple[Callable[[], Any], Callable[[Any, Row], None]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("make", "add"), CASES, ids=["histogram", "series", "clouds", "sample", "top", "largest"]
-)
+@pytest.mark.parametrize(("make", "add"), CASES, ids=["histogram", "series", "clouds", "sample", "top", "largest"])
 @given(rows=ROWS, split=SPLITS)
 def test_merged_in_any_way_they_say_the_same(
     make: Callable[[], Any], add: Callable[[Any, Row], None], rows: list[Row], split: list[int]
@@ -137,10 +127,7 @@ def test_merged_in_any_way_they_say_the_same(
     assert seen(merged(make, add, rows, split)) == seen(whole(make, add, rows))
 
 
-@given(
-    values=st.lists(st.integers(0, 2**60), min_size=1),
-    share=st.sampled_from([0.01, 0.5, 0.95, 0.99, 1.0]),
-)
+@given(values=st.lists(st.integers(0, 2**60), min_size=1), share=st.sampled_from([0.01, 0.5, 0.95, 0.99, 1.0]))
 def test_quantiles_are_those_of_the_values_within_a_64th(values: list[int], share: float) -> None:
     histogram = Histogram()
     for value in values:

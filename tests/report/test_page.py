@@ -55,11 +55,7 @@ def test_the_page_is_balanced_and_needs_nothing_but_itself(name: str) -> None:
         "foreignObject",
     }
     for tag, attributes in outline.elements:
-        assert not [
-            key
-            for key in attributes
-            if key.startswith("on") or key in ("src", "xlink:href", "action")
-        ]
+        assert not [key for key in attributes if key.startswith("on") or key in ("src", "xlink:href", "action")]
         href = attributes.get("href")
         assert href is None or href.startswith("#"), (tag, href)
         assert "url(" not in (attributes.get("style") or "")
@@ -94,15 +90,7 @@ def test_only_the_pages_own_script_may_run() -> None:
     assert policy is not None
     assert policy.startswith("default-src 'none'") and f"script-src 'sha256-{digest}'" in policy
     script = scripts[0]
-    for forbidden in (
-        "innerHTML",
-        "outerHTML",
-        "insertAdjacent",
-        "eval(",
-        "fetch(",
-        "XMLHttp",
-        "document.write",
-    ):
+    for forbidden in ("innerHTML", "outerHTML", "insertAdjacent", "eval(", "fetch(", "XMLHttp", "document.write"):
         assert forbidden not in script
 
 
@@ -119,14 +107,9 @@ def hostile_gather() -> Gather:
     more = {"seq": 0, "ts_ns": SECOND, "channel": 1, "size": 9, "offset": 0, "fields": fields}
     gather.add(
         "events",
-        row(
-            "events",
-            **{**values["events"], **known, **more, "event": "channel.close", "sender": "server"},
-        ),
+        row("events", **{**values["events"], **known, **more, "event": "channel.close", "sender": "server"}),
     )
-    gather.add(
-        "events", row("events", **{**values["events"], **known, **more, "event": EVIL, "seq": 1})
-    )
+    gather.add("events", row("events", **{**values["events"], **known, **more, "event": EVIL, "seq": 1}))
     for number, kind in enumerate(("publish", "deliver", "get", "return")):
         told = {"kind": kind, "outcome": EVIL if number else None, "ts_ns": SECOND, "channel": 1, "seq": 2 + number,
                 "body_size": 5, "headers": "{}", "latency_ns": 5 * SECOND, "redelivered": True}  # fmt: skip
@@ -134,10 +117,7 @@ def hostile_gather() -> Gather:
     broken = {"ts_ns": SECOND, "severity": "error", "seq": 0}
     gather.add(
         "violations",
-        row(
-            "violations",
-            **{**values["violations"], "connection": name, "sender": "client", **broken},
-        ),
+        row("violations", **{**values["violations"], "connection": name, "sender": "client", **broken}),
     )
     counts = {one: 1 for one, kind in COLUMNS["connections"] if kind == "int64"}
     ended = {"closed_by": "server", "protocol": "0-9-1", "connection": name, "complete": False}
@@ -154,9 +134,7 @@ def test_nothing_in_a_capture_becomes_markup() -> None:
     assert "\x00" not in html and "\u202e" not in html and "\u2028" not in html
     shown = "</script><img src=x onerror=alert(1)>'\"&\\u2028\\u202e\\x00<b>"
     assert outline.text().count(shown) > 20
-    assert not [
-        key for _, attributes in outline.elements for key in attributes if key.startswith("on")
-    ]
+    assert not [key for _, attributes in outline.elements for key in attributes if key.startswith("on")]
 
 
 def test_a_diagram_of_a_hostile_connection_stays_data() -> None:
@@ -198,13 +176,9 @@ def test_the_tiles_are_what_the_rows_say(name: str) -> None:
     assert tiles["messages"] == count(len(messages))
     assert tiles["units"] == count(len(tables["events"]))
     assert tiles["packets"] == count(len(segments))
-    assert tiles["AMQP octets"] == octets(
-        sum(one["bytes_client"] + one["bytes_server"] for one in connections)
-    )
+    assert tiles["AMQP octets"] == octets(sum(one["bytes_client"] + one["bytes_server"] for one in connections))
     assert tiles["not settled"] == count(len(open_ones))
-    assert tiles["rules broken"] == count(
-        sum(one["severity"] == "error" for one in tables["violations"])
-    )
+    assert tiles["rules broken"] == count(sum(one["severity"] == "error" for one in tables["violations"]))
 
 
 def test_the_causes_of_errors_are_on_the_page() -> None:
@@ -218,10 +192,7 @@ def test_the_causes_of_errors_are_on_the_page() -> None:
     ):
         assert words in text, words
     text = Outline(report("o091_pika_connection_errors.pcap").html).text()
-    assert (
-        "the peer could not read a frame; two writers on one connection, or a frame above frame-max"
-        in text
-    )
+    assert "the peer could not read a frame; two writers on one connection, or a frame above frame-max" in text
     assert "NOT_ALLOWED - vhost nope not found" in text
     text = Outline(report("o10_proton_rabbit_errors.pcap").html).text()
     assert "amqp:not-found NOT_FOUND - no exchange 'nope' in vhost '/'" in text
@@ -245,11 +216,7 @@ def test_blocked_time_and_silence_are_on_the_page() -> None:
     gather.add(*event("aa", 0, 0, "protocol-header"))
     gather.add(*event("aa", 1, SECOND, "heartbeat", "server"))
     gather.add(*event("aa", 2, 2 * SECOND, "heartbeat"))
-    gather.add(
-        *connection(
-            "aa", heartbeat=5, closed_ns=22 * SECOND, closed_by="transport", close_code=None
-        )
-    )
+    gather.add(*connection("aa", heartbeat=5, closed_ns=22 * SECOND, closed_by="transport", close_code=None))
     text = Outline(page(gather)).text()
     assert "2 times a side was silent for two heartbeats or more" in text
     assert "the server of 10.0.0.1:40000 for 21 s, agreed were 5 s" in text
@@ -258,9 +225,7 @@ def test_blocked_time_and_silence_are_on_the_page() -> None:
 def test_who_holds_most_is_on_the_page() -> None:
     gather = Gather()
     gather.add(*event("aa", 0, SECOND, "basic.qos", fields={"prefetch_count": 2}))
-    gather.add(
-        *event("aa", 1, SECOND, "basic.consume", fields={"queue": "jobs", "consumer_tag": "ct"})
-    )
+    gather.add(*event("aa", 1, SECOND, "basic.consume", fields={"queue": "jobs", "consumer_tag": "ct"}))
     for number in (1, 2):
         gather.add(*message("aa", 2 + number, number * 2 * SECOND, "deliver", queue="jobs", consumer_tag="ct",
                             ended_ns=20 * SECOND))  # fmt: skip
@@ -301,9 +266,7 @@ def test_times_beyond_all_calendars_are_no_error() -> None:
 
 def test_a_notebook_shows_the_page_in_a_frame() -> None:
     shown = report(NAMES[0])._repr_html_()  # pyright: ignore[reportPrivateUsage]
-    found = re.fullmatch(
-        r'<iframe srcdoc="([^"]*)" sandbox="allow-scripts"[^>]*></iframe>', shown, re.DOTALL
-    )
+    found = re.fullmatch(r'<iframe srcdoc="([^"]*)" sandbox="allow-scripts"[^>]*></iframe>', shown, re.DOTALL)
     assert found is not None
     assert unescape(found[1]) == report(NAMES[0]).html
 

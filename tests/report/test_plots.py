@@ -15,11 +15,7 @@ from tests.report.making import segments_in
 
 @cache
 def report() -> Report:
-    names = (
-        "o091_pika_nack_reject_requeue.pcap",
-        "o091_pika_blocked.pcap",
-        "o10_proton_proton_basic.pcap",
-    )
+    names = ("o091_pika_nack_reject_requeue.pcap", "o091_pika_blocked.pcap", "o10_proton_proton_basic.pcap")
     return Report(gather_segments(segments_in([named(name) for name in names])))
 
 

@@ -17,17 +17,12 @@ def test_the_packaged_rules_are_those_of_the_documentation() -> None:
         for path in sorted((ROOT / "docs" / "rules").glob("rules-*.csv"))
         for line in path.read_text().splitlines()[1:]
     ]
-    packaged = (
-        files("amqp_sansio_report").joinpath("assets", "rules.csv").read_text(encoding="utf-8")
-    )
+    packaged = files("amqp_sansio_report").joinpath("assets", "rules.csv").read_text(encoding="utf-8")
     assert packaged.splitlines() == wanted, WRITE
 
 
 def test_rules_in_words() -> None:
-    assert (
-        rule_words("0-9-1/basic.ack/unknown-tag")
-        == "AMQP 0-9-1, basic.ack: binds both sides (must)"
-    )
+    assert rule_words("0-9-1/basic.ack/unknown-tag") == "AMQP 0-9-1, basic.ack: binds both sides (must)"
     assert rule_words("capture/gap") == "Damage in the capture: octets are missing in the capture"
     assert rule_words("0-9-1/no.such/rule") == "AMQP 0-9-1, no.such"
     facts = rule_facts("0-10/connection.start/protocol-name")

@@ -82,18 +82,11 @@ def test_units_are_the_rows_and_frames_the_octets_of_the_stream(name: str) -> No
             for frame in unit.frames:
                 sent = bytes(stream[frame.offset : frame.offset + frame.size])
                 assert len(frame.octets) == frame.size
-                if unit.event in (
-                    "connection.start-ok",
-                    "connection.secure-ok",
-                    "sasl-init",
-                    "sasl-response",
-                ):
+                if unit.event in ("connection.start-ok", "connection.secure-ok", "sasl-init", "sasl-response"):
                     assert all(a in (b, ord("*")) for a, b in zip(frame.octets, sent, strict=True))
                 else:
                     assert frame.octets == sent
-        assert not [
-            unit for unit in one.units if unit.hidden and unit.event not in ("connection.start-ok",)
-        ]
+        assert not [unit for unit in one.units if unit.hidden and unit.event not in ("connection.start-ok",)]
 
 
 def test_octets_that_are_not_in_the_capture_are_not_shown() -> None:
@@ -104,9 +97,7 @@ def test_octets_that_are_not_in_the_capture_are_not_shown() -> None:
     assert len(complete) > 20
 
 
-@pytest.mark.parametrize(
-    "version", [AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0], ids=lambda one: one.label
-)
+@pytest.mark.parametrize("version", [AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0], ids=lambda one: one.label)
 def test_passwords_are_in_no_report(version: Version, tmp_path: Path) -> None:
     """Even where the recording has them."""
     password = "hunter2-but-longer"
@@ -158,9 +149,7 @@ def test_violations_stand_at_their_unit() -> None:
     one = max(all_of("o091_pika_channel_errors.pcap"), key=lambda diagram: diagram.total)
     (unit,) = [unit for unit in one.units if unit.violations]
     assert (unit.seq, unit.event) == (23, "basic.ack")
-    assert [(rule, severity) for rule, severity, _ in unit.violations] == [
-        ("0-9-1/basic.ack/unknown-tag", "error")
-    ]
+    assert [(rule, severity) for rule, severity, _ in unit.violations] == [("0-9-1/basic.ack/unknown-tag", "error")]
 
 
 def test_a_diagram_fits_its_budget() -> None:
@@ -195,13 +184,8 @@ def test_summaries_and_kinds() -> None:
         summary({"reply_code": 404, "reply_text": "NOT_FOUND", "class_id": 50})
         == "reply_code=404 reply_text=NOT_FOUND"
     )
-    assert (
-        summary({"settled": False, "state": {"type": "rejected", "error": {}}})
-        == "settled=false state=rejected"
-    )
-    assert (
-        len(summary({"queue": "q" * 300, "exchange": "e" * 300, "routing_key": "r" * 300})) == 110
-    )
+    assert summary({"settled": False, "state": {"type": "rejected", "error": {}}}) == "settled=false state=rejected"
+    assert len(summary({"queue": "q" * 300, "exchange": "e" * 300, "routing_key": "r" * 300})) == 110
     assert kind_of("disposition", "client") == "settle"
     assert kind_of("message.transfer", "server") == "deliver"
     assert kind_of("no.such", "client") == "other"
@@ -209,7 +193,5 @@ def test_summaries_and_kinds() -> None:
     for _ in range(50):
         deep = {"d": deep}
     assert len(field_lines(deep)) <= 10
-    assert field_lines({"response": {"redacted": 12}}) == [
-        (0, "response", "(12 octets, not shown)")
-    ]
+    assert field_lines({"response": {"redacted": 12}}) == [(0, "response", "(12 octets, not shown)")]
     assert len(field_lines({f"f{number}": number for number in range(500)})) == 81

@@ -32,9 +32,7 @@ def spark_environment() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def spark(
-    spark_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[SparkSession]:
+def spark(spark_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session on two cores, whose files are below pytest's folder."""
     from pyspark.sql import SparkSession
 

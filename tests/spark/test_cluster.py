@@ -158,9 +158,7 @@ def run(program: str, environment: dict[str, str], folder: Path, captures: list[
     return said
 
 
-def test_workers_that_are_killed_change_no_row(
-    spark_environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_workers_that_are_killed_change_no_row(spark_environment: dict[str, str], tmp_path: Path) -> None:
     made = generate(tmp_path / "made", 200_000, versions=VERSIONS, sizes=(500,), messages=10, files=2, faults=0.5)
     paths = [*(named(name) for name in NAMES), *made]
     found = run(BATCH, spark_environment, tmp_path, paths)
@@ -168,9 +166,7 @@ def test_workers_that_are_killed_change_no_row(
     assert found["digest"] == digest(local_rows(segments_of(paths)))
 
 
-def test_a_stream_whose_workers_and_executors_are_killed(
-    spark_environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_stream_whose_workers_and_executors_are_killed(spark_environment: dict[str, str], tmp_path: Path) -> None:
     folder = tmp_path / "captures"
     paths = generate(folder, 300_000, versions=VERSIONS, sizes=(500,), messages=10, files=3, faults=0.5)
     expected = local_rows(segments_of(paths))

@@ -12,14 +12,7 @@ from amqp_sansio_spark.files import CaptureFile, find_captures, name_files
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name in (
-        "a.pcap",
-        "b.pcap",
-        "deep/c.pcap",
-        "deep/_temporary/d.pcap",
-        ".hidden",
-        "x,y.pcap",
-    ):
+    for name in ("a.pcap", "b.pcap", "deep/c.pcap", "deep/_temporary/d.pcap", ".hidden", "x,y.pcap"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"")
@@ -48,18 +41,10 @@ def test_commas_and_lists_give_each_file_once_in_the_order_of_names(folder: Path
     assert find_captures([Path(a).as_uri(), f"file://localhost{b}"]) == wanted
 
 
-def test_equal_base_names_are_told_apart_by_the_path_below_the_common_folder(
-    folder: Path,
-) -> None:
+def test_equal_base_names_are_told_apart_by_the_path_below_the_common_folder(folder: Path) -> None:
     (folder / "deep" / "a.pcap").write_bytes(b"")
     files = find_captures([str(folder)])
-    assert [file.name for file in files] == [
-        "a.pcap",
-        "b.pcap",
-        "deep/a.pcap",
-        "deep/c.pcap",
-        "x,y.pcap",
-    ]
+    assert [file.name for file in files] == ["a.pcap", "b.pcap", "deep/a.pcap", "deep/c.pcap", "x,y.pcap"]
 
 
 def test_a_name_that_is_no_utf8_becomes_text(tmp_path: Path) -> None:

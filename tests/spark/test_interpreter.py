@@ -37,9 +37,7 @@ def test_another_python_without_these_packages(
     assert os.path.basename(warning.filename) == "test_interpreter.py"
 
 
-def test_pythons_that_have_them(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pythons_that_have_them(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from amqp_sansio_spark import register
 
     good = program(tmp_path / "python-that-works", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')

@@ -65,10 +65,7 @@ def rotated(path: Path, parts: int, folder: Path) -> list[Path]:
         pytest.param(
             BIG,
             id="the-big-set",
-            marks=[
-                pytest.mark.slow,
-                pytest.mark.skipif(not BIG.is_dir(), reason=f"there is no {BIG}"),
-            ],
+            marks=[pytest.mark.slow, pytest.mark.skipif(not BIG.is_dir(), reason=f"there is no {BIG}")],
         ),
     ],
 )
@@ -97,9 +94,7 @@ def test_rows_are_the_local_engines_on_every_capture(spark: SparkSession, folder
     assert all(wanted.values())
 
 
-def test_one_digest_for_any_partitioning_order_and_batch_size(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_one_digest_for_any_partitioning_order_and_batch_size(spark: SparkSession, tmp_path: Path) -> None:
     from amqp_sansio_spark import replay
 
     pieces = [piece for path in paths() for piece in rotated(path, 3, tmp_path)]
@@ -135,9 +130,7 @@ def test_a_capture_in_pieces_has_the_rows_of_the_whole(spark: SparkSession, tmp_
     tables.unpersist()
 
 
-def test_each_table_alone_is_what_the_cache_holds(
-    spark: SparkSession, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_table_alone_is_what_the_cache_holds(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     from amqp_sansio_spark import replay
 
     segments = read(spark, paths())
@@ -217,11 +210,7 @@ def test_outcomes_and_values_of_1_0_are_queried(spark: SparkSession) -> None:
         " from events_1_0 where event = 'transfer' and sender = 'client'"
         " and fields:application_properties.ulong is not null"
     ).collect()
-    assert (int(values.big), values.uuid, values.s) == (
-        1 << 63,
-        "00112233-4455-6677-8899-aabbccddeeff",
-        "subj",
-    )
+    assert (int(values.big), values.uuid, values.s) == (1 << 63, "00112233-4455-6677-8899-aabbccddeeff", "subj")
     assert values.dec.endswith("E-6143")
     tables.unpersist()
 

@@ -85,9 +85,7 @@ def test_two_points_whose_clocks_differ(spark: SparkSession, traffic: Path, tmp_
     hot.unpersist()
 
 
-def test_a_file_for_each_direction_and_clocks_that_differ(
-    spark: SparkSession, traffic: Path, tmp_path: Path
-) -> None:
+def test_a_file_for_each_direction_and_clocks_that_differ(spark: SparkSession, traffic: Path, tmp_path: Path) -> None:
     from amqp_sansio_spark import register, replay, replay_files
 
     register(spark)

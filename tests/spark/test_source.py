@@ -38,9 +38,7 @@ def back(row: Row) -> Segment | CaptureDamage:
     flow = at.pop("flow")
     if damage is not None:
         assert flow is None
-        return CaptureDamage(
-            at["file"], at["packet"], at["ts_ns"], damage["offset"], damage["kind"], damage["text"]
-        )
+        return CaptureDamage(at["file"], at["packet"], at["ts_ns"], damage["offset"], damage["kind"], damage["text"])
     at["payload"] = bytes(at["payload"])
     segment = Segment(**at)
     assert segment.flow == flow
@@ -48,9 +46,7 @@ def back(row: Row) -> Segment | CaptureDamage:
 
 
 @pytest.mark.parametrize("size", ["4m", "2k"])
-def test_a_folder_is_read_whole_with_its_damage(
-    spark: SparkSession, folder: Path, size: str
-) -> None:
+def test_a_folder_is_read_whole_with_its_damage(spark: SparkSession, folder: Path, size: str) -> None:
     from amqp_sansio_spark import register
 
     register(spark)
@@ -90,9 +86,7 @@ def test_lists_patterns_and_commas(spark: SparkSession, folder: Path) -> None:
     assert read.load(str(folder / "*_basic.pcap")).count() == wanted
 
 
-def test_with_fail_fast_a_file_that_is_no_capture_is_one_clear_error(
-    spark: SparkSession, folder: Path
-) -> None:
+def test_with_fail_fast_a_file_that_is_no_capture_is_one_clear_error(spark: SparkSession, folder: Path) -> None:
     from pyspark.errors import AnalysisException
 
     from amqp_sansio_spark import register

@@ -35,9 +35,7 @@ def pieces_of(path: Path, **options: str) -> list[Piece]:
 def read(pieces: list[Piece], **options: str) -> Rows:
     given = {name.rstrip("_"): value for name, value in options.items()}
     checked = parse_options(given)
-    return as_rows(
-        batch for piece in pieces for batch in read_piece(piece, checked, ARROW_SCHEMA.names)
-    )
+    return as_rows(batch for piece in pieces for batch in read_piece(piece, checked, ARROW_SCHEMA.names))
 
 
 def problems(path: Path, **options: str) -> list[tuple[str, int]]:
@@ -53,9 +51,7 @@ def test_pieces_have_the_rows_of_the_whole(tmp_path: Path, data: bytes, size: st
     pieces = pieces_of(path, splitBytes=size)
     assert [piece.start for piece in pieces[1:]] == [piece.stop for piece in pieces[:-1]]
     assert (pieces[0].start, pieces[-1].stop, pieces[-1].last) == (0, len(data), True)
-    assert [(piece.number, piece.of) for piece in pieces] == [
-        (number, len(pieces)) for number in range(len(pieces))
-    ]
+    assert [(piece.number, piece.of) for piece in pieces] == [(number, len(pieces)) for number in range(len(pieces))]
     assert (len(pieces) > 1) is (size != "1m")
     octets = int(size.replace("k", "000").replace("m", "000000"))
     assert len(pieces) <= len(data) // octets + 1
@@ -70,9 +66,7 @@ def test_pieces_have_the_rows_of_the_whole(tmp_path: Path, data: bytes, size: st
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from((40, 400, 4000)))
-def test_pieces_of_any_capture(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, plain: bool, size: int
-) -> None:
+def test_pieces_of_any_capture(tmp_path_factory: pytest.TempPathFactory, seed: int, plain: bool, size: int) -> None:
     """Fragments, cut packets, sections and damage, wherever the boundaries are."""
     chance = Random(seed)
     data = bytearray(any_pcap(seed, 50) if plain else any_pcapng(seed, 50))
@@ -277,10 +271,7 @@ def test_fail_fast_stops_at_the_first_problem_in_one_line(
     assert line.startswith("f, offset ") and ": truncated-file: " in line and "\n" not in line
     errors = [found for found in caplog.records if found.levelname == "ERROR"]
     assert [found.getMessage() for found in errors] == [f"amqp-capture: {line}"]
-    for content, text in (
-        (b"", "empty-file: the file is empty"),
-        (b"x" * 20, "begins with 78787878"),
-    ):
+    for content, text in ((b"", "empty-file: the file is empty"), (b"x" * 20, "begins with 78787878")):
         path.write_bytes(content)
         with pytest.raises(CaptureProblem, match=text):
             check_beginning(CaptureFile(str(path), "f"))
@@ -292,11 +283,7 @@ def test_small_files_share_tasks() -> None:
     sizes = (10, 10, 5_000_000, 900_000, 900_000)
     pieces = [whole(CaptureFile("f", "f"), size) for size in sizes]
     tasks = tasks_of(pieces, parse_options({"maxBytesPerTask": "4m"}))
-    assert [[piece.stop for piece in task] for task in tasks] == [
-        [10, 10],
-        [5_000_000],
-        [900_000] * 2,
-    ]
+    assert [[piece.stop for piece in task] for task in tasks] == [[10, 10], [5_000_000], [900_000] * 2]
     assert len(tasks_of(pieces, parse_options({"maxBytesPerTask": "1"}))) == 5
     assert tasks_of([], parse_options({})) == []
 

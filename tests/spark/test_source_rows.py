@@ -106,9 +106,7 @@ def test_what_looks_like_a_section_is_found_wherever_it_lies(position: int) -> N
     """Then the parser decides; here, in large blocks, it says: octets of a packet."""
     filler = bytes(20_000 + position)
     frames = [ethernet(ipv4(tcp(1, 1, filler + b"\n\r\r\n" + filler), total=0))] * 3
-    data = (
-        section() + interface() + b"".join(enhanced(frame, at) for at, frame in enumerate(frames))
-    )
+    data = section() + interface() + b"".join(enhanced(frame, at) for at, frame in enumerate(frames))
     assert bulk_rows([data]) == general_rows(data)
     cut = data[: len(data) - 8]
     assert bulk_rows([cut + section() + interface()]) == general_rows(cut + section() + interface())
@@ -139,9 +137,6 @@ def test_only_the_columns_that_are_asked_for_are_made() -> None:
 
 def test_many_flows_are_named_rightly() -> None:
     """More directions than are remembered at a time."""
-    packets = [
-        (at, 0, ethernet(ipv4(tcp(at, 0, b"", sport=at & 0x7FFF, dport=5672 + at % 3))))
-        for at in range(17_500)
-    ]
+    packets = [(at, 0, ethernet(ipv4(tcp(at, 0, b"", sport=at & 0x7FFF, dport=5672 + at % 3)))) for at in range(17_500)]
     data = pcap(packets)
     assert bulk_rows(pieces(data, 3, 400_000)) == general_rows(data)

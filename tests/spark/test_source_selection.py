@@ -75,9 +75,7 @@ def test_ports_hosts_and_times(seed: int) -> None:
     neither = options(port="40000", host="2001:db8::1")
     assert selected(data, neither.selection) == wanted(
         data,
-        lambda row: (
-            40_000 in (row["sport"], row["dport"]) and "2001:db8::1" in (row["src"], row["dst"])
-        ),
+        lambda row: 40_000 in (row["sport"], row["dport"]) and "2001:db8::1" in (row["src"], row["dst"]),
     )
 
 
@@ -86,9 +84,7 @@ def test_times_are_from_the_one_to_before_the_other() -> None:
     bad = ethernet(ipv4(tcp(1, 1, b"x"))[:25])
     data = pcap([(at, 0, bad if at % 3 == 0 else frame) for at in range(10)])
     chosen = options(from_="1970-01-01T00:00:03Z", to=str(7 * SECOND))
-    found = [
-        (row["ts_ns"] // SECOND, row["flow"] is None) for row in selected(data, chosen.selection)
-    ]
+    found = [(row["ts_ns"] // SECOND, row["flow"] is None) for row in selected(data, chosen.selection)]
     # A damage without a time, as of the first packet here, may be of any time.
     assert found == [(0, True), (3, True), (4, False), (5, False), (6, True)]
 

@@ -20,11 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
-NAMES = (
-    "o091_pika_confirms.pcap",
-    "o08_amqplib_rabbit_errors.pcapng",
-    "o10_proton_brokerj_tx.pcap",
-)
+NAMES = ("o091_pika_confirms.pcap", "o08_amqplib_rabbit_errors.pcapng", "o10_proton_brokerj_tx.pcap")
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +77,7 @@ def source(spark: SparkSession) -> SparkSession:
     return spark
 
 
-def test_one_digest_however_the_read_is_cut(
-    source: SparkSession, folder: Path, tmp_path: Path
-) -> None:
+def test_one_digest_however_the_read_is_cut(source: SparkSession, folder: Path, tmp_path: Path) -> None:
     from amqp_sansio_spark import segments_of
 
     wanted = texts(wanted_rows(folder))
@@ -105,9 +99,7 @@ def test_one_digest_however_the_read_is_cut(
     assert counts["default"] == 1 and counts["other pieces"] > 1 and counts["pieces"] > 6
 
 
-def test_the_tables_are_those_of_the_local_engine_for_every_size_of_pieces(
-    source: SparkSession, folder: Path
-) -> None:
+def test_the_tables_are_those_of_the_local_engine_for_every_size_of_pieces(source: SparkSession, folder: Path) -> None:
     from amqp_sansio_spark import replay
 
     paths = [next(folder.rglob(name)) for name in NAMES]
@@ -120,9 +112,7 @@ def test_the_tables_are_those_of_the_local_engine_for_every_size_of_pieces(
         tables.unpersist()
 
 
-def test_progress_tells_what_was_read_and_what_was_left_out(
-    source: SparkSession, folder: Path
-) -> None:
+def test_progress_tells_what_was_read_and_what_was_left_out(source: SparkSession, folder: Path) -> None:
     from amqp_sansio_spark import progress, segments_of
 
     with pytest.raises(ValueError, match=r"set spark\.sql\.pyspark\.worker\.logging\.enabled=true"):
@@ -156,9 +146,7 @@ def test_progress_tells_what_was_read_and_what_was_left_out(
     }
 
 
-def test_filters_reach_the_reader_where_that_is_asked_for(
-    source: SparkSession, folder: Path
-) -> None:
+def test_filters_reach_the_reader_where_that_is_asked_for(source: SparkSession, folder: Path) -> None:
     from pyspark.errors import PySparkException
 
     session = source.newSession()
@@ -257,9 +245,7 @@ def test_other_file_systems(
     assert collected(segments_of(source, elsewhere)) == texts(wanted)
     filtered = segments_of(source, f"{elsewhere}/day1", port=40_000, columns="file,dport,sport")
     ports = [row for row in wanted if 40_000 in (row["sport"], row["dport"])]
-    assert filtered.where("sport is not null").count() == len(
-        [row for row in ports if row["file"].startswith("day1/")]
-    )
+    assert filtered.where("sport is not null").count() == len([row for row in ports if row["file"].startswith("day1/")])
     monkeypatch.setattr("amqp_sansio_spark.stages.MAX_CONTENT", 5000)
     large = [path for path in folder.rglob("*") if path.is_file() and path.stat().st_size > 5000]
     found = problems(source, elsewhere, splitBytes="1k").where("kind = 'too-large'").collect()

@@ -94,9 +94,7 @@ def test_keys_within_keys_do_not_double_their_text_each_time() -> None:
     assert json.loads(text) == {f'{{"base64":"{_base64(encode(key))}"}}': None}
     one = Map([(Map([("a", [1])]), 1), (Described(Symbol("a"), Map([("b", 2)])), 2), (Map([(1, 2)]), 3)])
     assert list(json.loads(_json.encode(one))) == [
-        '{"a":[1]}',
-        '{"descriptor":"a","value":{"b":2}}',
-        f'{{"base64":"{_base64(encode(Map([(1, 2)])))}"}}',
+        '{"a":[1]}', '{"descriptor":"a","value":{"b":2}}', f'{{"base64":"{_base64(encode(Map([(1, 2)])))}"}}'
     ]
 
 

@@ -85,11 +85,7 @@ def test_a_string_of_json_is_printable_and_reads_as_it_was(text: str) -> None:
     assert json.loads(harmless(json_string(text))) == text
 
 
-ERRORS = [
-    kind
-    for kind in vars(amqp_sansio.errors).values()
-    if isinstance(kind, type) and issubclass(kind, AmqpError)
-]
+ERRORS = [kind for kind in vars(amqp_sansio.errors).values() if isinstance(kind, type) and issubclass(kind, AmqpError)]
 
 
 @pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)

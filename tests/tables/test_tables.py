@@ -40,9 +40,7 @@ class Conversation(Protocol):
     arrivals: list[Arrival]
 
 
-def packets(
-    talk: Conversation, *, syn: bool = True, end: int = FIN, by: str = CLIENT
-) -> list[Segment]:
+def packets(talk: Conversation, *, syn: bool = True, end: int = FIN, by: str = CLIENT) -> list[Segment]:
     """The segments of a conversation: the handshake, one for each arrival, and an end by one side."""
     seqs = {CLIENT: 1000, "server": 2000}
     segments: list[Segment] = []
@@ -148,18 +146,11 @@ def test_one_connection(version: Version) -> None:
     assert (row["client"], row["server"]) == ("10.0.0.1:40000", "10.0.0.2:5672")
     assert (row["protocol"], row["opened_ns"]) == (version.label, segments[0].ts_ns)
     assert (row["closed_by"], row["close_code"], row["close_text"]) == ("client", 200, "done")
-    assert (row["user"], row["vhost"], row["mechanism"], row["container"]) == (
-        "ann",
-        "/",
-        "PLAIN",
-        None,
-    )
+    assert (row["user"], row["vhost"], row["mechanism"], row["container"]) == ("ann", "/", "PLAIN", None)
     assert (row["client_product"], row["server_product"]) == ("Y", "X")
     assert (row["gaps"], row["complete"], row["violations"], row["hint"]) == (0, True, 0, None)
     for side in ("client", "server"):
-        sent = [
-            what for sender, what in talk.arrivals if sender == side and isinstance(what, bytes)
-        ]
+        sent = [what for sender, what in talk.arrivals if sender == side and isinstance(what, bytes)]
         assert row[f"bytes_{side}"] == sum(map(len, sent))
     assert row["events"] == len(found["events"])
     assert row["messages"] == len(found["messages"]) == 2
@@ -171,16 +162,8 @@ def test_events() -> None:
     events = found["events"]
     assert [event["seq"] for event in events] == list(range(len(events)))
     first, publish = events[0], next(event for event in events if event["event"] == "basic.publish")
-    assert json.loads(first["fields"]) == {
-        "octets": {"base64": "QU1RUAAACQE="},
-        "version": "0-0-9-1",
-    }
-    assert (first["sender"], first["channel"], first["size"], first["offset"]) == (
-        "client",
-        0,
-        8,
-        0,
-    )
+    assert json.loads(first["fields"]) == {"octets": {"base64": "QU1RUAAACQE="}, "version": "0-0-9-1"}
+    assert (first["sender"], first["channel"], first["size"], first["offset"]) == ("client", 0, 8, 0)
     assert json.loads(publish["fields"]) == {
         "exchange": "e",
         "routing_key": "q",
@@ -195,9 +178,7 @@ def test_events() -> None:
 
 
 def test_secrets_are_shown_only_when_asked_for() -> None:
-    hidden = next(
-        row for row in rows_of(_busy())["events"] if row["event"] == "connection.start-ok"
-    )
+    hidden = next(row for row in rows_of(_busy())["events"] if row["event"] == "connection.start-ok")
     assert json.loads(hidden["fields"])["response"] == {"redacted": 7}
     shown = rows_of(_busy(), secrets=True)["events"]
     shown_row = next(row for row in shown if row["event"] == "connection.start-ok")
@@ -224,19 +205,12 @@ def test_bodies_are_shown_as_asked_for() -> None:
 def test_messages() -> None:
     found = rows_of(_busy())
     publish, deliver = sorted(found["messages"], key=lambda row: row["seq"])
-    assert (publish["kind"], publish["outcome"], publish["latency_ns"]) == (
-        "publish",
-        "settled",
-        None,
-    )
+    assert (publish["kind"], publish["outcome"], publish["latency_ns"]) == ("publish", "settled", None)
     assert (deliver["kind"], deliver["outcome"], deliver["tag"]) == ("deliver", "accepted", 1)
     assert deliver["latency_ns"] == deliver["settled_ns"] - deliver["ts_ns"] == 1_000_001
     assert (deliver["queue"], deliver["consumer_tag"], deliver["redelivered"]) == ("q", "ct", False)
     events = {row["seq"]: row["event"] for row in found["events"]}
-    assert (events[deliver["seq"]], events[deliver["settled_seq"]]) == (
-        "basic.deliver",
-        "basic.ack",
-    )
+    assert (events[deliver["seq"]], events[deliver["settled_seq"]]) == ("basic.deliver", "basic.ack")
 
 
 def test_headers_keep_their_order_and_types() -> None:
@@ -255,9 +229,7 @@ def test_headers_keep_their_order_and_types() -> None:
         "\udcff": 1,
     }
     talk = Talk().login().channel()
-    talk.client(
-        talk.message(talk.named("basic.publish"), b"", headers=headers, message_id="m\udcff")
-    )
+    talk.client(talk.message(talk.named("basic.publish"), b"", headers=headers, message_id="m\udcff"))
     (message,) = rows_of(talk)["messages"]
     assert message["message_id"] == "m\\xff"
     assert message["headers"].startswith('{"z":"text \u00e9 \\"quoted\\" \\\\ \\n \\u0001","a":[1,')
@@ -303,11 +275,7 @@ def test_what_can_not_be_decoded_is_there_as_octets() -> None:
 def test_violations() -> None:
     talk = Talk().login().client(Talk().publish(b"x", 9))
     (row,) = rows_of(talk)["violations"]
-    assert (row["rule"], row["severity"], row["sender"]) == (
-        "0-9-1/channel/closed-when",
-        "error",
-        "client",
-    )
+    assert (row["rule"], row["severity"], row["sender"]) == ("0-9-1/channel/closed-when", "error", "client")
     assert row["channel"] == 9
     assert row["seq"] is not None
 
@@ -324,9 +292,7 @@ def test_violations() -> None:
         (0, CLIENT, None, "end-of-capture"),
     ],
 )
-def test_connections_without_a_close(
-    end: int, by: str, closed_by: str | None, ended_by: str
-) -> None:
+def test_connections_without_a_close(end: int, by: str, closed_by: str | None, ended_by: str) -> None:
     talk = Talk().login()
     (row,) = tables(replay_segments(packets(talk, end=end, by=by)))["connections"]
     assert (row["closed_by"], row["ended_by"], row["close_code"]) == (closed_by, ended_by, None)
@@ -344,12 +310,7 @@ def test_a_login_that_fails_without_a_word_has_a_hint() -> None:
 
 def test_a_connection_without_octets_is_a_row() -> None:
     (row,) = rows_of(Talk())["connections"]
-    assert (row["protocol"], row["bytes_client"], row["events"], row["complete"]) == (
-        None,
-        0,
-        0,
-        True,
-    )
+    assert (row["protocol"], row["bytes_client"], row["events"], row["complete"]) == (None, 0, 0, True)
 
 
 def test_a_connection_seen_from_the_middle() -> None:
@@ -357,11 +318,7 @@ def test_a_connection_seen_from_the_middle() -> None:
     talk.server(talk.deliver(3, b"x")).client(talk.named("basic.ack", 3), channel=1)
     found = tables(replay_segments(packets(talk, syn=False)))
     (row,) = found["connections"]
-    assert (row["client"], row["server"], row["complete"]) == (
-        "10.0.0.1:40000",
-        "10.0.0.2:5672",
-        False,
-    )
+    assert (row["client"], row["server"], row["complete"]) == ("10.0.0.1:40000", "10.0.0.2:5672", False)
     assert row["bytes_server"] == len(talk.deliver(3, b"x"))
     assert [message["outcome"] for message in found["messages"]] == ["accepted"]
 
@@ -403,9 +360,7 @@ def test_a_gap_is_a_row_and_the_connection_is_not_complete() -> None:
 def test_a_gap_before_the_sides_are_known_is_named_later() -> None:
     talk = Talk(late=True).client(b"??").gap("server", 10).server(Talk().deliver(9, b"x"))
     found = tables(replay_segments(packets(talk, syn=False)))
-    assert [row["sender"] for row in found["violations"] if row["rule"] == "capture/gap"] == [
-        "server"
-    ]
+    assert [row["sender"] for row in found["violations"] if row["rule"] == "capture/gap"] == ["server"]
 
 
 def test_contradicting_packets_are_rows() -> None:
@@ -440,28 +395,17 @@ def test_damage_of_a_file_is_a_row_of_no_connection() -> None:
 
 def test_text_for_every_consumer() -> None:
     assert [plain(text) for text in (None, "", "a", "\u00e9", "a\udcff\u00e9")] == [
-        None,
-        "",
-        "a",
-        "\u00e9",
-        "a\\xff\u00e9",
+        None, "", "a", "\u00e9", "a\\xff\u00e9"
     ]
 
 
 # The same rows from any arrangement.
 
-_SOME = (
-    "o_mixed_4_protocols",
-    "o091_concurrent_4_clients",
-    "o091d_channels_reorder",
-    "o091d_channels_snap200",
-)
+_SOME = ("o_mixed_4_protocols", "o091_concurrent_4_clients", "o091d_channels_reorder", "o091d_channels_snap200")
 
 
 def _captures() -> list[Any]:
-    params = [
-        param for param in everywhere("*.pcap") if str(param.id).removesuffix(".pcap") in _SOME
-    ]
+    params = [param for param in everywhere("*.pcap") if str(param.id).removesuffix(".pcap") in _SOME]
     return params or [pytest.param(Path(), marks=pytest.mark.skip(reason="no capture is there"))]
 
 
@@ -496,9 +440,7 @@ def test_capture_time_that_passes_declares_what_is_missing() -> None:
     replay = FlowReplay(segments[0].flow)
     before = [row for segment in segments for row in replay.push(segment)]
     later = replay.advance(segments[-1].ts_ns + 3_600_000_000_000)
-    assert [row for row in tables(before)["events"] if row["sender"] == "client"][-1][
-        "event"
-    ] == "protocol-header"
+    assert [row for row in tables(before)["events"] if row["sender"] == "client"][-1]["event"] == "protocol-header"
     assert "connection.tune-ok" in [row["event"] for row in tables(later)["events"]]
     assert [name for name, _ in replay.finish()] == ["connections"]
 

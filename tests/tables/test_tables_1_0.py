@@ -155,16 +155,12 @@ _SIMPLE = st.one_of(
 @given(
     st.recursive(
         _SIMPLE,
-        lambda inner: st.one_of(
-            st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=3), inner, max_size=4)
-        ),
+        lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=3), inner, max_size=4)),
         max_leaves=12,
     )
 )
 def test_any_value_is_json_and_the_same_each_time(value: Any) -> None:
-    text = _json.encode(
-        Message(value).encode() and Message.from_wire(Message([value]).encode()).body
-    )
+    text = _json.encode(Message(value).encode() and Message.from_wire(Message([value]).encode()).body)
     json.loads(text)
     assert _json.encode(Message.from_wire(Message([value]).encode()).body) == text
 
@@ -203,18 +199,11 @@ def test_what_is_told_of_a_message() -> None:
         "resume": False,
         "aborted": False,
         "batchable": False,
-        "header": {
-            "durable": True,
-            "priority": 4,
-            "first_acquirer": False,
-            "delivery_count": 0,
-        },
+        "header": {"durable": True, "priority": 4, "first_acquirer": False, "delivery_count": 0},
         "delivery_annotations": {"x-opt-a": 1},
         "message_annotations": {"x-opt-b": ["s"]},
         "properties": {
-            "message_id": "00000000-0000-0000-0000-000000000001",
-            "user_id": {"base64": "AA=="},
-            "content_type": "a/b",
+            "message_id": "00000000-0000-0000-0000-000000000001", "user_id": {"base64": "AA=="}, "content_type": "a/b"
         },
         "application_properties": {"n": 1, "u": 2},
         "footer": {"x-opt-f": "z"},
@@ -224,17 +213,10 @@ def test_what_is_told_of_a_message() -> None:
     }
     (row,) = _rows(talk)["messages"]
     assert (row["message_id"], row["content_type"], row["body_size"]) == (
-        "00000000-0000-0000-0000-000000000001",
-        "a/b",
-        3,
+        "00000000-0000-0000-0000-000000000001", "a/b", 3
     )
     assert (row["body_sha256"], row["headers"]) == (sha256(b"abc").hexdigest(), '{"n":1,"u":2}')
-    assert (row["exchange"], row["address"], row["link"], row["outcome"]) == (
-        None,
-        "q",
-        "out",
-        "accepted",
-    )
+    assert (row["exchange"], row["address"], row["link"], row["outcome"]) == (None, "q", "out", "accepted")
 
 
 @pytest.mark.parametrize(
@@ -329,19 +311,14 @@ def test_what_is_no_performative_is_there_as_octets() -> None:
 
 
 def _challenged() -> Talk10:
-    talk = (
-        Talk10().client(SASL).server(SASL, SaslMechanisms((Symbol("PLAIN"), Symbol("SCRAM-SHA-1"))))
-    )
+    talk = Talk10().client(SASL).server(SASL, SaslMechanisms((Symbol("PLAIN"), Symbol("SCRAM-SHA-1"))))
     talk.client(SaslInit(Symbol("SCRAM-SHA-1"), b"secret-one")).server(SaslChallenge(b"salt"))
     return talk.client(SaslResponse(b"secret-two")).server(SaslOutcome(0)).open()
 
 
 def test_responses_of_the_login_are_counted_only() -> None:
     talk = _challenged()
-    assert _fields(talk, "sasl-init")[0] == {
-        "mechanism": "SCRAM-SHA-1",
-        "initial_response": {"redacted": 10},
-    }
+    assert _fields(talk, "sasl-init")[0] == {"mechanism": "SCRAM-SHA-1", "initial_response": {"redacted": 10}}
     assert _fields(talk, "sasl-response") == [{"response": {"redacted": 10}}]
     text = json.dumps(_rows(talk))
     assert "c2VjcmV0" not in text
@@ -363,9 +340,7 @@ def test_a_recording_without_secrets_has_the_same_rows() -> None:
     for sender, what in talk.arrivals:
         assert isinstance(what, bytes)
         hidden.send(sender, redactor.feed(what) if sender == CLIENT else what)
-    assert b"secret" not in b"".join(
-        [what for _, what in hidden.arrivals if isinstance(what, bytes)]
-    )
+    assert b"secret" not in b"".join([what for _, what in hidden.arrivals if isinstance(what, bytes)])
     assert _rows(hidden) == _rows(talk)
 
 
@@ -377,11 +352,7 @@ def test_one_connection() -> None:
     talk.server(Close(Error(Symbol("amqp:connection:forced"), "bye"))).client(Close())
     found = _rows(talk)
     (row,) = found["connections"]
-    assert (row["protocol"], row["client"], row["server"]) == (
-        "1.0",
-        "10.0.0.1:40000",
-        "10.0.0.2:5672",
-    )
+    assert (row["protocol"], row["client"], row["server"]) == ("1.0", "10.0.0.1:40000", "10.0.0.2:5672")
     assert (row["closed_by"], row["close_code"]) == ("server", None)
     assert row["close_text"] == "amqp:connection:forced: bye"
     assert row["close_condition"] == "amqp:connection:forced"
@@ -401,9 +372,7 @@ def test_hints_stand_beside_what_the_server_said() -> None:
 
 def test_a_connection_seen_from_the_middle() -> None:
     talk = Talk10(late=True)
-    talk.server(transfer(0, HELLO, handle=1), transfer(1, HELLO, handle=1)).client(
-        settle(0, Accepted())
-    )
+    talk.server(transfer(0, HELLO, handle=1), transfer(1, HELLO, handle=1)).client(settle(0, Accepted()))
     found = tables(replay_segments(packets(talk, syn=False)))
     (row,) = found["connections"]
     assert (row["protocol"], row["complete"]) == ("1.0", False)
@@ -425,15 +394,9 @@ def test_every_column_takes_the_types_that_it_names() -> None:
         "bool": (bool,),
     }
     described = Source(address=Described(Symbol("x:address"), "q"))
-    talk = (
-        Talk10().login().open(hostname="h").session().receiver(source=described).client(credit(1))
-    )
-    message = Message(
-        b"x", properties=Properties(message_id=2**63, subject="s", to=Described(ULong(1), 2))
-    )
-    talk.server(transfer((1 << 32) - 1, message, handle=1)).client(
-        settle((1 << 32) - 1, Accepted())
-    )
+    talk = Talk10().login().open(hostname="h").session().receiver(source=described).client(credit(1))
+    message = Message(b"x", properties=Properties(message_id=2**63, subject="s", to=Described(ULong(1), 2)))
+    talk.server(transfer((1 << 32) - 1, message, handle=1)).client(settle((1 << 32) - 1, Accepted()))
     for table, values in replay_segments(packets(talk)):
         for (name, kind), value in zip(COLUMNS[table], values, strict=True):
             assert value is None or type(value) in types[kind], (table, name, value)
@@ -449,20 +412,11 @@ def test_unusual_records_of_the_opening() -> None:
 
 def test_states_and_termini_within_an_attach() -> None:
     source = Source(
-        address="q",
-        default_outcome=Modified(delivery_failed=True),
-        filter={"f": Described(Symbol("s"), 1)},
+        address="q", default_outcome=Modified(delivery_failed=True), filter={"f": Described(Symbol("s"), 1)}
     )
     talk = Talk10().open().session()
-    talk.client(
-        Attach(
-            "l", 0, True, source=source, target=Target(), unsettled={b"t": Accepted(), b"u": None}
-        )
-    )
+    talk.client(Attach("l", 0, True, source=source, target=Target(), unsettled={b"t": Accepted(), b"u": None}))
     (attach,) = _fields(talk, "attach")
     assert attach["source"]["default_outcome"] == {"type": "modified", "delivery_failed": True}
     assert attach["source"]["filter"] == {"f": {"descriptor": "s", "value": 1}}
-    assert attach["unsettled"] == {
-        '{"base64":"dA=="}': {"type": "accepted"},
-        '{"base64":"dQ=="}': None,
-    }
+    assert attach["unsettled"] == {'{"base64":"dA=="}': {"type": "accepted"}, '{"base64":"dQ=="}': None}

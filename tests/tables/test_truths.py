@@ -42,33 +42,21 @@ def _count(found: Tables, **wanted: object) -> int:
 
 
 def _messages(found: Tables, **wanted: object) -> list[dict[str, Any]]:
-    return [
-        row
-        for row in found["messages"]
-        if all([row[name] == value for name, value in wanted.items()])
-    ]
+    return [row for row in found["messages"] if all([row[name] == value for name, value in wanted.items()])]
 
 
 def _events(found: Tables, *names: str, sender: str = "") -> list[dict[str, Any]]:
-    return [
-        row
-        for row in found["events"]
-        if row["event"] in names and (not sender or row["sender"] == sender)
-    ]
+    return [row for row in found["events"] if row["event"] in names and (not sender or row["sender"] == sender)]
 
 
 def _digests(bodies: list[Any]) -> Counter[str]:
     digests: Counter[str] = Counter()
     for body in bodies:
-        digests[
-            body["sha256"] if isinstance(body, dict) else sha256(body.encode()).hexdigest()
-        ] += 1
+        digests[body["sha256"] if isinstance(body, dict) else sha256(body.encode()).hexdigest()] += 1
     return digests
 
 
-@pytest.mark.parametrize(
-    "path", [param for param in everywhere("*.pcap") if str(param.id).startswith(_CLASSIC)]
-)
+@pytest.mark.parametrize("path", [param for param in everywhere("*.pcap") if str(param.id).startswith(_CLASSIC)])
 def test_the_tables_say_what_was_done(path: Path) -> None:
     """Every count in the notes that were taken when the traffic was recorded."""
     known: dict[str, Any] = truth(path).get("truth") or {}
@@ -159,14 +147,8 @@ def test_acks_rejects_and_redeliveries() -> None:
     known = truth(path)["truth"]["gets"]
     queue = gets[0]["queue"]
     mine = [row for row in gets if row["queue"] == queue]
-    assert [(row["redelivered"], row["tag"]) for row in mine] == [
-        (again, tag) for _, again, tag in known
-    ]
-    assert Counter([row["outcome"] for row in mine]) == {
-        "accepted": 3,
-        "released": 3,
-        "rejected": 3,
-    }
+    assert [(row["redelivered"], row["tag"]) for row in mine] == [(again, tag) for _, again, tag in known]
+    assert Counter([row["outcome"] for row in mine]) == {"accepted": 3, "released": 3, "rejected": 3}
 
 
 def test_returned_publishes_are_tied_to_their_returns() -> None:
@@ -186,12 +168,7 @@ def test_a_consumer_that_was_cancelled_and_a_message_that_stayed_open() -> None:
 
 def test_four_protocols_in_one_file() -> None:
     found = _tables(_capture("o_mixed_4_protocols"))
-    assert sorted([row["protocol"] for row in found["connections"]]) == [
-        "0-10",
-        "0-8",
-        "0-9-1",
-        "1.0",
-    ]
+    assert sorted([row["protocol"] for row in found["connections"]]) == ["0-10", "0-8", "0-9-1", "1.0"]
     decoded = {row["connection"] for row in found["connections"] if row["protocol"] in _DECODED}
     broken = [row for row in found["violations"] if row["connection"] in decoded]
     assert not [row for row in broken if row["severity"] == "error"]
@@ -216,14 +193,9 @@ def test_a_reset_in_the_middle_of_a_frame() -> None:
 
 
 @pytest.mark.parametrize("name", ["channels", "exchange"])
-@pytest.mark.parametrize(
-    "kind", ["dup", "nsec", "bigendian", "reorder", "reseg_overlap", "seqwrap"]
-)
+@pytest.mark.parametrize("kind", ["dup", "nsec", "bigendian", "reorder", "reseg_overlap", "seqwrap"])
 def test_lossless_rewrites_have_the_rows_of_their_source(name: str, kind: str) -> None:
-    sources = {
-        "channels": "o091_aiopika_channels_interleaved",
-        "exchange": "o091_pika_exchange_types",
-    }
+    sources = {"channels": "o091_aiopika_channels_interleaved", "exchange": "o091_pika_exchange_types"}
     whole, rewritten = (_tables(_capture(each)) for each in (sources[name], f"o091d_{name}_{kind}"))
     assert not rewritten["violations"]
     for table, columns in (

@@ -37,10 +37,7 @@ def _messages(found: Tables, kind: str) -> list[dict[str, Any]]:
 
 def _bodies(found: Tables, kind: str) -> list[str]:
     by_seq = {row["seq"]: json.loads(row["fields"]) for row in found["events"]}
-    return [
-        base64.b64decode(by_seq[row["seq"]].get("body", "")).decode()
-        for row in _messages(found, kind)
-    ]
+    return [base64.b64decode(by_seq[row["seq"]].get("body", "")).decode() for row in _messages(found, kind)]
 
 
 def _events(found: Tables, name: str) -> int:
@@ -86,11 +83,7 @@ def test_released_and_rejected() -> None:
     known = truth(path)["truth"]
     found = _tables(path)
     outcomes = Counter([row["outcome"] for row in _messages(found, "deliver")])
-    assert outcomes == {
-        "released": known["released"],
-        "rejected": known["rejected"],
-        "accepted": len(known["rest"]),
-    }
+    assert outcomes == {"released": known["released"], "rejected": known["rejected"], "accepted": len(known["rest"])}
     accepted = [row for row in _messages(found, "deliver") if row["outcome"] == "accepted"]
     assert [row["redelivered"] for row in accepted] == [again for _, again in known["rest"]]
     assert _bodies(found, "deliver")[-2:] == [body for body, _ in known["rest"]]
@@ -100,9 +93,7 @@ def test_what_was_rolled_back() -> None:
     found = _tables(named("o010_messaging_tx.pcap"))
     outcomes = [row["outcome"] for row in _messages(found, "publish")]
     assert outcomes == ["accepted"] * 2 + ["released"] * 3
-    assert (
-        _bodies(found, "publish")[:2] == truth(named("o010_messaging_tx.pcap"))["truth"]["bodies"]
-    )
+    assert _bodies(found, "publish")[:2] == truth(named("o010_messaging_tx.pcap"))["truth"]["bodies"]
 
 
 def test_a_login_that_failed() -> None:

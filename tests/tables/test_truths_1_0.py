@@ -27,18 +27,12 @@ def _tables(path: Path, *, body: str = "base64") -> Tables:
         columns = [column for column, _ in COLUMNS[name]]
         found[name].append(dict(zip(columns, values, strict=True)))
     for rows in found.values():
-        rows.sort(
-            key=lambda row: (row.get("opened_ns") or row.get("ts_ns") or 0, row.get("seq") or 0)
-        )
+        rows.sort(key=lambda row: (row.get("opened_ns") or row.get("ts_ns") or 0, row.get("seq") or 0))
     return found
 
 
 def _messages(found: Tables, **wanted: object) -> list[dict[str, Any]]:
-    return [
-        row
-        for row in found["messages"]
-        if all([row[name] == value for name, value in wanted.items()])
-    ]
+    return [row for row in found["messages"] if all([row[name] == value for name, value in wanted.items()])]
 
 
 def _fields(found: Tables, *names: str, sender: str = "") -> list[dict[str, Any]]:
@@ -127,9 +121,7 @@ def _outcomes_of_sent(found: Tables, known: Any) -> None:
 
 @_knows("receiver_outcomes")
 def _outcomes_of_received(found: Tables, known: Any) -> None:
-    first = {
-        row["body_sha256"]: row["outcome"] for row in reversed(_messages(found, kind="deliver"))
-    }
+    first = {row["body_sha256"]: row["outcome"] for row in reversed(_messages(found, kind="deliver"))}
     sent = [row["body_sha256"] for row in _messages(found, kind="publish")]
     assert [first[digest] for digest in sent] == _told(known)
 
@@ -305,9 +297,7 @@ def _failures(found: Tables, known: Any) -> None:
 @_knows("sent_properties")
 def _properties(found: Tables, known: Any) -> None:
     """All types at once, in the first message."""
-    rows = [
-        json.loads(row["headers"]) for row in _messages(found, kind="publish") if row["headers"]
-    ]
+    rows = [json.loads(row["headers"]) for row in _messages(found, kind="publish") if row["headers"]]
     headers = max(rows, key=len)
     names = re.findall(r"'(\w+)': ", known)
     assert list(headers) == names
@@ -355,19 +345,14 @@ def test_the_rows_are_the_same_whatever_is_kept_of_bodies(path: Path) -> None:
         assert sized[table] == kept[table]
 
 
-@pytest.mark.parametrize(
-    "kind", ["dup", "nsec", "bigendian", "reorder", "reseg_overlap", "seqwrap"]
-)
+@pytest.mark.parametrize("kind", ["dup", "nsec", "bigendian", "reorder", "reseg_overlap", "seqwrap"])
 def test_lossless_rewrites_have_the_rows_of_their_source(kind: str) -> None:
     whole = _tables(named("o10_proton_proton_types.pcap"))
     rewritten = _tables(named(f"o10d_types_{kind}.pcap"))
     assert not rewritten["violations"]
     for table, columns in (
         ("events", ("seq", "sender", "event", "size", "offset", "fields", "answers")),
-        (
-            "messages",
-            ("kind", "tag", "address", "body_sha256", "headers", "outcome", "settled_seq"),
-        ),
+        ("messages", ("kind", "tag", "address", "body_sha256", "headers", "outcome", "settled_seq")),
     ):
         before = sorted([repr([row[name] for name in columns]) for row in whole[table]])
         after = sorted([repr([row[name] for name in columns]) for row in rewritten[table]])
@@ -389,10 +374,7 @@ def test_what_is_left_of_a_damaged_capture_is_true(kind: str) -> None:
 
 
 def test_two_places_on_the_way_have_seen_the_same_connection() -> None:
-    near, far = (
-        _tables(named(f"{name}.pcap"))
-        for name in ("o10_proton_lossy_tun", "o10_proton_lossy_tun_serverside")
-    )
+    near, far = (_tables(named(f"{name}.pcap")) for name in ("o10_proton_lossy_tun", "o10_proton_lossy_tun_serverside"))
     columns = ("kind", "channel", "address", "tag", "body_sha256", "outcome", "link")
     for found in (near, far):
         assert not found["violations"]

@@ -36,13 +36,7 @@ def _side(connection: Recorded, sender: str) -> Side:
 
 
 def _sent(arrivals: Arrivals, sender: str) -> int:
-    return sum(
-        [
-            what if isinstance(what, int) else len(what)
-            for each, what, _ in arrivals
-            if each == sender
-        ]
-    )
+    return sum([what if isinstance(what, int) else len(what) for each, what, _ in arrivals if each == sender])
 
 
 def _counts(events: list[Any], side: Side) -> Counter[str]:
@@ -109,10 +103,7 @@ def test_commands_are_numbered_and_results_answer_them(path: Path) -> None:
                 numbers.setdefault((event.sender, event.channel), []).append(event.command_id)
             if event.event == "execution.result":
                 asked: Any = by_seq[event.answers or 0]
-                assert (asked.command_id, asked.channel) == (
-                    event.content.command_id,
-                    event.channel,
-                )
+                assert (asked.command_id, asked.channel) == (event.content.command_id, event.channel)
                 assert asked.content.RESULT == event.content.value.NAME
             elif event.answers is not None:
                 assert event.event in by_seq[event.answers].content.RESPONSES
@@ -126,9 +117,7 @@ def test_a_body_in_many_frames_is_put_together(treatment: str) -> None:
     (connection,) = recorded(path)
     observer = connection.observer(body=treatment)
     events = watch(observer, connection.arrivals)
-    messages = [
-        event for event in events if isinstance(event, Observed) and event.unit == "content"
-    ]
+    messages = [event for event in events if isinstance(event, Observed) and event.unit == "content"]
     assert {event.sender for event in messages} == set(Side)
     assert len(messages) == 2
     for message in messages:
@@ -246,9 +235,7 @@ def test_gaps_invent_no_unit_lose_no_octet_and_break_no_rule(path: Path) -> None
 
 
 @pytest.mark.parametrize("path", _CAPTURES)
-def test_a_whole_assembly_is_read_as_frame_by_frame(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_whole_assembly_is_read_as_frame_by_frame(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The shortcut takes most assemblies, and changes neither events nor what the observer keeps."""
     few = Limits(header=60, message=100, bodies=400, channels=1)
     taken: list[bool] = []

@@ -114,18 +114,12 @@ _RULES: list[tuple[str, Any]] = [
     # The context is looked at before the xid, as a server does.
     ("dtx.start/illegal-state", lambda: _dtx(DtxStart(XID), DtxStart(XID))),
     ("dtx.start/illegal-state", lambda: _dtx(DtxStart(XID), DtxStart(OTHER))),
-    (
-        "dtx.end/suspend",
-        lambda: _dtx(DtxStart(XID), DtxEnd(XID, suspend=True), DtxStart(XID, join=True)),
-    ),
+    ("dtx.end/suspend", lambda: _dtx(DtxStart(XID), DtxEnd(XID, suspend=True), DtxStart(XID, join=True))),
     ("dtx.end/suspend-and-fail", lambda: _dtx(DtxStart(XID), DtxEnd(XID, True, True))),
     ("dtx.end/not-associated", lambda: _dtx(DtxStart(XID), DtxEnd(OTHER))),
     ("dtx.end/not-associated", lambda: _dtx(DtxStart(XID), DtxEnd(XID), DtxEnd(XID))),
     # Unlike XA, 0-10 wants a suspended branch to be resumed before it ends.
-    (
-        "dtx.end/not-associated",
-        lambda: _dtx(DtxStart(XID), DtxEnd(XID, suspend=True), DtxEnd(XID)),
-    ),
+    ("dtx.end/not-associated", lambda: _dtx(DtxStart(XID), DtxEnd(XID, suspend=True), DtxEnd(XID))),
     ("dtx.commit/not-disassociated", lambda: _dtx(DtxStart(XID), DtxCommit(XID))),
     ("dtx.prepare/not-disassociated", lambda: _dtx(DtxStart(XID), DtxPrepare(XID))),
     ("dtx.rollback/not-disassociated", lambda: _dtx(DtxStart(XID), DtxRollback(XID))),
@@ -141,23 +135,12 @@ _RULES: list[tuple[str, Any]] = [
     ("file.ack/session-local", lambda: _talk().server(FileDeliver("t", 1)).client(FileAck(2))),
     (
         "file.reject/session-local",
-        lambda: (
-            _talk().session(1, b"two").server(FileDeliver("t", 7), channel=1).client(FileReject(7))
-        ),
+        lambda: _talk().session(1, b"two").server(FileDeliver("t", 7), channel=1).client(FileReject(7)),
     ),
-    (
-        "file.open/content-size",
-        lambda: _client(FileOpen("i", 9)).server(FileOpenOk(4)).client(stage(b"sixoct")),
-    ),
-    (
-        "file.open-ok/behavior",
-        lambda: _client(FileOpen("i", 1)).client(stage(b"x")).server(FileOpenOk(0)),
-    ),
+    ("file.open/content-size", lambda: _client(FileOpen("i", 9)).server(FileOpenOk(4)).client(stage(b"sixoct"))),
+    ("file.open-ok/behavior", lambda: _client(FileOpen("i", 1)).client(stage(b"x")).server(FileOpenOk(0))),
     ("message.accept/acquisition", lambda: _open().server(transfer("d")).client(_accept(1))),
-    (
-        "message.accept/acquisition",
-        lambda: _open().server(transfer("d"), ExecutionSync()).client(_accept(1)),
-    ),
+    ("message.accept/acquisition", lambda: _open().server(transfer("d"), ExecutionSync()).client(_accept(1))),
     ("message.accept/acquisition", lambda: _given().client(_accept(0), _accept(0))),
     ("message.accept/acquisition", lambda: _given().client(_accept(0), MessageRelease(_ids(0)))),
     ("message.reject/acquisition", lambda: _given().client(_accept(0), MessageReject(_ids(0), 0))),
@@ -189,18 +172,9 @@ _RULES: list[tuple[str, Any]] = [
             .server(transfer("d"))
         ),
     ),
-    (
-        "message.set-flow-mode/byte-accounting",
-        lambda: _open(None, SIZE).server(transfer("d", b"x")),
-    ),
-    (
-        "message.stop/zero",
-        lambda: _open().client(MessageStop("d")).server(completed(3), transfer("d")),
-    ),
-    (
-        "message.flush/zero",
-        lambda: _open().client(MessageFlush("d")).server(completed(3), transfer("d")),
-    ),
+    ("message.set-flow-mode/byte-accounting", lambda: _open(None, SIZE).server(transfer("d", b"x"))),
+    ("message.stop/zero", lambda: _open().client(MessageStop("d")).server(completed(3), transfer("d"))),
+    ("message.flush/zero", lambda: _open().client(MessageFlush("d")).server(completed(3), transfer("d"))),
     ("session/exactly-once", lambda: _client(ExecutionSync()).server(completed(0, 1))),
 ]
 
@@ -217,9 +191,7 @@ def _bare() -> bytes:
     return transfer("d", None)
 
 
-@pytest.mark.parametrize(
-    ("rule", "make"), _RULES, ids=[f"{n}-{rule}" for n, (rule, _) in enumerate(_RULES)]
-)
+@pytest.mark.parametrize(("rule", "make"), _RULES, ids=[f"{n}-{rule}" for n, (rule, _) in enumerate(_RULES)])
 @pytest.mark.rule(*{f"0-10/{rule}" for rule, _ in _RULES})
 def test_a_broken_rule_is_told_once(rule: str, make: Any) -> None:
     talk = make()
@@ -228,9 +200,7 @@ def test_a_broken_rule_is_told_once(rule: str, make: Any) -> None:
     assert talk.rules == [rule]
 
 
-@pytest.mark.parametrize(
-    "make", [make for _, make in _RULES], ids=[f"{n}" for n in range(len(_RULES))]
-)
+@pytest.mark.parametrize("make", [make for _, make in _RULES], ids=[f"{n}" for n in range(len(_RULES))])
 def test_a_session_that_may_go_on_is_not_judged(make: Any) -> None:
     """The same octets, behind a session.attach that takes the session from elsewhere."""
     told = make()
@@ -290,18 +260,8 @@ _ALLOWED: list[Any] = [
         DtxEnd(XID),
         DtxCommit(XID, True),
     ),
-    lambda: (
-        _open(1, SIZE)
-        .server(_bare())
-        .client(MessageSetFlowMode("d", 0), completed(0))
-        .server(_bare())
-    ),
-    lambda: (
-        _open(1)
-        .client(MessageStop("d"), *_flow(1, SIZE))
-        .server(_bare())
-        .client(MessageSetFlowMode("d", 0))
-    ),
+    lambda: _open(1, SIZE).server(_bare()).client(MessageSetFlowMode("d", 0), completed(0)).server(_bare()),
+    lambda: _open(1).client(MessageStop("d"), *_flow(1, SIZE)).server(_bare()).client(MessageSetFlowMode("d", 0)),
     lambda: (
         _open(1)
         .client(MessageStop("d"), *_flow(1), MessageCancel("d"))
@@ -340,12 +300,7 @@ _ALLOWED: list[Any] = [
     lambda: _open(None, SIZE).server(_bare()).client(completed(0)).server(_bare()),
     lambda: _open(1, SIZE).server(_bare()).client(MessageSetFlowMode("d", 0)),
     lambda: _open().client(MessageStop("d"), MessageSetFlowMode("d", 0)),
-    lambda: (
-        _open()
-        .client(MessageStop("d"))
-        .server(completed(3))
-        .client(MessageSetFlowMode("d", 0), *_flow(1))
-    ),
+    lambda: _open().client(MessageStop("d")).server(completed(3)).client(MessageSetFlowMode("d", 0), *_flow(1)),
     lambda: _talk().server(MessageFlow("amq.direct", 0, 5), MessageStop("")),
     lambda: _client(ExecutionSync(), SessionGap(_ids(1, 2))).server(completed(0, 1, 2)),
 ]

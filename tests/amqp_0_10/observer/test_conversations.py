@@ -114,12 +114,7 @@ def test_messages_on_two_channels_at_once() -> None:
 @pytest.mark.rule("0-10/wire/header-unknown-pass", "0-10/wire/header-any-order")
 def test_the_structs_of_a_header_segment() -> None:
     unknown = Struct32(0x0F0F, b"\1\2")
-    structs = (
-        MessageProperties(content_type="t"),
-        unknown,
-        FragmentProperties(),
-        DeliveryProperties(),
-    )
+    structs = (MessageProperties(content_type="t"), unknown, FragmentProperties(), DeliveryProperties())
     command = transfer("d")[: int.from_bytes(transfer("d")[2:4])]
     header = encode_assembly(0, [(COMMAND, b""), (HEADER, encode_headers(structs))])[12:]
     talk = _talk().client(command, _last(header)).finish()
@@ -208,10 +203,7 @@ _RULES: list[tuple[str, Any]] = [
     ("wire/frame-size<12 malformed", lambda: _session(b"\x0f\0\0\x0b" + bytes(8))),
     ("wire/struct-code", lambda: _session(encode_assembly(0, [(CONTROL, b"\x0f\x0f\0\0")]))),
     ("wire/struct-code", lambda: _session(encode_assembly(0, [(COMMAND, b"\x0f\x0f\1\0\0\0")]))),
-    (
-        "wire/struct-size-includes",
-        lambda: _session(encode_assembly(0, [(CONTROL, b"\1\x0c\0\0x")])),
-    ),
+    ("wire/struct-size-includes", lambda: _session(encode_assembly(0, [(CONTROL, b"\1\x0c\0\0x")]))),
     ("wire/header-any-order", lambda: _session(transfer("", b"", *[DeliveryProperties()] * 2))),
     ("wire/map-distinct", lambda: _session(_twice())),
     ("wire/header-each-peer", lambda: Talk010().headers().client(AMQP_0_10.header)),
@@ -235,21 +227,13 @@ _RULES: list[tuple[str, Any]] = [
         ),
     ),
     ("connection.tune/minimum", lambda: Talk010().headers().server(ConnectionTune(1, 4095))),
-    (
-        "connection.tune/permitted-range",
-        lambda: Talk010().headers().server(ConnectionTune(1, 4096, 9, 8)),
-    ),
-    (
-        "connection.tune/no-heartbeat-min",
-        lambda: Talk010().headers().server(ConnectionTune(1, 4096, None, 8)),
-    ),
+    ("connection.tune/permitted-range", lambda: Talk010().headers().server(ConnectionTune(1, 4096, 9, 8))),
+    ("connection.tune/no-heartbeat-min", lambda: Talk010().headers().server(ConnectionTune(1, 4096, None, 8))),
     ("connection.tune-ok/minimum", lambda: Talk010().open(max_frame_size=4000)),
     ("connection.tune-ok/channel-upper-limit", lambda: Talk010().open(channel_max=17)),
     (
         "connection.tune-ok/frame-upper-limit",
-        lambda: (
-            Talk010().headers().server(ConnectionTune(1, 5000)).client(ConnectionTuneOk(1, 5001))
-        ),
+        lambda: Talk010().headers().server(ConnectionTune(1, 5000)).client(ConnectionTuneOk(1, 5001)),
     ),
     ("connection.tune-ok/heartbeat-range", lambda: Talk010().open(heartbeat=61)),
     (
@@ -263,37 +247,17 @@ _RULES: list[tuple[str, Any]] = [
     ("connection.tune-ok/available-channels", lambda: Talk010().open().session(16)),
     (
         "connection.open/insist",
-        lambda: (
-            Talk010()
-            .headers()
-            .client(ConnectionOpen("/", insist=True))
-            .server(ConnectionRedirect("h"))
-        ),
+        lambda: Talk010().headers().client(ConnectionOpen("/", insist=True)).server(ConnectionRedirect("h")),
     ),
     ("session/attachment", lambda: Talk010().open().client(SessionFlush(completed=True))),
     ("session/attachment", lambda: _talk().client(SessionDetach(b"s"), SessionFlush())),
     ("session.attach/one-session", lambda: _talk().client(SessionAttach(b"other"))),
-    (
-        "session.command-point/newly-attached",
-        lambda: Talk010().open().client(SessionAttach(b"s"), ExecutionSync()),
-    ),
-    (
-        "session.command-point/zero-offset",
-        lambda: _talk().client(SessionCommandPoint(1, 0), _pieces()[1]),
-    ),
-    (
-        "session.command-point/nonzero-offset",
-        lambda: _talk().client(SessionCommandPoint(1, 5), ExecutionSync()),
-    ),
+    ("session.command-point/newly-attached", lambda: Talk010().open().client(SessionAttach(b"s"), ExecutionSync())),
+    ("session.command-point/zero-offset", lambda: _talk().client(SessionCommandPoint(1, 0), _pieces()[1])),
+    ("session.command-point/nonzero-offset", lambda: _talk().client(SessionCommandPoint(1, 5), ExecutionSync())),
     ("session.expected/only-on-flush", lambda: _talk().server(SessionExpected(SequenceSet()))),
-    (
-        "session.request-timeout/granted",
-        lambda: _talk().client(SessionRequestTimeout(5)).server(SessionTimeout(6)),
-    ),
-    (
-        "message.subscribe/unique-destination",
-        lambda: _talk().subscribe().subscribe(queue="other"),
-    ),
+    ("session.request-timeout/granted", lambda: _talk().client(SessionRequestTimeout(5)).server(SessionTimeout(6))),
+    ("message.subscribe/unique-destination", lambda: _talk().subscribe().subscribe(queue="other")),
 ]
 
 
@@ -324,9 +288,7 @@ def _pieces() -> list[bytes]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("rule", "make"), _RULES, ids=[f"{n}-{rule}" for n, (rule, _) in enumerate(_RULES)]
-)
+@pytest.mark.parametrize(("rule", "make"), _RULES, ids=[f"{n}-{rule}" for n, (rule, _) in enumerate(_RULES)])
 @pytest.mark.rule(*{f"0-10/{rule}" for rule, _ in _RULES})
 def test_a_broken_rule_is_told_once(rule: str, make: Any) -> None:
     talk = make()
@@ -347,9 +309,7 @@ def test_what_is_sent_before_the_other_side_is_heard() -> None:
     talk.client(SessionDetach(b"s")).server(transfer("d"), SessionDetached(b"s", 0))
     talk.client(SessionAttach(b"s"), SessionCommandPoint(0, 0)).server(SessionAttached(b"s"))
     talk.server(SessionCommandPoint(0, 0), SessionDetached(b"s", 1)).client(ExecutionSync())
-    talk.client(
-        SessionAttach(b"t"), SessionCommandPoint(0, 0), SessionAttach(b"t"), ExecutionSync()
-    )
+    talk.client(SessionAttach(b"t"), SessionCommandPoint(0, 0), SessionAttach(b"t"), ExecutionSync())
     assert not talk.finish().rules
     assert [event.command_id for event in _commands(talk)] == [0, 0, 0, 0]
 
@@ -364,10 +324,7 @@ def test_the_rest_of_a_command_that_was_sent_before() -> None:
     first, *rest = _pieces()
     talk = _talk().client(SessionCommandPoint(7, len(first)), *rest, ExecutionSync()).finish()
     assert not talk.rules
-    assert {unit.event for unit in talk.observed if unit.unit == "frame"} == {
-        "header-frame",
-        "body-frame",
-    }
+    assert {unit.event for unit in talk.observed if unit.unit == "frame"} == {"header-frame", "body-frame"}
     assert [event.command_id for event in _commands(talk)] == [8]
 
 
@@ -376,11 +333,7 @@ def test_an_assembly_that_is_given_up_is_partial() -> None:
     talk = _talk().client(first, second, frames(ExecutionSync())).finish()
     assert talk.rules == ["wire/frame-flags"]
     partial, sync = talk.observed[-2:]
-    assert (partial.unit, partial.event, partial.size) == (
-        "partial",
-        "message.transfer",
-        len(first + second),
-    )
+    assert (partial.unit, partial.event, partial.size) == ("partial", "message.transfer", len(first + second))
     assert partial.missing is None
     assert (sync.event, sync.unit) == ("execution.sync", "method")
 
@@ -440,9 +393,7 @@ def test_no_more_channels_are_known_than_the_limits_allow() -> None:
         (frames(completed(4)) + frames(MessageSubscribe("q", "d")), Side.CLIENT),
     ],
 )
-def test_the_first_unit_that_only_one_side_may_send_tells_the_sides(
-    octets: bytes, side: Side
-) -> None:
+def test_the_first_unit_that_only_one_side_may_send_tells_the_sides(octets: bytes, side: Side) -> None:
     talk = Talk010(late=True).send("x", octets).send("y", frames(completed(0))).finish()
     identified = [event for event in talk.events if isinstance(event, Identified)]
     assert [(event.version, event.by) for event in identified] == [(AMQP_0_10, "frame")]
@@ -471,9 +422,7 @@ def test_a_connection_whose_client_began_unseen() -> None:
 
 
 def test_nothing_tells_the_sides() -> None:
-    talk = (
-        Talk010(late=True).send("x", transfer("d", b"1")).send("y", frames(completed(0))).finish()
-    )
+    talk = Talk010(late=True).send("x", transfer("d", b"1")).send("y", frames(completed(0))).finish()
     (identified,) = [event for event in talk.events if isinstance(event, Identified)]
     assert (identified.version, identified.by, identified.client) == (AMQP_0_10, "guess", "x")
     assert [unit.event for unit in talk.observed] == ["message.transfer", "session.completed"]
@@ -486,12 +435,7 @@ def test_a_snap_length_leaves_the_message() -> None:
     octets = transfer("", b"0123456789" * 10, largest=80)
     talk = _talk().client(octets[:-10]).gap("client", 10).client(ExecutionSync()).finish()
     message, sync = _commands(talk)
-    assert (message.unit, message.body, message.body_size, message.missing) == (
-        "content",
-        None,
-        100,
-        10,
-    )
+    assert (message.unit, message.body, message.body_size, message.missing) == ("content", None, 100, 10)
     assert message.size == len(octets) - 10
     assert (sync.command_id, talk.skipped, talk.rules) == (1, [(10, "gap")], [])
 
@@ -499,9 +443,7 @@ def test_a_snap_length_leaves_the_message() -> None:
 def test_a_gap_within_a_message() -> None:
     properties = MessageProperties(content_length=100)
     octets = transfer("", b"0123456789" * 10, properties, largest=60)
-    talk = (
-        _talk().client(octets[:100]).gap("client", 20).client(octets[120:] + transfer("n")).finish()
-    )
+    talk = _talk().client(octets[:100]).gap("client", 20).client(octets[120:] + transfer("n")).finish()
     partial = next(unit for unit in talk.observed if unit.unit == "partial")
     assert (partial.event, partial.body_size) == ("message.transfer", 100)
     assert partial.missing == 100 - (100 - 19 - 28 - 12)

@@ -164,9 +164,7 @@ def test_messages_that_carry_frames_of_other_versions() -> None:
     """What is within a frame that is still coming says nothing of the version that is spoken."""
     classic = Talk(AMQP_0_9_1)
     zero_ten = transfer("d", b"x" * 30) + frames(QueueQuery("q"))
-    one_zero = frame_1_0(Open("c")) + frame_1_0(
-        Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)
-    )
+    one_zero = frame_1_0(Open("c")) + frame_1_0(Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1))
     for carrier, version in (
         (classic.publish(zero_ten * 5, exchange="ex"), AMQP_0_9_1),
         (transfer("d", classic.publish(b"y") * 5) + frames(QueueQuery("q")), AMQP_0_10),
@@ -181,9 +179,7 @@ def test_each_version_is_told_from_the_middle() -> None:
     classic = Talk(AMQP_0_9_1)
     assert _first((CLIENT, classic.publish(b"y", exchange="ex"))).version is AMQP_0_9_1
     assert _first((CLIENT, frames(QueueQuery("q")))).version is AMQP_0_10
-    assert (
-        _first((CLIENT, frame_1_0(Open("c"))), (SERVER, frame_1_0(Open("s")))).version is AMQP_1_0
-    )
+    assert _first((CLIENT, frame_1_0(Open("c"))), (SERVER, frame_1_0(Open("s")))).version is AMQP_1_0
 
 
 # Ids.
@@ -194,9 +190,7 @@ def test_each_version_is_told_from_the_middle() -> None:
     st.sets(st.integers(0, 300), max_size=60),
     st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)), max_size=6),
 )
-def test_covered_ids_are_those_in_the_set(
-    first: int, pending: set[int], ranges: list[tuple[int, int]]
-) -> None:
+def test_covered_ids_are_those_in_the_set(first: int, pending: set[int], ranges: list[tuple[int, int]]) -> None:
     def number(place: int) -> int:
         return (first + place) % (1 << 32)
 

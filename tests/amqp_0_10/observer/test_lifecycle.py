@@ -107,13 +107,7 @@ def test_deliveries_are_settled_by_the_client() -> None:
     talk = _talk().subscribe().server(*[transfer("d", accept_mode=0)] * 5)
     talk.client(completed(0, 1, 2, 3, 4), MessageAccept(_ids(0, 1)), MessageRelease(_ids(2)))
     talk.client(MessageCancel("d"), MessageReject(_ids(3), 2, "why")).finish()
-    assert [outcome for _, _, outcome in talk.outcomes()] == [
-        "accepted",
-        "accepted",
-        "released",
-        "rejected",
-        None,
-    ]
+    assert [outcome for _, _, outcome in talk.outcomes()] == ["accepted", "accepted", "released", "rejected", None]
     first = talk.messages[0]
     assert (first.queue, first.address, first.consumer_tag) == ("q", "q", "d")
     assert (first.exchange, first.routing_key, first.redelivered) == (None, "key", False)
@@ -125,10 +119,7 @@ def test_properties_of_a_delivery() -> None:
     structs = (
         DeliveryProperties(exchange="ex", routing_key="k", redelivered=True),
         MessageProperties(
-            message_id=number,
-            correlation_id=b"corr",
-            content_type="text/plain",
-            application_headers={"a": [1, None]},
+            message_id=number, correlation_id=b"corr", content_type="text/plain", application_headers={"a": [1, None]}
         ),
     )
     talk = _talk().subscribe().server(transfer("d", b"x", *structs)).client(MessageAccept(_ids(0)))
@@ -214,9 +205,7 @@ def test_a_new_session_on_the_channel_ends_the_old_one() -> None:
 def test_no_more_messages_are_held_than_the_limits_allow() -> None:
     talk = _talk(Limits(unconfirmed=2, unsettled=3))
     talk.client(*[transfer("ex")] * 5).server(*[transfer("d")] * 5)
-    assert talk.outcomes() == [("publish", n, None) for n in range(3)] + [
-        ("deliver", n, None) for n in range(2)
-    ]
+    assert talk.outcomes() == [("publish", n, None) for n in range(3)] + [("deliver", n, None) for n in range(2)]
     talk.client(TxSelect(), *[transfer("ex")] * 5, MessageAccept(_ids(2, 3, 4)))
     talk.server(*[transfer("d")] * 2).client(MessageAccept(_ids(5, 6)))
     talk.client(TxCommit()).server(completed(*range(14))).finish()
@@ -319,10 +308,7 @@ def test_fields_of_a_message() -> None:
                 "redelivered": False,
                 "ttl": 5,
             },
-            "others": [
-                json.loads(encode(FragmentProperties())),
-                {"code": 0x0F01, "unknown": {"base64": "AQ=="}},
-            ],
+            "others": [json.loads(encode(FragmentProperties())), {"code": 0x0F01, "unknown": {"base64": "AQ=="}}],
         },
         "body_size": 2,
         "body": "eHk=",

@@ -275,10 +275,7 @@ def test_a_message_of_a_branch_that_fails_by_itself() -> None:
     talk = _branch().server(MessageReject(SequenceSet.of(5), 1, "unroutable"))
     assert talk.outcomes() == [("publish", 5, "rejected")]
     talk.client(DtxCommit(XID, True)).server(ExecutionResult(11, XaResult(OK))).finish()
-    assert [outcome for _, _, outcome in talk.outcomes()] == ["accepted"] * 2 + [
-        "rejected",
-        "accepted",
-    ]
+    assert [outcome for _, _, outcome in talk.outcomes()] == ["accepted"] * 2 + ["rejected", "accepted"]
 
 
 def test_files_are_in_their_order_again_after_a_rollback() -> None:

@@ -53,9 +53,7 @@ from amqp_sansio.amqp_0_10.observer.open_messages import OpenMessages
 from amqp_sansio.amqp_0_10.observer.records import Records
 from tests.kit.talk_0_10 import completed, content, frames, stage, transfer
 
-FEW: Final = Limits(
-    channels=2, calls=4, unsettled=3, unconfirmed=3, consumers=2, requests=8, bodies=10_000
-)
+FEW: Final = Limits(channels=2, calls=4, unsettled=3, unconfirmed=3, consumers=2, requests=8, bodies=10_000)
 
 
 def _said(choose: random.Random, client: bool, channel: int) -> Any:
@@ -98,10 +96,7 @@ def _said(choose: random.Random, client: bool, channel: int) -> Any:
 
 def _open(messages: OpenMessages) -> set[int]:
     """The units of all messages that the model has open."""
-    sessions = [
-        *messages.sessions.values(),
-        *[s for found in messages.branches.values() for s in found],
-    ]
+    sessions = [*messages.sessions.values(), *[s for found in messages.branches.values() for s in found]]
     units: set[int] = set()
     for session in sessions:
         for waiting in (session.publishes, session.deliveries, session.given, session.files):

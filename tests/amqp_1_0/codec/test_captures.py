@@ -81,9 +81,7 @@ def counted(data: bytes, records: list[Performative | SaslFrame], payloads: list
 def test_every_frame_of_a_capture_is_read_and_written_again(path: Path) -> None:
     records: list[Performative | SaslFrame] = []
     payloads: list[bytes] = []
-    found = sorted(
-        sorted(counted(data, records, payloads).items()) for data in streams_of(path).values()
-    )
+    found = sorted(sorted(counted(data, records, payloads).items()) for data in streams_of(path).values())
     known: list[Any] = []
     for stream in oracle(path)["frames"].values():
         for direction in stream.values():

@@ -61,9 +61,7 @@ KEYS: dict[str, Callable[[int], Iterable[bytes]]] = {
     "maps": lambda count: (encode({"x": number}) for number in range(count)),
     "lists": lambda count: (encode([{"x": number}]) for number in range(count)),
     "arrays": _arrays,
-    "arrays of nothing": lambda count: (
-        b"\xf0\0\0\0\x05" + pack(">I", number) + b"\x40" for number in range(count)
-    ),
+    "arrays of nothing": lambda count: (b"\xf0\0\0\0\x05" + pack(">I", number) + b"\x40" for number in range(count)),
     "arrays within arrays": lambda count: (
         b"\xf0\0\0\0\x0e\0\0\0\x01\xf0\0\0\0\x05" + pack(">I", number) + b"\x40" for number in range(count)
     ),
@@ -117,9 +115,7 @@ def test_reading_a_map_costs_in_proportion_to_its_octets(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KEYS)
-def test_only_text_and_octets_are_hashed_and_compared(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_text_and_octets_are_hashed_and_compared(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python's hashes of text and octets differ from run to run; all other ones a peer can foresee."""
     touched: list[str] = []
 

@@ -224,9 +224,7 @@ def test_annotations_have_symbols_and_ulongs(number: int) -> None:
     assert caught.value.rule == "1.0/annotations/keys"
 
 
-@pytest.mark.rule(
-    "1.0/delivery-annotations/absent", "1.0/message-annotations/absent", "1.0/header/absent-defaults"
-)
+@pytest.mark.rule("1.0/delivery-annotations/absent", "1.0/message-annotations/absent", "1.0/header/absent-defaults")
 def test_sections_that_are_not_there() -> None:
     message = Message.from_wire(VALUE)
     assert message.delivery_annotations == message.message_annotations == {}

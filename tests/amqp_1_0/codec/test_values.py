@@ -132,10 +132,7 @@ def test_a_map_is_the_mapping_it_was_made_of(pairs: dict[Any, Any]) -> None:
         assert again.get(key) == again[key]
 
 
-@given(
-    st.dictionaries(strings, scalars, max_size=4) | st.dictionaries(symbols, scalars, max_size=4),
-    st.data(),
-)
+@given(st.dictionaries(strings, scalars, max_size=4) | st.dictionaries(symbols, scalars, max_size=4), st.data())
 def test_a_map_reads_what_decoding_reads(pairs: dict[Any, Any], data: st.DataObject) -> None:
     """Late reading takes a shorter way than decoding does."""
     raw = bytearray(encode(pairs))

@@ -40,9 +40,7 @@ def test_a_close_is_the_last_frame_and_is_answered(side: Side) -> None:
     for each in SIDES:
         assert bytes(pair.sent[each][before[each] :]) == octets_of(Close())
         (closed,) = pair.take(each, Closed)
-        assert closed == Closed(
-            Scope.CONNECTION, 0, CloseReport(By.LOCAL if each is side else By.REMOTE)
-        )
+        assert closed == Closed(Scope.CONNECTION, 0, CloseReport(By.LOCAL if each is side else By.REMOTE))
         assert pair.ends[each].close_hint is CloseHint.CLOSE_WHEN_SENT
         assert pair.ends[each].report == closed.report
         assert pair.ends[each].next_deadline is None
@@ -63,9 +61,7 @@ def test_an_error_is_told(side: Side) -> None:
     assert isinstance(failed.error, RemoteProtocolError)
     assert (failed.by, failed.error.condition) == (By.REMOTE, "amqp:connection:forced")
     assert other.peer_close is not None
-    assert other.peer_close.error == Error(
-        "amqp:connection:forced", "maintenance", {Symbol("until"): "noon"}
-    )
+    assert other.peer_close.error == Error("amqp:connection:forced", "maintenance", {Symbol("until"): "noon"})
     assert not [event for event in pair.events[side] if isinstance(event, Failed)]
 
 

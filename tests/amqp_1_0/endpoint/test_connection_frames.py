@@ -201,9 +201,7 @@ def test_what_is_no_performative(side: Any, case: str) -> None:
 @pytest.mark.parametrize("performative", [0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16])
 @pytest.mark.parametrize("empty", [b"\x45", b"\xc0\x01\x00", b"\xd0\0\0\0\x04\0\0\0\0"], ids=bytes.hex)
 @BOTH_SIDES
-def test_a_performative_without_fields_is_answered_with_a_close(
-    side: Any, performative: int, empty: bytes
-) -> None:
+def test_a_performative_without_fields_is_answered_with_a_close(side: Any, performative: int, empty: bytes) -> None:
     facing = opened(side)
     facing.feed(octets_of(BEGIN))
     facing.sent()

@@ -90,10 +90,7 @@ def test_both_sides_say_who_they_are(side: Any) -> None:
     assert (found.outgoing_locales, found.incoming_locales) == (("de-DE",), ("fr-FR", "de-DE"))
     assert found.properties is not None
     assert dict(found.properties) == {
-        "product": "test",
-        "number": 7,
-        "version": found.properties["version"],
-        "platform": "Python",
+        "product": "test", "number": 7, "version": found.properties["version"], "platform": "Python"
     }
 
 
@@ -220,9 +217,7 @@ def test_the_peers_channel_max_binds(side: Any) -> None:
     [((), (), "en-US"), (("fr-FR", "de-DE"), ("de-DE", "fr-FR"), "fr-FR"), (("fr-FR",), ("de-DE",), "en-US")],
 )
 def test_locales(wanted: tuple[str, ...], there: tuple[str, ...], chosen: str) -> None:
-    pair = Pair(
-        client=client_config(incoming_locales=wanted), server=server_config(outgoing_locales=there)
-    ).open()
+    pair = Pair(client=client_config(incoming_locales=wanted), server=server_config(outgoing_locales=there)).open()
     assert pair.client.incoming_locale == pair.server.outgoing_locale == chosen
     assert pair.client.outgoing_locale == pair.server.incoming_locale == "en-US"
 
@@ -251,10 +246,7 @@ def test_the_first_frame_is_open(side: Any, wrong: bytes) -> None:
     (failed,) = facing.of(Failed)
     assert isinstance(failed.error, RemoteProtocolError)
     assert failed.error.offset == 8
-    assert failed.error.rule in (
-        "1.0/transport/connection/open-first",
-        "1.0/transport/connection/idle-empty-when",
-    )
+    assert failed.error.rule in ("1.0/transport/connection/open-first", "1.0/transport/connection/idle-empty-when")
     # An open goes before the close that says why (part 2 section 2.4.1).
     assert facing.names()[-3:] == ["header 0", "open", "close"]
 
@@ -334,15 +326,11 @@ def test_an_open_is_refused_with_open_and_close() -> None:
 
 
 def test_a_refused_client_hears_why() -> None:
-    pair = Pair(
-        client=client_config(hostname="nowhere"), applications={SERVER: Accepting(opening=False)}
-    )
+    pair = Pair(client=client_config(hostname="nowhere"), applications={SERVER: Accepting(opening=False)})
     pair.pump()
     with pytest.raises(LocalProtocolError, match="condition"):
         pair.server.refuse_open("")
-    pair.server.refuse_open(
-        "amqp:connection:redirect", "elsewhere", {Symbol("network-host"): "example.org"}
-    )
+    pair.server.refuse_open("amqp:connection:redirect", "elsewhere", {Symbol("network-host"): "example.org"})
     pair.drive()
     opened, failed, closed = pair.events[CLIENT]
     assert isinstance(opened, Opened)

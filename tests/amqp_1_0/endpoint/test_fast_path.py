@@ -65,23 +65,13 @@ class World:
     """Two ends with two links each way, and an application at each end that only does what it's told to."""
 
     def __init__(
-        self,
-        modes: tuple[int, int],
-        base: int,
-        sizes: list[int] | None,
-        *,
-        window: int = 20,
-        validate: bool = True,
+        self, modes: tuple[int, int], base: int, sizes: list[int] | None, *, window: int = 20, validate: bool = True
     ) -> None:
         self.modes = modes
-        applications: Any = {
-            side: Accepting(deliveries=False, credit=5) for side in SIDES
-        }
+        applications: Any = {side: Accepting(deliveries=False, credit=5) for side in SIDES}
         self.pair = Pair(
             client=client_config(max_frame_size=512, limits=LIMITS, validate_content=validate),
-            server=server_config(
-                max_frame_size=700, limits=LIMITS, incoming_window=window, validate_content=validate
-            ),
+            server=server_config(max_frame_size=700, limits=LIMITS, incoming_window=window, validate_content=validate),
             applications=applications,
             chunks=pieces(*sizes) if sizes else None,
         ).open()
@@ -206,11 +196,7 @@ class World:
     def from_receiver(self, name: str, receiver: Any, value: int) -> None:
         """What a receiver says of what it got."""
         side = receiver.session.connection.role
-        found = [
-            each
-            for each in self.pair.events[side]
-            if isinstance(each, Delivery) and each.link == receiver.handle
-        ]
+        found = [each for each in self.pair.events[side] if isinstance(each, Delivery) and each.link == receiver.handle]
         one = found[-1 - value % len(found)] if found else 77
         match name:
             case "accept":
@@ -306,9 +292,7 @@ def recorded(receiver: Side) -> tuple[bytes, int]:
 
 @pytest.mark.parametrize("side", SIDES, ids=lambda side: side.value)
 @given(sizes=SIZES, at=st.integers(0, 3000), octet=st.integers(0, 255))
-def test_damaged_frames_make_no_difference(
-    side: Side, sizes: list[int], at: int, octet: int
-) -> None:
+def test_damaged_frames_make_no_difference(side: Side, sizes: list[int], at: int, octet: int) -> None:
     octets, before = recorded(side)
     damaged = bytearray(octets[before:])
     damaged[at % len(damaged)] = octet
@@ -403,11 +387,7 @@ def test_any_frames_make_no_difference(
 
 
 def _taken(
-    side: Side,
-    modes: tuple[int, int],
-    frames: list[Any],
-    sizes: list[int] | None,
-    **options: Any,
+    side: Side, modes: tuple[int, int], frames: list[Any], sizes: list[int] | None, **options: Any
 ) -> list[object]:
     """What an end makes of frames that its peer wouldn't send, and of the commands between them."""
     world = World(modes, 250, sizes, **options)
@@ -435,9 +415,7 @@ def _taken(
 
 def several(count: int, **changes: Any) -> list[Any]:
     """Plain transfers of link 0, one after the other."""
-    return [
-        (Transfer(0, 250 + n, bytes([n]), 0).replace(**changes), b"\x00Sw\x45") for n in range(count)
-    ]
+    return [(Transfer(0, 250 + n, bytes([n]), 0).replace(**changes), b"\x00Sw\x45") for n in range(count)]
 
 
 FAULTS: dict[str, tuple[list[Any], str]] = {
@@ -479,10 +457,7 @@ def test_a_list_ends_where_it_says() -> None:
 
 
 SETTLEMENTS: dict[str, list[Any]] = {
-    "of what isn't all sent": [
-        ("parts", 0, 0),
-        (Disposition(True, 254, settled=True, state=Accepted()), b""),
-    ],
+    "of what isn't all sent": [("parts", 0, 0), (Disposition(True, 254, settled=True, state=Accepted()), b"")],
     "after another outcome": [
         (Disposition(True, 252, state=Released()), b""),
         (Disposition(True, 252, settled=True, state=Accepted()), b""),

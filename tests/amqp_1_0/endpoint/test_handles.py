@@ -170,8 +170,5 @@ def test_one_word_of_the_sender_ends_each_delivery_with_its_own_state() -> None:
     pair.take(Side.SERVER)
     sender.session.disposition(False, [0, 1, 2], None, True)
     pair.pump()
-    assert pair.take(Side.SERVER, Settled) == [
-        Settled((one,), Accepted()),
-        Settled((two, three), Rejected()),
-    ]
+    assert pair.take(Side.SERVER, Settled) == [Settled((one,), Accepted()), Settled((two, three), Rejected())]
     assert (one.result, two.result, three.result) == (Accepted(), Rejected(), Rejected())

@@ -48,9 +48,7 @@ EXCEEDED = "amqp:resource-limit-exceeded"
 
 def beating(client: float = 10.0, server: float = 10.0) -> Pair:
     """An open pair whose ends bear so many seconds of silence."""
-    return Pair(
-        client=client_config(idle_time_out=client), server=server_config(idle_time_out=server)
-    ).open()
+    return Pair(client=client_config(idle_time_out=client), server=server_config(idle_time_out=server)).open()
 
 
 def config_of(side: Any, **changes: Any) -> Any:

@@ -208,9 +208,7 @@ def test_a_session_above_the_own_limit_is_refused_alone(side: Side) -> None:
 def attach(number: int) -> bytes:
     """A peer's attach of a link of its own, as its sender."""
     name = f"theirs-{number}"
-    return octets_of(
-        Attach(name, number, False, source=Source(), target=Target("q"), initial_delivery_count=0)
-    )
+    return octets_of(Attach(name, number, False, source=Source(), target=Target("q"), initial_delivery_count=0))
 
 
 @pytest.mark.rule("1.0/transport/session/handle-max")
@@ -315,9 +313,7 @@ def test_a_peer_that_provokes_and_does_not_read_is_closed(side: Side) -> None:
     facing.settle()
     facing.feed(octets_of(Begin(remote_channel=0, next_outgoing_id=0, incoming_window=1, outgoing_window=1)))
     assert session.is_open
-    echo = octets_of(
-        Flow(next_incoming_id=0, incoming_window=1, next_outgoing_id=0, outgoing_window=1, echo=True)
-    )
+    echo = octets_of(Flow(next_incoming_id=0, incoming_window=1, next_outgoing_id=0, outgoing_window=1, echo=True))
     facing.forget()
     for _ in range(10_000):
         facing.end.receive_data(echo * 10, 0.0)

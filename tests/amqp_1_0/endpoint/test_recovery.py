@@ -128,15 +128,9 @@ class Consumer:
 def run(count: int, modes: tuple[int, int], cuts: list[tuple[int, int]]) -> tuple[Producer, Consumer]:
     """Send messages; connection after connection is cut when so many octets came to the server or to the client."""
     producer, consumer = Producer(count, modes), Consumer()
-    config = {
-        side: Config(container_id=side.value, max_frame_size=512, incoming_window=4) for side in Side
-    }
+    config = {side: Config(container_id=side.value, max_frame_size=512, incoming_window=4) for side in Side}
     for to_server, to_client in [*cuts, (1 << 30, 1 << 30)]:
-        pair = Pair(
-            client=config[CLIENT],
-            server=config[SERVER],
-            applications={CLIENT: producer, SERVER: consumer},
-        )
+        pair = Pair(client=config[CLIENT], server=config[SERVER], applications={CLIENT: producer, SERVER: consumer})
         left = {SERVER: to_server, CLIENT: to_client}
         if not pump_until(pair, left):
             break
@@ -182,13 +176,8 @@ def check(producer: Producer, consumer: Consumer, mode: str) -> None:
 @pytest.mark.rule("1.0/transport/delivery/guarantees")
 @pytest.mark.rule("1.0/transport/delivery/settle-once")
 @pytest.mark.parametrize("mode", MODES)
-@given(
-    cuts=st.lists(st.tuples(st.integers(0, 4000), st.integers(0, 1500)), max_size=8),
-    count=st.integers(1, 9),
-)
-def test_cut_anywhere_any_number_of_times(
-    mode: str, cuts: list[tuple[int, int]], count: int
-) -> None:
+@given(cuts=st.lists(st.tuples(st.integers(0, 4000), st.integers(0, 1500)), max_size=8), count=st.integers(1, 9))
+def test_cut_anywhere_any_number_of_times(mode: str, cuts: list[tuple[int, int]], count: int) -> None:
     check(*run(count, MODES[mode], cuts), mode)
 
 

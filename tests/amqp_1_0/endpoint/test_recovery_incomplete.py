@@ -76,9 +76,7 @@ class Resuming(Producer):
         """Attach the link, with what is known of it."""
         self.again = self.incomplete = False
         snd, rcv = self.modes
-        self.link = session.open_sender(
-            "Y", name="N", snd_settle_mode=snd, rcv_settle_mode=rcv, state=self.state
-        )
+        self.link = session.open_sender("Y", name="N", snd_settle_mode=snd, rcv_settle_mode=rcv, state=self.state)
 
     def go_on(self) -> None:
         """Send what may be sent, or leave the link to resume it."""
@@ -120,16 +118,9 @@ def run(
 ) -> tuple[Producer, Consumer, int]:
     """As in test_recovery; also how many maps were incomplete."""
     producer, consumer, incomplete = Resuming(count, modes), Taking(), 0
-    configs = {
-        side: Config(container_id=side.value, max_frame_size=512, incoming_window=window)
-        for side in Side
-    }
+    configs = {side: Config(container_id=side.value, max_frame_size=512, incoming_window=window) for side in Side}
     for to_server, to_client in [*cuts, (MANY, MANY)]:
-        pair = Pair(
-            client=configs[CLIENT],
-            server=configs[SERVER],
-            applications={CLIENT: producer, SERVER: consumer},
-        )
+        pair = Pair(client=configs[CLIENT], server=configs[SERVER], applications={CLIENT: producer, SERVER: consumer})
         cut = pump_until(pair, {SERVER: to_server, CLIENT: to_client})
         if cut:
             pair.cut()
@@ -151,9 +142,7 @@ def run(
     window=st.sampled_from([4, 30, 100]),
 )
 @example(cuts=[(1204, 431), (1501, 615), (5680, 537)], count=29, window=100)
-def test_large_maps_are_settled_step_by_step(
-    mode: str, cuts: list[tuple[int, int]], count: int, window: int
-) -> None:
+def test_large_maps_are_settled_step_by_step(mode: str, cuts: list[tuple[int, int]], count: int, window: int) -> None:
     producer, consumer, _ = run(count, MODES[mode], cuts, window)
     check(producer, consumer, mode)
 
@@ -174,9 +163,7 @@ def test_a_link_resumed_again_and_again_in_one_session_is_small(mode: str, decid
     snd, rcv = MODES[mode]
     state = known = None
     for _ in range(20):
-        sender = session.open_sender(
-            "q", name="n", snd_settle_mode=snd, rcv_settle_mode=rcv, state=state
-        )
+        sender = session.open_sender("q", name="n", snd_settle_mode=snd, rcv_settle_mode=rcv, state=state)
         pair.pump()
         event = pair.take(SERVER, LinkRequested)[-1]
         receiver: Any = pair.server.session(event.channel).link(event.link)

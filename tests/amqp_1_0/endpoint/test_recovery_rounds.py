@@ -73,9 +73,7 @@ class Ends:
         config = {side: Config(container_id=side.value, max_frame_size=FRAME) for side in Side}
         self.quiet = Accepting(deliveries=False, links=False)
         self.pair = Pair(
-            client=config[CLIENT],
-            server=config[SERVER],
-            applications={CLIENT: self.hear, SERVER: self.serve},
+            client=config[CLIENT], server=config[SERVER], applications={CLIENT: self.hear, SERVER: self.serve}
         ).open()
         self.session = self.pair.session()
         self.saved = {
@@ -136,14 +134,8 @@ class Ends:
     sends=st.dictionaries(st.integers(0, 60), st.sampled_from(sorted(SENDS)), max_size=60),
     takes=st.dictionaries(st.integers(0, 60), st.sampled_from(sorted(TAKES)), max_size=60),
 )
-@example(
-    sends=dict.fromkeys(range(30), "decided"),
-    takes=dict.fromkeys(range(30, 60), "decided"),
-)
-@example(
-    sends=dict.fromkeys(range(40), "undecided"),
-    takes=dict.fromkeys(range(39, -1, -1), "begun"),
-)
+@example(sends=dict.fromkeys(range(30), "decided"), takes=dict.fromkeys(range(30, 60), "decided"))
+@example(sends=dict.fromkeys(range(40), "undecided"), takes=dict.fromkeys(range(39, -1, -1), "begun"))
 def test_each_round_takes_what_it_names(
     begins: str, modes: tuple[int, int], sends: dict[int, str], takes: dict[int, str]
 ) -> None:

@@ -91,9 +91,7 @@ class Case:
         session = self.facing.end.open_session()
         self.sender: Sender = session.open_sender(None, state=state)
         theirs = {tag(number): REMOTE[number]} if number in REMOTE else {}
-        attach = Attach(
-            "N", 2, True, source=Source(address="X"), target=Target(address="Y"), unsettled=theirs
-        )
+        attach = Attach("N", 2, True, source=Source(address="X"), target=Target(address="Y"), unsettled=theirs)
         self.facing.feed(octets_of(Begin(0, 0, 2048, 2048)))
         (ours,) = [each.body for each in self.facing.sent() if each.name == "attach"]
         assert dict(ours.unsettled) == {tag(number): LOCAL[number]}
@@ -101,9 +99,7 @@ class Case:
         self.facing.forget()
         self.facing.feed(octets_of(attach))
         (self.resumed,) = self.facing.of(Resumed)
-        self.facing.feed(
-            octets_of(Flow(0, 2048, 0, 2048, 2, 0, credit))
-        )
+        self.facing.feed(octets_of(Flow(0, 2048, 0, 2048, 2, 0, credit)))
         self.handle = self.resumed.handles[0] if self.resumed.handles else None
 
     def transfers(self) -> list[Any]:
@@ -288,9 +284,7 @@ def test_resumed_deliveries_wait_for_credit() -> None:
     case = Case(2, credit=0)
     assert not case.transfers()
     assert list(case.sender.pending) == [tag(2)]
-    case.facing.feed(
-        octets_of(Flow(0, 2048, 0, 2048, 2, 0, 1))
-    )
+    case.facing.feed(octets_of(Flow(0, 2048, 0, 2048, 2, 0, 1)))
     assert len(case.transfers()) == 1
 
 

@@ -121,9 +121,7 @@ def test_every_mechanism_lets_in(mechanism: ClientMechanism, chunk: int) -> None
 def test_credentials_arrive() -> None:
     application = Deciding()
     for mechanism in MECHANISMS:
-        Pair(
-            client=client_config(sasl=mechanism), server=OFFERING, applications={SERVER: application}
-        ).open()
+        Pair(client=client_config(sasl=mechanism), server=OFFERING, applications={SERVER: application}).open()
     asked = [each for each in application.asked if isinstance(each, AuthenticationRequested)]
     found = {each.mechanism: each.credentials for each in asked}
     assert (found["PLAIN"].user, found["PLAIN"].password) == ("user", "secret")
@@ -198,11 +196,7 @@ def test_without_a_hostname_none_is_sent() -> None:
 @pytest.mark.rule("1.0/security/sasl/outcome-codes", "1.0/security/layer/terminate")
 @pytest.mark.parametrize("mechanism", MECHANISMS[:3], ids=lambda each: each.name)
 def test_a_wrong_password_is_refused(mechanism: ClientMechanism) -> None:
-    pair = Pair(
-        client=client_config(sasl=mechanism),
-        server=OFFERING,
-        applications={SERVER: Deciding("other")},
-    )
+    pair = Pair(client=client_config(sasl=mechanism), server=OFFERING, applications={SERVER: Deciding("other")})
     pair.pump()
     outcome = parse(bytes(pair.sent[SERVER]))[-1]
     assert (outcome.body.code, outcome.body.additional_data) == (1, None)
@@ -221,16 +215,8 @@ def test_a_wrong_password_is_refused(mechanism: ClientMechanism) -> None:
 
 def test_an_unknown_scram_user_is_refused_as_a_wrong_password_is() -> None:
     pairs = [
-        Pair(
-            client=client_config(sasl=MECHANISMS[1]),
-            server=OFFERING,
-            applications={SERVER: Deciding(user="other")},
-        ),
-        Pair(
-            client=client_config(sasl=MECHANISMS[1]),
-            server=OFFERING,
-            applications={SERVER: Deciding("other")},
-        ),
+        Pair(client=client_config(sasl=MECHANISMS[1]), server=OFFERING, applications={SERVER: Deciding(user="other")}),
+        Pair(client=client_config(sasl=MECHANISMS[1]), server=OFFERING, applications={SERVER: Deciding("other")}),
     ]
     for pair in pairs:
         pair.pump()
@@ -324,9 +310,7 @@ def test_a_server_that_proves_nothing_is_an_impostor() -> None:
 
 @pytest.mark.rule("1.0/security/sasl/additional-data")
 def test_the_servers_proof_comes_with_the_outcome() -> None:
-    pair = Pair(
-        client=client_config(sasl=MECHANISMS[1]), server=OFFERING, applications={SERVER: Deciding()}
-    ).open()
+    pair = Pair(client=client_config(sasl=MECHANISMS[1]), server=OFFERING, applications={SERVER: Deciding()}).open()
     outcome = [each.body for each in parse(bytes(pair.sent[SERVER])) if each.name == "sasl-outcome"]
     assert outcome[0].additional_data.startswith(b"v=")
     names = [each.name for each in parse(bytes(pair.sent[SERVER]))]
@@ -503,7 +487,5 @@ def test_opened_comes_behind_the_layers() -> None:
     pair = Pair(client=client_config(sasl=MECHANISMS[0]), server=OFFERING).open()
     assert [type(event) for event in pair.events[CLIENT]] == [Opened]
     assert [type(event).__name__ for event in pair.events[SERVER]] == [
-        "AuthenticationRequested",
-        "OpenRequested",
-        "Opened",
+        "AuthenticationRequested", "OpenRequested", "Opened"
     ]

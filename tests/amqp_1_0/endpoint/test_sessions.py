@@ -100,9 +100,7 @@ def test_a_refused_session_is_begun_and_ended_with_the_error() -> None:
 def test_what_a_refused_session_waited_for_fails_with_the_peers_words() -> None:
     facing = Facing.opened(CLIENT)
     session = facing.end.open_session()
-    facing.feed(
-        octets_of(begin()), octets_of(End(Error(Symbol("amqp:unauthorized-access"), "who are you")))
-    )
+    facing.feed(octets_of(begin()), octets_of(End(Error(Symbol("amqp:unauthorized-access"), "who are you"))))
     assert facing.of(Opened)[0].handle == session.opening
     (failed,) = facing.of(Failed)
     assert (failed.by, failed.error.condition) == (By.REMOTE, "amqp:unauthorized-access")
@@ -118,9 +116,7 @@ def test_end_is_answered_by_end_and_both_channels_are_free(side: Side) -> None:
     facing = Mapped.begun(side, channel=3)
     facing.get(End())
     assert facing.names() == ["end"]
-    assert [(event.scope, event.report.by) for event in facing.of(Closed)] == [
-        (Scope.SESSION, By.REMOTE)
-    ]
+    assert [(event.scope, event.report.by) for event in facing.of(Closed)] == [(Scope.SESSION, By.REMOTE)]
     facing.forget()
     facing.end.open_session()
     facing.feed(octets_of(begin(0), 3))

@@ -202,9 +202,7 @@ def test_a_login_in_a_real_tunnel(tmp_path: Path) -> None:
         Connection.client(Config("c", sasl=Plain("me", "secret"), tls=True)),
         ssl.create_default_context(cafile=str(made.ca)),
     )
-    server = Tunnel(
-        Connection.server(Config("s", mechanisms=("PLAIN",), tls=True, tls_required=True)), theirs
-    )
+    server = Tunnel(Connection.server(Config("s", mechanisms=("PLAIN",), tls=True, tls_required=True)), theirs)
     wire = b""
     for _ in range(20):
         there = client.turn(wire)

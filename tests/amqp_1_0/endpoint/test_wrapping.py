@@ -100,11 +100,7 @@ def test_deliveries_go_on_over_the_end_of_the_numbers(start: int, count: int, se
     payload = Message(b"x").encode()
     for number in range(12):
         delivery_id = (start + number) & TOP
-        facing.feed(
-            octets_of(
-                Transfer(0, delivery_id, b"%d" % number, 0, settled=settled), payload=payload
-            )
-        )
+        facing.feed(octets_of(Transfer(0, delivery_id, b"%d" % number, 0, settled=settled), payload=payload))
         (delivery,) = facing.of(Delivery)
         assert delivery.delivery_id == delivery_id
         assert receiver.credit == 4
@@ -134,11 +130,7 @@ def test_deliveries_are_accepted_together_over_the_end_of_the_numbers(count: int
 def test_a_drain_ends_over_the_end_of_the_numbers(count: int) -> None:
     facing, receiver = receiving(0, count, 5, 100)
     receiver.drain()
-    facing.feed(
-        octets_of(
-            flow(0, 100, 0, handle=0, delivery_count=(count + 5) & TOP, link_credit=0, drain=True)
-        )
-    )
+    facing.feed(octets_of(flow(0, 100, 0, handle=0, delivery_count=(count + 5) & TOP, link_credit=0, drain=True)))
     assert facing.of(Drained)
     assert receiver.credit == 0
 

@@ -47,12 +47,7 @@ def test_a_message_above_the_limit_is_counted_and_not_kept() -> None:
         assert (within.body is not None) is (body in ("keep", "all"))
         assert (within.body_sha256 is not None) is (body in ("hash", "all"))
         assert (within.body_size, within.missing) == (10, 0)
-        assert (above.body, above.body_sha256, above.body_size, above.missing) == (
-            None,
-            None,
-            20,
-            0,
-        )
+        assert (above.body, above.body_sha256, above.body_size, above.missing) == (None, None, 20, 0)
 
 
 def test_bodies_beyond_the_limit_of_all_are_counted_and_not_kept() -> None:
@@ -153,12 +148,7 @@ def _descriptor(code: int, form: int) -> bytes:
 )
 @pytest.mark.rule("1.0/types/descriptor-symbolic")
 def test_a_message_that_is_only_counted_is_counted_right(
-    forms: tuple[int, int, int],
-    data: list[bytes],
-    value: Any,
-    kind: int,
-    foot: bool,
-    cuts: list[int],
+    forms: tuple[int, int, int], data: list[bytes], value: Any, kind: int, foot: bool, cuts: list[int]
 ) -> None:
     """Sections with descriptors of all forms, cut anywhere: their sizes are those of the message that was kept."""
     properties = Properties(message_id="m").encode()
@@ -176,11 +166,7 @@ def test_a_message_that_is_only_counted_is_counted_right(
     for treatment in ("all", "size"):
         talk = _open(body=treatment)
         for begin_at, end_at in pairwise(ends):
-            talk.client(
-                transfer(
-                    None if begin_at else 0, payload[begin_at:end_at], more=end_at < len(payload)
-                )
-            )
+            talk.client(transfer(None if begin_at else 0, payload[begin_at:end_at], more=end_at < len(payload)))
         unit = talk.last()
         assert not talk.rules
         assert (unit.unit, unit.body_size, unit.missing) == ("content", size, 0)

@@ -19,10 +19,7 @@ _ONE_ZERO = ("o10_", "o10d_")
 _DAMAGED = ("_gap.", "_gaps_nosyn.", "_snap200.")
 _SOURCE = "o10_proton_proton_types.pcap"
 """What the damaged captures were made of."""
-_BY_RABBIT = {
-    "1.0/transport/flow/delivery-count-receiver",
-    "1.0/transport/close/nothing-after",
-}
+_BY_RABBIT = {"1.0/transport/flow/delivery-count-receiver", "1.0/transport/close/nothing-after"}
 """Rules that RabbitMQ 3 breaks as a server, and all its clients put up with."""
 
 
@@ -113,11 +110,7 @@ def test_every_octet_is_in_a_unit_or_skipped(path: Path) -> None:
 
 
 def _sent(connection: Recorded, sender: str) -> int:
-    return sum(
-        what if isinstance(what, int) else len(what)
-        for each, what, _ in connection.arrivals
-        if each == sender
-    )
+    return sum(what if isinstance(what, int) else len(what) for each, what, _ in connection.arrivals if each == sender)
 
 
 @pytest.mark.parametrize("path", _captures(damaged=True))
@@ -155,11 +148,7 @@ def test_a_snap_length_leaves_all_transfers() -> None:
     (connection,) = recorded(named("o10d_types_snap200.pcap"))
     (whole,) = recorded(named(_SOURCE))
     transfers, originals = [
-        [
-            event
-            for event in each.watch()
-            if isinstance(event, Observed) and event.event == "transfer"
-        ]
+        [event for event in each.watch() if isinstance(event, Observed) and event.event == "transfer"]
         for each in (connection, whole)
     ]
     cut = [(each.sender, each.content, each.size + (each.missing or 0)) for each in transfers]
@@ -183,9 +172,7 @@ def test_a_body_in_many_frames_is_put_together(stem: str) -> None:
     body = truth(path)["truth"]["body"]
     for treatment in ("keep", "hash", "all", "size"):
         events = [event for each in recorded(path) for event in each.watch(body=treatment)]
-        messages = [
-            event for event in events if isinstance(event, Observed) and event.unit == "content"
-        ]
+        messages = [event for event in events if isinstance(event, Observed) and event.unit == "content"]
         assert len(messages) == 2
         assert {event.sender for event in messages} == set(Side)
         for message in messages:

@@ -110,9 +110,7 @@ def test_frames_in_the_rest_of_a_body_are_not_taken_for_frames() -> None:
     talk = _open()
     carried = b"".join([transfer(number, _body(b"carried")) for number in range(90, 99)])
     lost = transfer(0, _body(bytes(100) + carried))
-    talk.client(lost[:120]).gap(CLIENT, 20).client(
-        lost[140:] + transfer(1, _body(b"next"))
-    ).finish()
+    talk.client(lost[:120]).gap(CLIENT, 20).client(lost[140:] + transfer(1, _body(b"next"))).finish()
     ids = [unit.content.delivery_id for unit in talk.observed if unit.event == "transfer"]
     assert ids == [0, 1]
 
@@ -188,9 +186,7 @@ def test_a_session_that_begins_behind_a_gap_is_known_again() -> None:
 
 
 def test_an_opening_of_which_anything_is_missing() -> None:
-    whole = (
-        Talk10().login().open().session().sender().receiver().server(credit(0)).client(credit(1))
-    )
+    whole = Talk10().login().open().session().sender().receiver().server(credit(0)).client(credit(1))
     for index in range(len(whole.arrivals)):
         talk = Talk10()
         for number, (sender, what) in enumerate(whole.arrivals):
@@ -241,16 +237,9 @@ def test_a_transfer_needs_what_follows_it() -> None:
 
 def test_a_transfer_that_can_not_be_proven_is_not_made_of_what_looks_like_one() -> None:
     lone = transfer(0, _body(b"x"))
-    talk = (
-        _open()
-        .client(b"\0\0\0\7?" + lone + b"\0\0\0\x07" + frame(Flow(None, 1, 1, 1))[:-1])
-        .finish()
-    )
+    talk = _open().client(b"\0\0\0\7?" + lone + b"\0\0\0\x07" + frame(Flow(None, 1, 1, 1))[:-1]).finish()
     assert talk.last().event == "flow"
-    assert (
-        sum([each.octets for each in _skipped(talk)])
-        == 5 + len(lone) + 4 + len(frame(Flow(None, 1, 1, 1))) - 1
-    )
+    assert sum([each.octets for each in _skipped(talk)]) == 5 + len(lone) + 4 + len(frame(Flow(None, 1, 1, 1))) - 1
 
 
 def test_a_transfer_at_the_end_of_all_octets_is_proven() -> None:
@@ -320,11 +309,7 @@ def _traffic() -> tuple[tuple[str, bytes], ...]:
         for begun in range(0, len(message), 500):
             first = not begun
             talk.client(
-                transfer(
-                    number if first else None,
-                    message[begun : begun + 500],
-                    more=begun + 500 < len(message),
-                )
+                transfer(number if first else None, message[begun : begun + 500], more=begun + 500 < len(message))
             )
         talk.server(settle(number, Accepted()), transfer(number, Message([number]), handle=1))
         talk.client(settle(number, Accepted()), credit(1, 100 + number))
@@ -382,9 +367,7 @@ def _sides(events: list[ObserverEvent], arrivals: Arrivals) -> dict[Side, int]:
 
 
 @given(_DAMAGE, st.booleans(), st.sampled_from(("keep", "size")))
-def test_damage_of_any_kind(
-    damage: list[tuple[str, int, int, bytes]], told: bool, body: str
-) -> None:
+def test_damage_of_any_kind(damage: list[tuple[str, int, int, bytes]], told: bool, body: str) -> None:
     arrivals = _damaged(damage)
     events = watch(Observer(client=CLIENT if told else None, from_start=told, body=body), arrivals)
     for side, octets in _sides(events, arrivals).items():
@@ -414,9 +397,7 @@ def test_where_damaged_arrivals_are_cut_makes_no_difference(
 
 
 @given(_DAMAGE, st.booleans())
-def test_gaps_invent_nothing_and_break_no_rule(
-    damage: list[tuple[str, int, int, bytes]], told: bool
-) -> None:
+def test_gaps_invent_nothing_and_break_no_rule(damage: list[tuple[str, int, int, bytes]], told: bool) -> None:
     gaps = [("gap", which, where, octets) for _, which, where, octets in damage]
     events = watch(Observer(client=CLIENT if told else None, from_start=told), _damaged(gaps))
     identified = [event for event in events if isinstance(event, Identified)][-1]
@@ -444,10 +425,7 @@ def test_units_away_from_garbage_are_real(where: int, garbage: bytes) -> None:
 @given(st.lists(st.tuples(st.sampled_from((CLIENT, SERVER)), st.binary(max_size=200)), max_size=20))
 def test_octets_of_any_kind_behind_a_header(pieces: list[tuple[str, bytes]]) -> None:
     for header in (AMQP, SASL, b"AMQP\x02\x01\0\0"):
-        arrivals: Arrivals = [
-            (CLIENT, header, 1),
-            *[(sender, octets, 1) for sender, octets in pieces],
-        ]
+        arrivals: Arrivals = [(CLIENT, header, 1), *[(sender, octets, 1) for sender, octets in pieces]]
         events = watch(Observer(client=CLIENT), arrivals)
         for side, octets in _sides(events, arrivals).items():
             assert accounted(events, side) == octets
@@ -458,12 +436,8 @@ _RECORDS: Final[tuple[Callable[[int, bool], Any], ...]] = (
     lambda n, s: Open("c", max_frame_size=512 << n, channel_max=n),
     lambda n, s: Begin(n if s else None, next_outgoing_id=n, incoming_window=n, outgoing_window=n),
     lambda n, s: Attach(f"l{n % 2}", n, s, initial_delivery_count=None if s else n),
-    lambda n, s: Attach(
-        "l", n, s, unsettled={b"t": None}, initial_delivery_count=n, incomplete_unsettled=s
-    ),
-    lambda n, s: Flow(
-        n if s else None, n, n, n, n if s else None, n if s else None, n if s else None
-    ),
+    lambda n, s: Attach("l", n, s, unsettled={b"t": None}, initial_delivery_count=n, incomplete_unsettled=s),
+    lambda n, s: Flow(n if s else None, n, n, n, n if s else None, n if s else None, n if s else None),
     lambda n, s: Transfer(n, n if s else None, b"%d" % n, 0, more=s, settled=not s or None),
     lambda n, s: Transfer(n, n, b"%d" % n, 0, aborted=s, resume=not s, state=Accepted()),
     lambda n, s: Disposition(s, n, 3, n > 1, Accepted()),
@@ -489,9 +463,7 @@ _FRAMES: Final = st.lists(
 
 
 @given(_FRAMES, st.booleans())
-def test_any_frames_in_any_order(
-    frames: list[tuple[str, int, int, int, bool]], opened: bool
-) -> None:
+def test_any_frames_in_any_order(frames: list[tuple[str, int, int, int, bool]], opened: bool) -> None:
     """Every frame body from either side on any channel, whatever came before."""
     talk = _open() if opened else Talk10().client(AMQP)
     for sender, channel, which, number, switch in frames:
@@ -530,7 +502,4 @@ def test_no_more_is_held_than_the_limits_allow(damage: list[tuple[str, int, int,
 
 def test_skipped_octets_of_both_sides_are_told_apart() -> None:
     talk = _open().client(b"\0\0\0\0????").server(b"\0\0\0\0?????").finish()
-    assert [(each.sender, each.octets) for each in _skipped(talk)] == [
-        (Side.CLIENT, 8),
-        (Side.SERVER, 9),
-    ]
+    assert [(each.sender, each.octets) for each in _skipped(talk)] == [(Side.CLIENT, 8), (Side.SERVER, 9)]

@@ -106,9 +106,7 @@ def _sender(play: _Play, number: int, size: int, side: Side) -> None:
 def _receiver(play: _Play, number: int, size: int, side: Side) -> None:
     snd, rcv = _MODES[size]
     source = Source(dynamic=True) if size == 4 else "p"
-    link = _pick(play.sessions, number).open_receiver(
-        source, credit=number, snd_settle_mode=snd, rcv_settle_mode=rcv
-    )
+    link = _pick(play.sessions, number).open_receiver(source, credit=number, snd_settle_mode=snd, rcv_settle_mode=rcv)
     play.receivers.append(link)
 
 
@@ -146,9 +144,7 @@ def _update(play: _Play, number: int, size: int, side: Side) -> None:
         if size == 4:
             state = TransactionalState(b"t", Accepted())
         settled = (None, True, False)[number % 3]
-        receiver.update(
-            [each for each in chosen if each.link == chosen[0].link], state, settled=settled
-        )
+        receiver.update([each for each in chosen if each.link == chosen[0].link], state, settled=settled)
 
 
 def _outgoing(play: _Play, number: int) -> tuple[Any, Any]:
@@ -196,9 +192,7 @@ def _reattach(play: _Play, number: int, size: int, side: Side) -> None:
     link = _pick([*play.senders, *play.receivers], number)
     session = _pick(play.sessions, size)
     if link.ROLE:
-        play.receivers.append(
-            session.open_receiver("p", name=link.name, state=link.saved_state(), credit=2)
-        )
+        play.receivers.append(session.open_receiver("p", name=link.name, state=link.saved_state(), credit=2))
     else:
         play.senders.append(session.open_sender("q", name=link.name, state=link.saved_state()))
 
@@ -285,16 +279,12 @@ def test_a_late_observer_sees_no_broken_rule_either(steps: list[Step], lost: int
 
 
 _GAPS: Final = st.lists(
-    st.tuples(st.integers(0, 500), st.integers(0, 5000), st.sampled_from((1, 5, 30, 200, 5000))),
-    min_size=1,
-    max_size=3,
+    st.tuples(st.integers(0, 500), st.integers(0, 5000), st.sampled_from((1, 5, 30, 200, 5000))), min_size=1, max_size=3
 )
 
 
 @given(_STEPS, _GAPS, st.booleans())
-def test_gaps_make_no_broken_rule_and_no_unit(
-    steps: list[Step], gaps: list[tuple[int, int, int]], told: bool
-) -> None:
+def test_gaps_make_no_broken_rule_and_no_unit(steps: list[Step], gaps: list[tuple[int, int, int]], told: bool) -> None:
     recorder = _Recorder()
     play = _Play(recorder)
     for step in steps:
@@ -391,7 +381,5 @@ def test_units_of_endpoints_carry_what_was_sent() -> None:
     units = [event for event in take(observer) if isinstance(event, Observed)]
     messages = [unit for unit in units if unit.unit == "content"]
     assert [unit.body for unit in messages] == bodies
-    assert [unit.properties.application_properties["length"] for unit in messages] == list(
-        map(len, bodies)
-    )
+    assert [unit.properties.application_properties["length"] for unit in messages] == list(map(len, bodies))
     assert "accepted" in {unit.content.state.NAME for unit in units if unit.event == "disposition"}

@@ -32,9 +32,7 @@ _SOME = (
 
 
 def _captures() -> list[object]:
-    params = [
-        param for param in everywhere("*.pcap") if str(param.id).removesuffix(".pcap") in _SOME
-    ]
+    params = [param for param in everywhere("*.pcap") if str(param.id).removesuffix(".pcap") in _SOME]
     return params or [pytest.param(Path(), marks=pytest.mark.skip(reason="no capture is there"))]
 
 
@@ -144,9 +142,7 @@ def test_deliveries_in_parts_cut_anywhere(
     for handle in (0, 1):
         talk.sender(f"out{handle}", handle=handle).receiver(f"in{handle}", handle=handle + 2)
     for number, (side, handle, payload, more, aborted) in enumerate(pieces):
-        octets = transfer(
-            number if handle else None, payload, handle=handle, more=more, aborted=bool(aborted)
-        )
+        octets = transfer(number if handle else None, payload, handle=handle, more=more, aborted=bool(aborted))
         talk.send(side, octets)
     arrivals: Arrivals = [(sender, what, at) for at, (sender, what) in enumerate(talk.arrivals)]
     client = CLIENT if told else None

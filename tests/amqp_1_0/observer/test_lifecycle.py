@@ -80,13 +80,7 @@ def test_ranges_reach_over_links_and_leave_out_what_is_settled() -> None:
     for number, handle in ((0, 1), (1, 2), (2, 1), (3, 2), (4, 1)):
         talk.server(transfer(number, HELLO, handle=handle))
     talk.client(settle(2, Released())).client(settle(1, Accepted(), 3)).finish()
-    assert [outcome for _, _, outcome in talk.outcomes()] == [
-        None,
-        "accepted",
-        "released",
-        "accepted",
-        None,
-    ]
+    assert [outcome for _, _, outcome in talk.outcomes()] == [None, "accepted", "released", "accepted", None]
 
 
 @pytest.mark.rule("1.0/transport/sequence-no")
@@ -116,9 +110,7 @@ def test_channels_that_differ_by_side_are_one_session() -> None:
     talk = Talk10().open().session(3, 8)
     source, target = Source(address="me"), Target(address="q")
     attach = Attach("out", 5, False, source=source, target=target, initial_delivery_count=0)
-    talk.client(attach, channel=3).server(
-        Attach("out", 6, True, source=source, target=target), channel=8
-    )
+    talk.client(attach, channel=3).server(Attach("out", 6, True, source=source, target=target), channel=8)
     talk.client(transfer(0, HELLO, handle=5, channel=3)).server(settle(0, Accepted()), channel=8)
     assert talk.outcomes() == [("publish", 0, "accepted")]
     assert talk.messages[0].channel == 3
@@ -227,9 +219,7 @@ def test_a_delivery_that_another_one_cuts_off() -> None:
 def test_the_address_is_what_the_side_says_that_has_the_node() -> None:
     talk = Talk10().open().session()
     wish, granted = Target(dynamic=True), Target(address="made-up", dynamic=True)
-    talk.client(
-        Attach("a", 0, False, source=Source(address="me"), target=wish, initial_delivery_count=0)
-    )
+    talk.client(Attach("a", 0, False, source=Source(address="me"), target=wish, initial_delivery_count=0))
     talk.server(Attach("a", 0, True, source=Source(address="me"), target=granted), credit(0))
     talk.client(Attach("b", 1, True, source=Source(dynamic=True), target=Target(address="me")))
     answer = Source(address="reply", dynamic=True)
@@ -247,9 +237,7 @@ def test_an_anonymous_target_leaves_it_to_each_message() -> None:
 
 
 def test_to_is_no_address_where_the_target_has_one() -> None:
-    talk = opened().client(
-        transfer(0, Message(b"x", properties=Properties(to="there")), settled=True)
-    )
+    talk = opened().client(transfer(0, Message(b"x", properties=Properties(to="there")), settled=True))
     assert talk.messages[0].address == "q"
 
 
@@ -265,9 +253,7 @@ def test_properties(body: str) -> None:
     message = Message(
         Data(b"x" * 2000, b"y"),
         header=Header(delivery_count=2),
-        properties=Properties(
-            message_id=7, correlation_id="c", subject="s", content_type=Symbol("text/plain")
-        ),
+        properties=Properties(message_id=7, correlation_id="c", subject="s", content_type=Symbol("text/plain")),
         application_properties={"a": 1},
     )
     found = _one(message, body=body)
@@ -297,12 +283,7 @@ def test_ids_of_each_type_are_text(value: Any, text: str | None) -> None:
 
 def test_a_message_with_nothing_but_a_body() -> None:
     found = _one(HELLO)
-    assert (found.message_id, found.headers, found.routing_key, found.redelivered) == (
-        None,
-        None,
-        None,
-        False,
-    )
+    assert (found.message_id, found.headers, found.routing_key, found.redelivered) == (None, None, None, False)
 
 
 def test_a_message_that_can_not_be_read() -> None:
@@ -343,9 +324,7 @@ def test_no_more_is_held_than_the_limits_allow() -> None:
 
 def test_the_limit_holds_for_what_transactions_hold() -> None:
     talk = opened(limits=Limits(unsettled=3)).controller().server(credit(9)).declare(0)
-    talk.client(
-        *[transfer(number, HELLO, state=within(b"t"), settled=True) for number in range(1, 6)]
-    )
+    talk.client(*[transfer(number, HELLO, state=within(b"t"), settled=True) for number in range(1, 6)])
     assert talk.outcomes() == [("publish", 1, None), ("publish", 2, None)]
     talk.discharge(6)
     assert [outcome for _, _, outcome in talk.outcomes()] == [None, None, *["accepted"] * 3]

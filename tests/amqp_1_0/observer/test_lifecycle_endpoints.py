@@ -58,14 +58,9 @@ class Told:
 
 @pytest.mark.parametrize("modes", [(2, 0), (0, 0), (1, 0), (2, 1), (0, 1)])
 @given(
-    sends=st.lists(
-        st.tuples(st.sampled_from(SIDES), st.integers(0, 4), st.sampled_from([1, 50, 2000])),
-        max_size=12,
-    )
+    sends=st.lists(st.tuples(st.sampled_from(SIDES), st.integers(0, 4), st.sampled_from([1, 50, 2000])), max_size=12)
 )
-def test_outcomes_are_what_the_senders_were_told(
-    modes: tuple[int, int], sends: list[tuple[Side, int, int]]
-) -> None:
+def test_outcomes_are_what_the_senders_were_told(modes: tuple[int, int], sends: list[tuple[Side, int, int]]) -> None:
     told = Told()
     pair = Pair(
         client=client_config(max_frame_size=600),

@@ -33,14 +33,7 @@ def test_facts() -> None:
     talk = Talk10().login()
     talk.client(
         AMQP,
-        Open(
-            "me",
-            "vhost",
-            65_536,
-            1000,
-            30_000,
-            properties={"product": "P", "version": "1.2", "other": 1},
-        ),
+        Open("me", "vhost", 65_536, 1000, 30_000, properties={"product": "P", "version": "1.2", "other": 1}),
     )
     talk.server(AMQP, Open("broker", None, 32_768, 255, 4_500, properties={"product": "B"}))
     found = _connection(talk.client(Close()).server(Close()))
@@ -118,9 +111,7 @@ def test_a_server_that_hangs_up_while_opening_has_a_hint(steps: int) -> None:
     if steps > 2:
         talk.server(SaslOutcome(0)).client(AMQP, Open("me"))
     found = _connection(talk)
-    assert ("protocol header", "during the login", "before its open after the login")[
-        steps - 1
-    ] in found.hint
+    assert ("protocol header", "during the login", "before its open after the login")[steps - 1] in found.hint
 
 
 @pytest.mark.rule("1.0/transport/connection/pipelined")

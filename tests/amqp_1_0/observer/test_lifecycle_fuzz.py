@@ -65,11 +65,7 @@ def _frames(draw: st.DrawFn) -> tuple[str, bytes]:
     """A frame that may stand anywhere, and who sends it."""
     sender = draw(st.sampled_from([CLIENT, SERVER]))
     channel = draw(_channels)
-    kind = draw(
-        st.sampled_from(
-            [*["transfer"] * 6, *["disposition"] * 4, *["attach", "detach"] * 2, "begin", "end"]
-        )
-    )
+    kind = draw(st.sampled_from([*["transfer"] * 6, *["disposition"] * 4, *["attach", "detach"] * 2, "begin", "end"]))
     if kind == "transfer":
         number = draw(st.one_of(st.none(), _small, st.just((1 << 32) - 1)))
         fields: dict[str, Any] = {
@@ -79,15 +75,11 @@ def _frames(draw: st.DrawFn) -> tuple[str, bytes]:
             "aborted": draw(_seldom),
             "state": draw(_states),
         }
-        return sender, transfer(
-            number, draw(_payloads), handle=draw(_small), channel=channel, **fields
-        )
+        return sender, transfer(number, draw(_payloads), handle=draw(_small), channel=channel, **fields)
     what: Any
     if kind == "disposition":
         last = draw(st.one_of(st.none(), _small, st.just((1 << 31) - 1)))
-        what = settle(
-            draw(_small), draw(_states), last, role=draw(st.booleans()), settled=draw(st.booleans())
-        )
+        what = settle(draw(_small), draw(_states), last, role=draw(st.booleans()), settled=draw(st.booleans()))
     elif kind == "attach":
         what = Attach(
             draw(st.sampled_from(["a", "b", "c", "d"])),

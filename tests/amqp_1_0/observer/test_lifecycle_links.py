@@ -67,9 +67,7 @@ def test_posts_are_what_they_were_promised_when_the_transaction_is_discharged() 
         (False, Rejected(), "released"),
     ],
 )
-def test_posts_of_a_transaction_that_ends(
-    settled: bool, fail: bool, answer: Any, outcome: str
-) -> None:
+def test_posts_of_a_transaction_that_ends(settled: bool, fail: bool, answer: Any, outcome: str) -> None:
     talk = _transacted().client(transfer(1, HELLO, state=within(b"t"), settled=settled))
     if not settled:
         talk.server(settle(1, within(b"t", Accepted()), settled=False))
@@ -94,9 +92,7 @@ def test_deliveries_are_retired_when_the_transaction_is_discharged() -> None:
     assert talk.outcomes() == [("deliver", 0, "accepted"), ("deliver", 1, "accepted")]
 
 
-@pytest.mark.rule(
-    "1.0/transactions/retirement/rollback", "1.0/transactions/settled/retire-unsettled"
-)
+@pytest.mark.rule("1.0/transactions/retirement/rollback", "1.0/transactions/settled/retire-unsettled")
 def test_a_retirement_that_is_rolled_back_leaves_the_delivery_open() -> None:
     talk = _transacted().server(*[transfer(number, HELLO, handle=1) for number in (0, 1)])
     talk.client(settle(0, within(b"t", Accepted()), 1, settled=False)).discharge(1, fail=True)
@@ -254,9 +250,7 @@ def _suspended(receiver: dict[bytes, Any], sender: dict[bytes, Any], *numbers: i
     talk.client(begin(), channel=1).server(begin(1), channel=1)
     source, target = Source(address="me"), Target(address="q")
     fields: dict[str, Any] = {"source": source, "target": target}
-    talk.client(
-        Attach("out", 0, False, unsettled=sender, initial_delivery_count=4, **fields), channel=1
-    )
+    talk.client(Attach("out", 0, False, unsettled=sender, initial_delivery_count=4, **fields), channel=1)
     return talk.server(Attach("out", 0, True, unsettled=receiver, **fields), credit(0), channel=1)
 
 
@@ -298,11 +292,7 @@ def test_what_the_sender_has_forgotten_is_settled() -> None:
 
 
 def test_a_delivery_of_another_connection_is_a_message_when_it_has_octets() -> None:
-    talk = (
-        opened()
-        .client(transfer(0, HELLO, resume=True))
-        .client(transfer(1, resume=True, settled=True))
-    )
+    talk = opened().client(transfer(0, HELLO, resume=True)).client(transfer(1, resume=True, settled=True))
     talk.server(settle(0, Accepted()))
     assert talk.outcomes() == [("publish", 0, "accepted")]
 
@@ -325,9 +315,7 @@ def test_a_terminus_that_outlives_its_session_keeps_its_deliveries() -> None:
 def test_a_link_that_another_session_takes_over() -> None:
     talk = sent(0).session(1)
     source, target = Source(address="me"), Target(address="q")
-    talk.client(
-        Attach("out", 0, False, source=source, target=target, initial_delivery_count=1), channel=1
-    )
+    talk.client(Attach("out", 0, False, source=source, target=target, initial_delivery_count=1), channel=1)
     talk.server(Detach(0, True, Error(Symbol("amqp:link:stolen"))))
     talk.server(Attach("out", 0, True, source=source, target=target), credit(0), channel=1)
     talk.client(transfer(0, HELLO, channel=1)).server(settle(0, Accepted()), channel=1).finish()

@@ -43,9 +43,7 @@ WRONG = Rejected(Error(Symbol("x:y"), "no"))
 
 def _attach(role: bool, **fields: Any) -> Attach:
     count = None if role else 0
-    return Attach(
-        "out", 0, role, source=Source(), target=Target(), initial_delivery_count=count, **fields
-    )
+    return Attach("out", 0, role, source=Source(), target=Target(), initial_delivery_count=count, **fields)
 
 
 def test_a_unit_says_which_messages_it_settles() -> None:
@@ -89,9 +87,7 @@ def test_an_outcome_that_settles_nothing_is_told() -> None:
     ("last", "outcome", "text"),
     [(None, "rejected", "x:y: no"), (Accepted(), "accepted", None), (Rejected(), "rejected", None)],
 )
-def test_the_error_is_that_of_the_outcome_that_holds(
-    last: Any, outcome: str, text: str | None
-) -> None:
+def test_the_error_is_that_of_the_outcome_that_holds(last: Any, outcome: str, text: str | None) -> None:
     talk = got(0).client(settle(0, WRONG, settled=False)).server(settle(0, last, role=False))
     (message,) = talk.messages
     assert (message.outcome, message.text, message.settled_seq) == (outcome, text, talk.last().seq)
@@ -125,9 +121,7 @@ def test_a_disposition_before_the_last_transfer_settles_without_a_word(side: str
 def test_an_outcome_that_was_stated_holds_for_what_is_sent_settled_in_the_end() -> None:
     payload = HELLO.encode()
     talk = opened().client(transfer(0, payload[:3], more=True))
-    talk.server(settle(0, Accepted(), settled=False)).client(
-        transfer(None, payload[3:], settled=True)
-    )
+    talk.server(settle(0, Accepted(), settled=False)).client(transfer(None, payload[3:], settled=True))
     (message,) = talk.messages
     assert (message.outcome, message.settled_seq) == ("accepted", None)
 
@@ -204,9 +198,7 @@ _SETTLED = st.booleans()
         max_size=12,
     )
 )
-def test_single_octets_give_the_same_units_and_messages(
-    script: list[tuple[str, Any, bool, Any]],
-) -> None:
+def test_single_octets_give_the_same_units_and_messages(script: list[tuple[str, Any, bool, Any]]) -> None:
     """Single octets never meet the shortcut."""
     talk = opened().controller().server(credit(9)).declare(0)
     number = 1
@@ -222,9 +214,7 @@ def test_single_octets_give_the_same_units_and_messages(
             maps: dict[bytes, Any] = {b"%d" % what: None}
             talk.client(Detach(0)).server(Detach(0)).client(_attach(False, unsettled=maps))
             talk.server(_attach(True, unsettled={}), credit(0))
-            talk.client(
-                transfer(number, tag=b"%d" % what, resume=True, state=state, settled=settled)
-            )
+            talk.client(transfer(number, tag=b"%d" % what, resume=True, state=state, settled=settled))
             number += 1
     talk.discharge(number).finish()
     observer, lifecycle = Observer(client=CLIENT), Lifecycle()
@@ -237,9 +227,7 @@ def test_single_octets_give_the_same_units_and_messages(
     assert events == talk.events
     messages = [message for event in events for message in lifecycle.observe(event)]
     assert [*messages, *lifecycle.finish()] == talk.messages
-    units = [
-        event.seq for event in events if isinstance(event, Observed) and event.unit == "content"
-    ]
+    units = [event.seq for event in events if isinstance(event, Observed) and event.unit == "content"]
     assert {message.seq for message in talk.messages} <= set(units)
 
 
@@ -260,12 +248,7 @@ def test_links_of_sessions_that_are_over_are_not_held() -> None:
         name = f"link {at}"
         for side, role in ((talk.client, False), (talk.server, True)):
             count = None if role else 0
-            side(
-                Attach(
-                    name, 0, role, source=Source(), target=Target(), initial_delivery_count=count
-                ),
-                channel=7,
-            )
+            side(Attach(name, 0, role, source=Source(), target=Target(), initial_delivery_count=count), channel=7)
         talk.client(End(), channel=7).server(End(), channel=7)
         sizes.append(len(pickle.dumps(talk.observer)))
     assert not talk.rules

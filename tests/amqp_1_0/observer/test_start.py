@@ -49,9 +49,7 @@ def _skipped(talk: Talk10) -> list[tuple[Side, int, int, str]]:
 
 
 @pytest.mark.parametrize("header", [AMQP, SASL, TLS])
-@pytest.mark.rule(
-    "1.0/transport/version/client-first", "1.0/security/sasl/header", "1.0/security/tls/header"
-)
+@pytest.mark.rule("1.0/transport/version/client-first", "1.0/security/sasl/header", "1.0/security/tls/header")
 def test_the_header_says_version_and_sides(header: bytes) -> None:
     for late in (False, True):
         talk = Talk10(late=late).client(header).server(header).finish()
@@ -65,9 +63,7 @@ def test_the_header_says_version_and_sides(header: bytes) -> None:
 
 
 @pytest.mark.rule(
-    "1.0/transport/version/protocol-id",
-    "1.0/transport/version/unsupported",
-    "1.0/transport/version/supported",
+    "1.0/transport/version/protocol-id", "1.0/transport/version/unsupported", "1.0/transport/version/supported"
 )
 @pytest.mark.parametrize("answer", [SASL, TLS, b"AMQP\0\0\x09\x01", b"AMQP\0\2\0\0"])
 def test_a_server_may_answer_with_another_header_and_leave(answer: bytes) -> None:
@@ -146,9 +142,7 @@ def _middle(late: bool = True) -> Talk10:
         (SaslInit(Symbol("PLAIN"), b"\0a\0b"), Side.CLIENT),
     ],
 )
-def test_the_first_unit_that_only_one_side_may_send_tells_the_sides(
-    record: Any, side: Side
-) -> None:
+def test_the_first_unit_that_only_one_side_may_send_tells_the_sides(record: Any, side: Side) -> None:
     talk = _middle().send("x", frame(record)).send("y", AMQP + frame(Open("y"))).finish()
     (event,) = _identified(talk)
     assert (event.version, event.by) == (AMQP_1_0, "frame")
@@ -161,13 +155,7 @@ def test_the_first_unit_that_only_one_side_may_send_tells_the_sides(
 
 
 def test_the_header_of_the_server_is_not_taken_for_the_client_s() -> None:
-    talk = (
-        _middle()
-        .gap("x", 8)
-        .send("y", AMQP)
-        .send("x", frame(Open("x")))
-        .send("y", frame(Open("y")))
-    )
+    talk = _middle().gap("x", 8).send("y", AMQP).send("x", frame(Open("x"))).send("y", frame(Open("y")))
     talk.finish()
     (event,) = _identified(talk)
     assert (event.client, event.by) == ("x", "guess")
@@ -184,10 +172,7 @@ def test_a_lost_header_is_a_late_start() -> None:
     (event,) = _identified(talk)
     assert (event.version, event.by) == (AMQP_1_0, "told")
     assert [unit.event for unit in talk.observed] == ["protocol-header", "open", "open"]
-    assert [(octets, reason) for _, _, octets, reason in _skipped(talk)] == [
-        (2, "resync"),
-        (6, "gap"),
-    ]
+    assert [(octets, reason) for _, _, octets, reason in _skipped(talk)] == [(2, "resync"), (6, "gap")]
     assert not talk.rules
 
 
@@ -234,9 +219,7 @@ def test_what_was_opened_before_is_no_fault() -> None:
     """Sessions, links, deliveries, credit and transactions of before the observation."""
     talk = _middle()
     talk.server(credit(3)).client(settle(12, Accepted()), transfer(7, b"\0Su\xa0\1x", handle=3))
-    talk.client(
-        frame(Flow(4, 1, 2, 3, 9, 8, 7), channel=12), transfer(1, b"\0Su\xa0\1x", channel=40)
-    )
+    talk.client(frame(Flow(4, 1, 2, 3, 9, 8, 7), channel=12), transfer(1, b"\0Su\xa0\1x", channel=40))
     talk.server(Attach("l", 0, True, source=Source(), target=Target()), begin(99), channel=6)
     talk.client(transfer(None, b"rest", handle=77)).server(Close()).client(Close()).finish()
     assert not talk.rules
@@ -317,12 +300,7 @@ def test_gaps_before_anything_is_known() -> None:
         ("y", frame(SaslOutcome(0)), 3),
     ]
     events = watch(Observer(), arrivals)
-    assert [type(event).__name__ for event in events] == [
-        "Identified",
-        "Skipped",
-        "Skipped",
-        "Observed",
-    ]
+    assert [type(event).__name__ for event in events] == ["Identified", "Skipped", "Skipped", "Observed"]
     assert not [event for event in events if isinstance(event, Violation)]
 
 
@@ -355,9 +333,7 @@ _PARTS: tuple[bytes | None, ...] = (
 
 
 @given(st.lists(st.sampled_from(_PARTS), max_size=8), st.integers(0, 99), st.booleans())
-def test_what_scouts_find_out_depends_on_no_cut(
-    parts: list[bytes | None], seed: int, ended: bool
-) -> None:
+def test_what_scouts_find_out_depends_on_no_cut(parts: list[bytes | None], seed: int, ended: bool) -> None:
     streams: list[bytes | None] = []
     for part in parts:
         if part is not None and streams and streams[-1] is not None:

@@ -64,9 +64,7 @@ def test_a_connection_without_faults_breaks_no_rule() -> None:
 
 
 def _attach(name: str = "n", handle: int = 5, **fields: Any) -> Attach:
-    return Attach(
-        name, handle, False, source=Source(), target=Target(), initial_delivery_count=0, **fields
-    )
+    return Attach(name, handle, False, source=Source(), target=Target(), initial_delivery_count=0, **fields)
 
 
 def _credit(**fields: Any) -> Flow:
@@ -79,14 +77,8 @@ def _settled_mode(mode: int) -> Talk10:
 
 
 _ONCE: list[tuple[str, Callable[[], Talk10]]] = [
-    (
-        "transport/connection/open-channel-0",
-        lambda: Talk10().client(AMQP + frame(Open("c"), channel=1)),
-    ),
-    (
-        "transport/connection/open-first",
-        lambda: Talk10().client(AMQP, begin()).server(AMQP, Open("s")),
-    ),
+    ("transport/connection/open-channel-0", lambda: Talk10().client(AMQP + frame(Open("c"), channel=1))),
+    ("transport/connection/open-first", lambda: Talk10().client(AMQP, begin()).server(AMQP, Open("s"))),
     ("transport/version/header-first", lambda: Talk10().client(SASL, Open("c"))),
     ("transport/connection/idle-empty-when", lambda: Talk10().client(AMQP, EMPTY)),
     ("transport/close/nothing-after", lambda: _open().client(Close(), End(), Detach(0))),
@@ -102,10 +94,7 @@ _ONCE: list[tuple[str, Callable[[], Talk10]]] = [
         "transport/attach/initial-delivery-count",
         lambda: _open().client(Attach("n", 5, False, source=Source(), target=Target())),
     ),
-    (
-        "transport/attach/unsettled-keys",
-        lambda: _open().client(_attach(unsettled={Symbol("k"): None})),
-    ),
+    ("transport/attach/unsettled-keys", lambda: _open().client(_attach(unsettled={Symbol("k"): None}))),
     ("transport/flow/no-handle", lambda: _open().client(_credit(handle=None))),
     ("transport/flow/next-incoming-id", lambda: _open().server(_credit(next_incoming_id=None))),
     ("transport/flow/delivery-count-sender", lambda: _open().client(_credit(delivery_count=None))),
@@ -116,32 +105,19 @@ _ONCE: list[tuple[str, Callable[[], Talk10]]] = [
         lambda: _open().client(transfer(0, X, more=True), Transfer(0, message_format=1)),
     ),
     ("transport/delivery/tag-unique", lambda: _open().client(transfer(0, X), transfer(0, X))),
-    (
-        "transport/delivery/tag-unique",
-        lambda: _open().client(transfer(0, X), transfer(1, X, tag=b"0")),
-    ),
+    ("transport/delivery/tag-unique", lambda: _open().client(transfer(0, X), transfer(1, X, tag=b"0"))),
     (
         "transport/transfer/settled-mode-unsettled",
         lambda: _settled_mode(0).client(transfer(0, X, handle=2, settled=True)),
     ),
-    (
-        "transport/transfer/settled-mode-settled",
-        lambda: _settled_mode(1).client(transfer(0, X, handle=2)),
-    ),
+    ("transport/transfer/settled-mode-settled", lambda: _settled_mode(1).client(transfer(0, X, handle=2))),
     ("transport/transfer/aborted", lambda: _open().client(transfer(0, b"", aborted=True))),
     ("transport/transfer/rcv-illegal", lambda: _open().client(transfer(0, X, rcv_settle_mode=1))),
     ("transport/transfer/resume-own-map", lambda: _open().client(transfer(0, X, resume=True))),
-    (
-        "transport/disposition/range",
-        lambda: _open().client(transfer(0, X)).server(settle(5, Accepted(), 3)),
-    ),
+    ("transport/disposition/range", lambda: _open().client(transfer(0, X)).server(settle(5, Accepted(), 3))),
     (
         "delivery-state/terminal-final",
-        lambda: (
-            _open()
-            .client(transfer(0, X))
-            .server(settle(0, Accepted(), settled=False), settle(0, Rejected()))
-        ),
+        lambda: _open().client(transfer(0, X)).server(settle(0, Accepted(), settled=False), settle(0, Rejected())),
     ),
     ("security/sasl/roles", lambda: Talk10().client(SASL, SaslOutcome(0))),
     ("security/sasl/mechanisms-first", lambda: Talk10().client(SASL).server(SASL, SaslOutcome(0))),
@@ -155,10 +131,7 @@ _ONCE: list[tuple[str, Callable[[], Talk10]]] = [
         ),
     ),
     ("security/sasl/frame-empty", lambda: Talk10().client(SASL, b"\0\0\0\x08\x02\1\0\0")),
-    (
-        "security/sasl/frame-max",
-        lambda: Talk10().client(SASL).server(SASL, SaslMechanisms((Symbol("PLAIN" * 110),))),
-    ),
+    ("security/sasl/frame-max", lambda: Talk10().client(SASL).server(SASL, SaslMechanisms((Symbol("PLAIN" * 110),)))),
     ("transport/version/data-match", lambda: Talk10().client(AMQP, SASL)),
     ("transport/version/data-match", lambda: Talk10().client(AMQP, b"AMQP\0\0\x09\x01")),
     ("transport/frame/type", lambda: _open().client(SaslInit(Symbol("PLAIN")))),
@@ -167,29 +140,15 @@ _ONCE: list[tuple[str, Callable[[], Talk10]]] = [
     ("transport/frame/doff", lambda: _open().client(b"\0\0\0\x0c\x04\0\0\0\0\0\0\0")),
     ("transport/frame/size", lambda: _open().client(b"\0\0\0\x04\x02\0\0\0")),
     ("transport/frame/performative", lambda: _open().client(b"\0\0\0\x0c\x02\0\0\0\0\x53\x70\x45")),
-    (
-        "transport/frame/performative",
-        lambda: _open().client(frame(End()).replace(b"\x0c", b"\x0d") + b"?"),
-    ),
+    ("transport/frame/performative", lambda: _open().client(frame(End()).replace(b"\x0c", b"\x0d") + b"?")),
     ("types/field-mandatory", lambda: _open().client(b"\0\0\0\x0c\x02\0\0\0\0\x53\x15\x45")),
-    (
-        "message/section-order",
-        lambda: _open().client(transfer(0, X + Message(b"", header=None).encode()[:0] + b"?")),
-    ),
-    (
-        "message/body-choice",
-        lambda: _open().client(transfer(0, Data(b"x").encode() + Message([1]).encode())),
-    ),
-    (
-        "application-properties/keys",
-        lambda: _open().client(transfer(0, b"\0\x53\x74\xc1\x05\x02\xa3\x01a\x40" + X)),
-    ),
+    ("message/section-order", lambda: _open().client(transfer(0, X + Message(b"", header=None).encode()[:0] + b"?"))),
+    ("message/body-choice", lambda: _open().client(transfer(0, Data(b"x").encode() + Message([1]).encode()))),
+    ("application-properties/keys", lambda: _open().client(transfer(0, b"\0\x53\x74\xc1\x05\x02\xa3\x01a\x40" + X))),
 ]
 
 
-@pytest.mark.parametrize(
-    ("rule", "build"), _ONCE, ids=[f"{rule}-{number}" for number, (rule, _) in enumerate(_ONCE)]
-)
+@pytest.mark.parametrize(("rule", "build"), _ONCE, ids=[f"{rule}-{number}" for number, (rule, _) in enumerate(_ONCE)])
 @pytest.mark.rule(*[f"1.0/{rule}" for rule in sorted({rule for rule, _ in _ONCE})])
 def test_a_broken_rule_is_reported_once(rule: str, build: Callable[[], Talk10]) -> None:
     talk = build()
@@ -199,11 +158,7 @@ def test_a_broken_rule_is_reported_once(rule: str, build: Callable[[], Talk10]) 
     assert violation.text
     if violation.seq is not None:
         unit = talk.observed[violation.seq]
-        assert (unit.sender, unit.offset, unit.at_ns) == (
-            violation.sender,
-            violation.offset,
-            violation.at_ns,
-        )
+        assert (unit.sender, unit.offset, unit.at_ns) == (violation.sender, violation.offset, violation.at_ns)
     # What comes then is read as before.
     talk.client(transfer(40, X, channel=50), credit(7)).finish()
     assert [unit.event for unit in talk.observed][-2:] == ["transfer", "flow"]
@@ -219,9 +174,7 @@ def test_beyond_the_credit() -> None:
     first = len(_violations(talk))
     assert {rule for _, rule in _broken(talk)} == {"1.0/transport/error/transfer-limit"}
     assert first
-    talk.server(
-        settle(0, Accepted(), 2), _credit(delivery_count=3, link_credit=2, next_incoming_id=3)
-    )
+    talk.server(settle(0, Accepted(), 2), _credit(delivery_count=3, link_credit=2, next_incoming_id=3))
     talk.client(transfer(3, X), transfer(4, X))
     assert len(_violations(talk)) == first
     talk.client(transfer(5, X), transfer(6, X), transfer(7, X), transfer(8, X)).finish()
@@ -229,9 +182,7 @@ def test_beyond_the_credit() -> None:
     assert len([unit for unit in talk.observed if unit.body == b"x"]) == 9
 
 
-@pytest.mark.rule(
-    "1.0/transport/session.window/violation", "1.0/transport/session.window/remote-incoming"
-)
+@pytest.mark.rule("1.0/transport/session.window/violation", "1.0/transport/session.window/remote-incoming")
 def test_beyond_the_window() -> None:
     narrow = Begin(next_outgoing_id=0, incoming_window=2, outgoing_window=2)
     talk = Talk10().open().client(narrow).server(narrow.replace(remote_channel=0)).sender()
@@ -246,9 +197,7 @@ def test_beyond_the_window() -> None:
 @pytest.mark.rule("1.0/transport/open/max-frame-size")
 def test_frames_above_the_max_frame_size_of_the_other_side() -> None:
     talk = Talk10().open(max_frame_size=600).session().receiver().client(credit(1))
-    talk.server(
-        transfer(0, Message(bytes(700)).encode(), handle=1), transfer(1, X, handle=1)
-    ).finish()
+    talk.server(transfer(0, Message(bytes(700)).encode(), handle=1), transfer(1, X, handle=1)).finish()
     assert _broken(talk) == [(Side.SERVER, "1.0/transport/open/max-frame-size")]
     assert [unit.body_size for unit in talk.observed[-2:]] == [700, 1]
 
@@ -256,17 +205,12 @@ def test_frames_above_the_max_frame_size_of_the_other_side() -> None:
 @pytest.mark.rule("1.0/transport/connection/pre-open-limits", "1.0/transport/connection/pipelined")
 def test_what_is_pipelined_must_fit_the_open_that_comes() -> None:
     big = Open("c", properties={"k": "v" * 200, "l": "w" * 200, "m": "x" * 200})
-    fits = (
-        Talk10().client(AMQP, big, frame(begin(), channel=7)).server(AMQP, Open("s", channel_max=7))
-    )
+    fits = Talk10().client(AMQP, big, frame(begin(), channel=7)).server(AMQP, Open("s", channel_max=7))
     assert not _violations(fits)
     small = Open("s", max_frame_size=512, channel_max=6)
     talk = Talk10().client(AMQP, big, frame(begin(), channel=7)).server(AMQP, small).finish()
     assert _broken(talk) == [(Side.CLIENT, "1.0/transport/connection/pre-open-limits")] * 2
-    assert [(violation.seq, violation.offset) for violation in _violations(talk)] == [
-        (1, 8),
-        (2, 8 + len(frame(big))),
-    ]
+    assert [(violation.seq, violation.offset) for violation in _violations(talk)] == [(1, 8), (2, 8 + len(frame(big)))]
 
 
 @pytest.mark.rule("1.0/transport/transfer/no-interleave", "1.0/transport/transfer/delivery-id")
@@ -278,9 +222,7 @@ def test_a_delivery_within_another_ends_it() -> None:
 
 @pytest.mark.rule("1.0/transport/transfer/aborted", "1.0/transport/transfer/aborted-payload")
 def test_an_aborted_delivery_is_partial_and_breaks_no_rule() -> None:
-    talk = _open().client(
-        transfer(0, X[:4], more=True), transfer(None, b"junk", aborted=True, more=True)
-    )
+    talk = _open().client(transfer(0, X[:4], more=True), transfer(None, b"junk", aborted=True, more=True))
     talk.client(transfer(1, X)).finish()
     assert not _violations(talk)
     part, partial, content = talk.observed[-3:]
@@ -291,9 +233,7 @@ def test_an_aborted_delivery_is_partial_and_breaks_no_rule() -> None:
 @pytest.mark.rule("1.0/transport/attach/max-message-size")
 def test_a_message_above_the_max_message_size() -> None:
     talk = Talk10().open().session()
-    talk.client(_attach("out", 0)).server(
-        Attach("out", 0, True, source=Source(), target=Target(), max_message_size=20)
-    )
+    talk.client(_attach("out", 0)).server(Attach("out", 0, True, source=Source(), target=Target(), max_message_size=20))
     talk.server(credit(0)).client(transfer(0, Message(bytes(30)).encode()), transfer(1, X)).finish()
     assert _broken(talk) == [(Side.CLIENT, "1.0/transport/attach/max-message-size")]
     assert [unit.body_size for unit in talk.observed[-2:]] == [30, 1]
@@ -321,9 +261,7 @@ def test_the_receiver_settles_first_in_mode_second() -> None:
     talk.client(_attach("out", 0, rcv_settle_mode=1)).server(second).server(credit(0))
     talk.client(transfer(0, X), transfer(1, X)).server(settle(0, Accepted()))
     assert _broken(talk) == [(Side.SERVER, "1.0/transport/transfer/rcv-second")]
-    talk.server(settle(1, Accepted(), settled=False)).client(
-        settle(1, Accepted(), role=False)
-    ).finish()
+    talk.server(settle(1, Accepted(), settled=False)).client(settle(1, Accepted(), role=False)).finish()
     assert len(_violations(talk)) == 1
 
 
@@ -373,12 +311,7 @@ def test_a_max_frame_size_below_512_is_a_warning() -> None:
 def test_frames_that_cross_an_end_or_detach_are_no_fault() -> None:
     talk = _open().server(Detach(0, True)).client(transfer(0, X), credit(1)).server(credit(0))
     assert _broken(talk) == [(Side.SERVER, "1.0/transport/link/unattached-handle")]
-    talk = (
-        _open()
-        .server(End())
-        .client(transfer(0, X), credit(1), _attach("n", 7), Detach(0, True), End())
-        .finish()
-    )
+    talk = _open().server(End()).client(transfer(0, X), credit(1), _attach("n", 7), Detach(0, True), End()).finish()
     assert not _violations(talk)
 
 
@@ -389,9 +322,7 @@ def test_credit_that_is_taken_back_may_have_been_used() -> None:
 
 
 def test_deliveries_that_both_sides_settle_are_no_fault() -> None:
-    talk = (
-        _open().client(transfer(0, X)).server(settle(0, Accepted())).client(settle(0, role=False))
-    )
+    talk = _open().client(transfer(0, X)).server(settle(0, Accepted())).client(settle(0, role=False))
     talk.server(settle(0, Accepted())).finish()
     assert not _violations(talk)
 

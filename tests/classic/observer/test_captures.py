@@ -142,18 +142,10 @@ def _sent(connection: Recorded, client: str | None, side: Side) -> int:
 @pytest.mark.parametrize("path", _classic(damaged=True))
 def test_damage_invents_no_unit(path: Path) -> None:
     """All methods of a damaged capture are in the capture that it was made of."""
-    source = {
-        "o091d_channels": "o091_aiopika_channels_interleaved",
-        "o091d_exchange": "o091_pika_exchange_types",
-    }
+    source = {"o091d_channels": "o091_aiopika_channels_interleaved", "o091d_exchange": "o091_pika_exchange_types"}
     name = next((whole for part, whole in source.items() if path.stem.startswith(part)), path.stem)
     whole = path.with_name(f"{name}.pcap")
-    sent = {
-        _told(event)
-        for each in recorded(whole)
-        for event in each.watch()
-        if isinstance(event, Observed)
-    }
+    sent = {_told(event) for each in recorded(whole) for event in each.watch() if isinstance(event, Observed)}
     for connection in recorded(path):
         for event in connection.watch():
             if isinstance(event, Observed) and event.unit in ("method", "content"):
@@ -173,9 +165,7 @@ def test_a_gap_says_what_is_missing_and_the_rest_is_there() -> None:
     (skipped,) = [event for event in events if isinstance(event, Skipped)]
     assert (skipped.sender, skipped.octets, skipped.reason) == (Side.SERVER, 3132, "gap")
     acks = [event for event in events if isinstance(event, Observed) and event.event == "basic.ack"]
-    deliveries = [
-        event for event in events if isinstance(event, Observed) and event.event == "basic.deliver"
-    ]
+    deliveries = [event for event in events if isinstance(event, Observed) and event.event == "basic.deliver"]
     assert (len(acks), len(deliveries)) == (30, 29)
     assert all([event.missing == 0 for event in deliveries])
 

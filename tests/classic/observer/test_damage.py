@@ -38,13 +38,7 @@ def test_a_gap_between_frames() -> None:
 
 def test_offsets_go_on_behind_a_gap() -> None:
     talk = _open()
-    before = sum(
-        [
-            len(what)
-            for sender, what in talk.arrivals
-            if sender == SERVER and isinstance(what, bytes)
-        ]
-    )
+    before = sum([len(what) for sender, what in talk.arrivals if sender == SERVER and isinstance(what, bytes)])
     talk.gap(SERVER, 100).server(talk.deliver(5, b"x")).finish()
     assert talk.skipped[0].offset == before
     assert talk.last.offset == before + 100
@@ -99,9 +93,7 @@ def test_a_message_that_lost_a_frame_is_never_put_together_with_another() -> Non
     split = frame(3, 1, b"A" * 50)
     method = first[: -(100 + 8)]
     rest = second[-(100 + 8) :]
-    talk.server(method + split).gap(SERVER, len(split) + len(second) - len(rest)).server(
-        rest
-    ).finish()
+    talk.server(method + split).gap(SERVER, len(split) + len(second) - len(rest)).server(rest).finish()
     bodies = [unit.body for unit in talk.observed if unit.event == "basic.deliver"]
     assert bodies == [None]
     assert (talk.last.unit, talk.last.event) == ("frame", "content-body")
@@ -126,9 +118,7 @@ def test_an_opening_of_which_anything_is_missing(version: Version) -> None:
                 talk.gap(sender, len(what))
             else:
                 talk.send(sender, what)
-        talk.client(talk.named("connection.close", 200)).server(
-            talk.named("connection.close-ok")
-        ).finish()
+        talk.client(talk.named("connection.close", 200)).server(talk.named("connection.close-ok")).finish()
         assert not talk.violations, (index, talk.violations)
         assert len(talk.observed) == len(whole) + 1
 
@@ -211,9 +201,7 @@ def _traffic(version: Version) -> tuple[tuple[str, bytes], ...]:
 @cache
 def _units(version: Version) -> frozenset[tuple[object, ...]]:
     arrivals: Arrivals = [(sender, what, 1) for sender, what in _traffic(version)]
-    return frozenset(
-        [_told(event) for event in watch(Observer(client=CLIENT), arrivals) if _is_method(event)]
-    )
+    return frozenset([_told(event) for event in watch(Observer(client=CLIENT), arrivals) if _is_method(event)])
 
 
 def _is_method(event: ObserverEvent) -> bool:
@@ -254,9 +242,7 @@ def _damaged(version: Version, damage: Sequence[tuple[str, int, int, bytes]]) ->
 
 @example(Version.AMQP_0_9_1, [("cut", 0, 0, bytes(8))], False)
 @given(st.sampled_from(VERSIONS), _DAMAGE, st.booleans())
-def test_damage_of_any_kind(
-    version: Version, damage: list[tuple[str, int, int, bytes]], told: bool
-) -> None:
+def test_damage_of_any_kind(version: Version, damage: list[tuple[str, int, int, bytes]], told: bool) -> None:
     arrivals = _damaged(version, damage)
     events = watch(Observer(client=CLIENT if told else None, from_start=told), arrivals)
     known = [event for event in events if isinstance(event, Identified)][-1]
@@ -352,9 +338,7 @@ def test_any_methods_in_any_order(
 
 
 @given(st.sampled_from(VERSIONS), _DAMAGE)
-def test_no_more_is_held_than_the_limits_allow(
-    version: Version, damage: list[tuple[str, int, int, bytes]]
-) -> None:
+def test_no_more_is_held_than_the_limits_allow(version: Version, damage: list[tuple[str, int, int, bytes]]) -> None:
     limits = Limits(unparsed=20_000, message=5000, bodies=6000, header=4000)
     arrivals = _damaged(version, damage)
     observer = Observer(client=CLIENT, limits=limits)
@@ -374,12 +358,7 @@ def test_a_body_above_the_limit_is_counted_and_not_kept() -> None:
         within, above = talk.observed[-2:]
         assert (within.body is not None) is (body != "hash")
         assert (within.body_sha256 is not None) is (body != "keep")
-        assert (above.body, above.body_sha256, above.body_size, above.missing) == (
-            None,
-            None,
-            11,
-            0,
-        )
+        assert (above.body, above.body_sha256, above.body_size, above.missing) == (None, None, 11, 0)
 
 
 def test_bodies_beyond_the_limit_of_all_are_counted_and_not_kept() -> None:
@@ -395,9 +374,7 @@ def test_bodies_beyond_the_limit_of_all_are_counted_and_not_kept() -> None:
 def test_the_hash_is_that_of_the_body() -> None:
     talk = Talk(body="hash").login().channel()
     method = talk.octets(talk.named("basic.publish"), 1)
-    talk.client(talk.publish(b"whole")).client(method, header(1, 6), frame(3, 1, b"two")).client(
-        frame(3, 1, b"two")
-    )
+    talk.client(talk.publish(b"whole")).client(method, header(1, 6), frame(3, 1, b"two")).client(frame(3, 1, b"two"))
     talk.finish()
     assert [unit.body_sha256 for unit in talk.observed[-2:]] == [
         sha256(b"whole").hexdigest(),
@@ -407,8 +384,5 @@ def test_the_hash_is_that_of_the_body() -> None:
 
 def test_skipped_octets_of_both_sides_are_told_apart() -> None:
     talk = _open().client(b"???").server(b"????").finish()
-    assert [(each.sender, each.octets) for each in talk.skipped] == [
-        (Side.CLIENT, 3),
-        (Side.SERVER, 4),
-    ]
+    assert [(each.sender, each.octets) for each in talk.skipped] == [(Side.CLIENT, 3), (Side.SERVER, 4)]
     assert isinstance(talk.skipped[0], Skipped)

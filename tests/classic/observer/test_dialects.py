@@ -24,9 +24,7 @@ def _start(version: Version, properties: dict[str, Any]) -> bytes:
     """The server's connection.start, by which an observer knows the dialect."""
     talk = Talk(version)
     major, minor = talk.dialect.version_major, talk.dialect.version_minor
-    return talk.octets(
-        talk.named("connection.start", major, minor, properties, b"PLAIN", b"en_US")
-    )
+    return talk.octets(talk.named("connection.start", major, minor, properties, b"PLAIN", b"en_US"))
 
 
 def _start_of(dialect: str) -> bytes:
@@ -49,10 +47,7 @@ def test_a_request_of_the_dialect_before_is_no_obstacle() -> None:
     talk.server(_start(AMQP_0_9_1, QPID))
     talk.server(talk.named("tx.select-ok"), talk.named("confirm.select-ok"), channel=1).finish()
     assert [unit.event for unit in talk.observed[-4:]] == [
-        "confirm.select",
-        "connection.start",
-        "tx.select-ok",
-        "confirm.select-ok",
+        "confirm.select", "connection.start", "tx.select-ok", "confirm.select-ok"
     ]
     assert talk.last.answers == talk.observed[-4].seq
 

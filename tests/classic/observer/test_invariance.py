@@ -31,9 +31,7 @@ _SOME = (
 
 
 def _captures() -> list[object]:
-    params = [
-        param for param in everywhere("*.pcap") if str(param.id).removesuffix(".pcap") in _SOME
-    ]
+    params = [param for param in everywhere("*.pcap") if str(param.id).removesuffix(".pcap") in _SOME]
     return params or [pytest.param(Path(), marks=pytest.mark.skip(reason="no capture is there"))]
 
 
@@ -84,9 +82,7 @@ def test_a_pickled_copy_goes_on_alike(path: Path) -> None:
 
 
 @given(VERSIONS, OPERATIONS, st.integers(0, 3))
-def test_the_traffic_of_two_endpoints_cut_anywhere(
-    version: Version, operations: list[Operation], seed: int
-) -> None:
+def test_the_traffic_of_two_endpoints_cut_anywhere(version: Version, operations: list[Operation], seed: int) -> None:
     arrivals = _driven(version, operations)
     whole = watch(Observer(client=CLIENT, body="all"), arrivals)
     assert watch(Observer(client=CLIENT, body="all"), _cut(arrivals, seed)) == whole

@@ -36,20 +36,13 @@ def test_an_acknowledged_delivery(version: Version) -> None:
     ack = talk.last
     assert (first.settled_seq, first.settled_ns) == (ack.seq, ack.at_ns)
     assert first.latency_ns == 1_000_000_000
-    assert (first.exchange, first.routing_key, first.queue, first.consumer_tag) == (
-        "ex",
-        "key",
-        "q",
-        "ct",
-    )
+    assert (first.exchange, first.routing_key, first.queue, first.consumer_tag) == ("ex", "key", "q", "ct")
     assert (first.redelivered, first.channel, first.address) == (False, 1, None)
 
 
 def test_many_at_once() -> None:
     talk = _delivered(5)
-    talk.client(talk.named("basic.ack", 3, True), channel=1).client(
-        talk.named("basic.ack", 0, True), channel=1
-    )
+    talk.client(talk.named("basic.ack", 3, True), channel=1).client(talk.named("basic.ack", 0, True), channel=1)
     assert [message.tag for message in talk.messages] == [1, 2, 3, 4, 5]
     assert {message.outcome for message in talk.messages} == {"accepted"}
     assert [message.latency_ns for message in talk.messages] == [10**9] * 3 + [2 * 10**9] * 2
@@ -81,9 +74,7 @@ def test_without_acknowledgement_a_delivery_is_settled_when_sent(version: Versio
 @each_version
 @pytest.mark.parametrize("no_ack", [True, False])
 def test_a_message_that_was_asked_for(version: Version, no_ack: bool) -> None:
-    talk = _open(version).client(
-        Talk(version).named("basic.get", queue="g", no_ack=no_ack), channel=1
-    )
+    talk = _open(version).client(Talk(version).named("basic.get", queue="g", no_ack=no_ack), channel=1)
     talk.server(talk.message(talk.named("basic.get-ok", 1, True, "ex", "key", 3), b"x"))
     if not no_ack:
         talk.client(talk.named("basic.ack", 1), channel=1)
@@ -94,9 +85,7 @@ def test_a_message_that_was_asked_for(version: Version, no_ack: bool) -> None:
 
 def test_the_last_declared_queue_is_meant_by_an_empty_name() -> None:
     talk = _open()
-    talk.client(talk.named("queue.declare"), channel=1).server(
-        talk.named("queue.declare-ok", "amq.gen-1"), channel=1
-    )
+    talk.client(talk.named("queue.declare"), channel=1).server(talk.named("queue.declare-ok", "amq.gen-1"), channel=1)
     talk.client(talk.named("basic.get", no_ack=True), channel=1)
     talk.server(talk.message(talk.named("basic.get-ok", 1), b"x"))
     assert talk.messages[0].queue == "amq.gen-1"
@@ -142,9 +131,7 @@ def test_what_the_server_closed_is_not_settled_by_a_late_ack() -> None:
 
 def test_the_same_tag_on_a_reopened_channel_is_another_delivery() -> None:
     talk = _delivered(1)
-    talk.client(talk.named("channel.close"), channel=1).server(
-        talk.named("channel.close-ok"), channel=1
-    )
+    talk.client(talk.named("channel.close"), channel=1).server(talk.named("channel.close-ok"), channel=1)
     talk.channel().consumer().server(talk.deliver(1, b"again"))
     talk.client(talk.named("basic.ack", 1), channel=1).finish()
     assert talk.outcomes() == [("deliver", 1, None), ("deliver", 1, "accepted")]
@@ -157,12 +144,7 @@ def test_the_same_tag_on_a_reopened_channel_is_another_delivery() -> None:
 def test_nothing_settles_a_plain_publish(version: Version) -> None:
     talk = _open(version).client(Talk(version).publish(b"x", exchange="e", routing_key="k"))
     (message,) = talk.messages
-    assert (message.kind, message.outcome, message.tag, message.latency_ns) == (
-        "publish",
-        "settled",
-        None,
-        None,
-    )
+    assert (message.kind, message.outcome, message.tag, message.latency_ns) == ("publish", "settled", None, None)
     assert (message.exchange, message.routing_key, message.redelivered) == ("e", "k", None)
 
 
@@ -190,9 +172,7 @@ def test_confirms_of_one_and_of_many() -> None:
 
 
 def test_confirms_count_from_the_request_on() -> None:
-    talk = _open().client(
-        Talk().publish(b"before"), Talk().octets(Talk().named("confirm.select"), 1)
-    )
+    talk = _open().client(Talk().publish(b"before"), Talk().octets(Talk().named("confirm.select"), 1))
     talk.client(talk.publish(b"first"))
     talk.server(talk.named("confirm.select-ok"), talk.named("basic.ack", 1), channel=1).finish()
     assert talk.outcomes() == [("publish", None, "settled"), ("publish", 1, "accepted")]
@@ -205,12 +185,8 @@ def _returned(talk: Talk, body: bytes, **fields: str) -> bytes:
 @pytest.mark.rule("0-9-1/rabbitmq/confirm.return-first")
 def test_a_returned_publish_stays_returned_when_it_is_confirmed() -> None:
     talk = _confirming()
-    talk.client(
-        talk.publish(b"a", routing_key="k", mandatory=True), talk.publish(b"b", routing_key="k")
-    )
-    talk.server(_returned(talk, b"a", routing_key="k")).server(
-        talk.named("basic.ack", 2, True), channel=1
-    )
+    talk.client(talk.publish(b"a", routing_key="k", mandatory=True), talk.publish(b"b", routing_key="k"))
+    talk.server(_returned(talk, b"a", routing_key="k")).server(talk.named("basic.ack", 2, True), channel=1)
     talk.finish()
     assert talk.outcomes() == [
         ("publish", 1, "returned"),
@@ -227,9 +203,7 @@ def test_returns_without_confirms(version: Version) -> None:
     talk = _open(version)
     publish = talk.publish(b"a", routing_key="k", mandatory=True)
     talk.client(publish, publish, talk.publish(b"other", routing_key="k", immediate=True))
-    talk.server(
-        _returned(talk, b"a", routing_key="k"), _returned(talk, b"??", routing_key="k")
-    ).finish()
+    talk.server(_returned(talk, b"a", routing_key="k"), _returned(talk, b"??", routing_key="k")).finish()
     assert talk.outcomes() == [
         ("publish", None, "returned"),
         ("publish", None, "settled"),
@@ -262,9 +236,7 @@ def test_a_commit_settles_publishes_and_acks(version: Version) -> None:
 def test_a_rollback_gives_publishes_back_and_undoes_acks(version: Version) -> None:
     talk = _transacted(version).consumer().server(Talk(version).deliver(1, b"x"))
     talk.client(talk.publish(b"y")).client(talk.named("basic.ack", 1), channel=1)
-    talk.client(talk.named("tx.rollback"), channel=1).server(
-        talk.named("tx.rollback-ok"), channel=1
-    )
+    talk.client(talk.named("tx.rollback"), channel=1).server(talk.named("tx.rollback-ok"), channel=1)
     assert talk.outcomes() == [("publish", None, "released")]
     talk.client(talk.named("basic.reject", 1, False), channel=1)
     talk.client(talk.named("tx.commit"), channel=1).server(talk.named("tx.commit-ok"), channel=1)
@@ -294,11 +266,7 @@ def test_publishes_on_a_channel_that_is_seen_from_the_middle() -> None:
     talk = Talk(late=True).client(Talk().publish(b"1")).finish()
     assert talk.outcomes() == [("publish", None, "settled")]
 
-    talk = (
-        Talk(late=True)
-        .client(Talk().publish(b"1"))
-        .server(Talk().named("basic.ack", 77), channel=1)
-    )
+    talk = Talk(late=True).client(Talk().publish(b"1")).server(Talk().named("basic.ack", 77), channel=1)
     talk.client(talk.publish(b"2")).server(talk.named("basic.ack", 78), channel=1).finish()
     assert talk.outcomes() == [("publish", None, None)] * 2
 
@@ -314,12 +282,7 @@ def test_after_a_gap_confirms_are_not_counted_wrong() -> None:
 
 
 def test_a_gap_leaves_a_transaction_open() -> None:
-    talk = (
-        _transacted()
-        .consumer()
-        .server(Talk().deliver(1, b"x"))
-        .client(Talk().publish(b"1", mandatory=True))
-    )
+    talk = _transacted().consumer().server(Talk().deliver(1, b"x")).client(Talk().publish(b"1", mandatory=True))
     talk.client(talk.named("basic.ack", 1), channel=1).gap(SERVER, 12)
     talk.client(talk.named("tx.commit"), channel=1).server(talk.named("tx.commit-ok"), channel=1)
     talk.server(_returned(talk, b"1")).finish()
@@ -350,29 +313,17 @@ def test_messages_without_end_are_not_held_without_end() -> None:
     talk.client(*[talk.publish(b"") for _ in range(3)])
     assert talk.outcomes() == [("publish", None, None)]
     talk.client(*[Talk().octets(Talk().named("basic.get", queue="q"), 1) for _ in range(5)])
-    talk.client(
-        *[
-            Talk().octets(Talk().named("basic.consume", "q", f"c{n}", no_wait=True), 1)
-            for n in range(5)
-        ]
-    )
+    talk.client(*[Talk().octets(Talk().named("basic.consume", "q", f"c{n}", no_wait=True), 1) for n in range(5)])
     assert not talk.violations
 
 
 def test_properties_that_can_not_be_read() -> None:
     talk = _open()
-    raw = BasicProperties(message_id="m", correlation_id="c", content_type="t").encode(
-        talk.dialect.tables
-    )
+    raw = BasicProperties(message_id="m", correlation_id="c", content_type="t").encode(talk.dialect.tables)
     method = talk.octets(talk.named("basic.publish"), 1)
     talk.client(method + header(1, 0, raw)).client(method + header(1, 0, raw[:-1]))
     good, bad = talk.messages
-    assert (good.message_id, good.correlation_id, good.content_type, good.headers) == (
-        "m",
-        "c",
-        "t",
-        None,
-    )
+    assert (good.message_id, good.correlation_id, good.content_type, good.headers) == ("m", "c", "t", None)
     assert (bad.message_id, bad.content_type, bad.headers) == (None, None, None)
 
 
@@ -414,9 +365,7 @@ def test_file_messages_are_what_was_staged() -> None:
 @each_version
 def test_what_a_connection_says_of_itself(version: Version) -> None:
     talk = Talk(version).login(frame_max=8192, channel_max=7)
-    talk.client(talk.named("connection.close", 200, "done")).server(
-        talk.named("connection.close-ok")
-    ).finish()
+    talk.client(talk.named("connection.close", 200, "done")).server(talk.named("connection.close-ok")).finish()
     record = talk.lifecycle.connection
     assert (record.version, record.client, record.identified_by) == (version, CLIENT, "told")
     assert (record.client_product, record.server_product) == ("Y", "X")
@@ -440,11 +389,7 @@ def test_the_user_of_amqplain_and_no_secret() -> None:
 @pytest.mark.parametrize("response", [b"******", b"", b"\xff\xff"])
 @pytest.mark.parametrize("mechanism", ["PLAIN", "AMQPLAIN", "EXTERNAL"])
 def test_a_response_that_names_nobody(mechanism: str, response: bytes) -> None:
-    talk = (
-        Talk()
-        .header()
-        .server(Talk().named("connection.start", 0, 9, {}, mechanism.encode(), b"en_US"))
-    )
+    talk = Talk().header().server(Talk().named("connection.start", 0, 9, {}, mechanism.encode(), b"en_US"))
     talk.client(talk.named("connection.start-ok", {}, mechanism, response, "en_US"))
     assert talk.lifecycle.connection.user is None
 
@@ -457,9 +402,7 @@ def test_the_first_close_counts_and_has_a_hint() -> None:
     assert "shutting down" in record.hint
 
 
-@pytest.mark.parametrize(
-    ("arrivals", "part"), [(1, "TLS"), (3, "login"), (6, "virtual host"), (7, "")]
-)
+@pytest.mark.parametrize(("arrivals", "part"), [(1, "TLS"), (3, "login"), (6, "virtual host"), (7, "")])
 def test_a_connection_that_ends_in_the_opening_has_a_hint(arrivals: int, part: str) -> None:
     talk = Talk()
     for sender, what in Talk().login().arrivals[:arrivals]:

@@ -37,11 +37,7 @@ def test_the_header_says_version_and_sides(version: Version) -> None:
         assert (event.version, event.client) == (version, CLIENT)
         assert event.by == ("header" if late else "told")
         first = talk.observed[0]
-        assert (first.unit, first.event, first.content) == (
-            "header",
-            "protocol-header",
-            version.header,
-        )
+        assert (first.unit, first.event, first.content) == ("header", "protocol-header", version.header)
         assert (first.sender, first.offset, first.size) == (Side.CLIENT, 0, 8)
 
 
@@ -106,10 +102,7 @@ def test_what_is_no_amqp_seen_from_the_middle_is_skipped() -> None:
     talk = Talk(late=True).client(b"GET / HTTP/1.1\r\n").server(b"HTTP/1.1 200 OK\r\n").finish()
     assert not talk.violations
     assert not talk.observed
-    assert [(each.octets, each.reason) for each in talk.skipped] == [
-        (16, "unrecognised"),
-        (17, "unrecognised"),
-    ]
+    assert [(each.octets, each.reason) for each in talk.skipped] == [(16, "unrecognised"), (17, "unrecognised")]
     (event,) = _identified(talk)
     assert (event.version, event.by) == (None, "guess")
 
@@ -185,9 +178,7 @@ def test_the_rest_of_a_frame_is_skipped() -> None:
     talk = Talk(late=True)
     whole = talk.publish(b"0123456789" * 50, 2)
     talk.client(whole[100:]).client(talk.publish(b"next", 2)).finish()
-    assert [(each.offset, each.octets, each.reason) for each in talk.skipped] == [
-        (0, len(whole) - 100, "resync")
-    ]
+    assert [(each.offset, each.octets, each.reason) for each in talk.skipped] == [(0, len(whole) - 100, "resync")]
     assert [unit.body for unit in talk.observed] == [b"next"]
 
 
@@ -242,9 +233,7 @@ def test_qpid_is_known_by_its_properties() -> None:
         for version in VERSIONS:
             talk = Talk(version).header()
             major, minor = talk.dialect.version_major, talk.dialect.version_minor
-            talk.server(
-                talk.named("connection.start", major, minor, properties, b"PLAIN", b"en_US")
-            )
+            talk.server(talk.named("connection.start", major, minor, properties, b"PLAIN", b"en_US"))
             assert _identified(talk)[-1].dialect == f"{version.label}-qpid"
 
 
@@ -314,9 +303,4 @@ def test_gaps_before_anything_is_known() -> None:
         ("y", Talk().deliver(1, b"z"), 3),
     ]
     events = watch(Observer(), arrivals)
-    assert [type(event).__name__ for event in events] == [
-        "Identified",
-        "Skipped",
-        "Skipped",
-        "Observed",
-    ]
+    assert [type(event).__name__ for event in events] == ["Identified", "Skipped", "Skipped", "Observed"]

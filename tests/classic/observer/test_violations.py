@@ -98,12 +98,7 @@ def test_the_rare_frames_of_0_8_are_units() -> None:
         frame(7, 0, b"trace"), frame(7, 1, b""), frame(4, 1, b""), frame(5, 1, b"")
     ).finish()
     assert _broken(talk) == [(Side.CLIENT, "0-8/wire/trace-channel")]
-    assert [unit.event for unit in talk.observed[-4:]] == [
-        "trace",
-        "trace",
-        "oob-method",
-        "oob-header",
-    ]
+    assert [unit.event for unit in talk.observed[-4:]] == ["trace", "trace", "oob-method", "oob-header"]
     assert talk.observed[-4].content == b"trace"
 
 
@@ -123,9 +118,7 @@ def test_a_header_with_a_weight(version: Version) -> None:
     talk = _open(version)
     method = talk.octets(talk.named("basic.publish"), 1)
     talk.client(method, header(1, 2, weight=1), frame(3, 1, b"ab")).finish()
-    rule = {AMQP_0_9_1: "0-9-1/wire/content-weight", AMQP_0_8: "0-8/wire/structured-optional"}[
-        version
-    ]
+    rule = {AMQP_0_9_1: "0-9-1/wire/content-weight", AMQP_0_8: "0-8/wire/structured-optional"}[version]
     assert _broken(talk) == [(Side.CLIENT, rule)]
     assert talk.last.body == b"ab"
 
@@ -254,9 +247,7 @@ def test_acknowledging_twice(version: Version) -> None:
     assert _broken(talk) == [(Side.CLIENT, f"{version.label}/basic.ack/unknown-tag")]
 
 
-@pytest.mark.rule(
-    "0-9-1/domain/delivery-tag.channel-scope", "0-8/domain/delivery-tag.channel-scope"
-)
+@pytest.mark.rule("0-9-1/domain/delivery-tag.channel-scope", "0-8/domain/delivery-tag.channel-scope")
 @each_version
 def test_acknowledging_on_another_channel(version: Version) -> None:
     talk = _open(version).consumer().channel(2).server(Talk(version).deliver(1, b"x"))
@@ -297,9 +288,7 @@ def test_a_delivery_for_nobody(version: Version) -> None:
 def test_ending_a_transaction_that_was_never_begun() -> None:
     for name in ("tx.commit", "tx.rollback"):
         talk = _open()
-        talk.client(talk.named(name), channel=1).server(
-            talk.named(f"{name}-ok"), channel=1
-        ).finish()
+        talk.client(talk.named(name), channel=1).server(talk.named(f"{name}-ok"), channel=1).finish()
         assert _broken(talk) == [(Side.CLIENT, f"0-9-1/{name}/not-transacted")]
 
 
@@ -345,11 +334,7 @@ def test_a_table_that_can_not_be_read() -> None:
     declare = talk.octets(talk.named("queue.declare", queue="q", arguments={"x": 1}), 1)
     talk.client(declare.replace(b"\x01xI", b"\x01x\xff")).finish()
     (violation,) = talk.violations
-    assert violation.rule in (
-        "0-9-1/wire/method-payload",
-        "0-9-1/wire/table-tags",
-        "0-9-1/wire/table-layout",
-    )
+    assert violation.rule in ("0-9-1/wire/method-payload", "0-9-1/wire/table-tags", "0-9-1/wire/table-layout")
     assert (talk.last.event, type(talk.last.content)) == ("queue.declare", bytes)
 
 
@@ -375,9 +360,7 @@ def _tuned(tune: tuple[int, int, int], tune_ok: tuple[int, int, int]) -> Callabl
     return talk
 
 
-@pytest.mark.rule(
-    "0-9-1/connection.tune-ok/channel-max-limit", "0-9-1/connection.tune-ok/channel-max-le"
-)
+@pytest.mark.rule("0-9-1/connection.tune-ok/channel-max-limit", "0-9-1/connection.tune-ok/channel-max-le")
 @pytest.mark.rule("0-8/connection.tune-ok/channel-max<=tune")
 def test_a_higher_channel_max_than_offered() -> None:
     for answer in (11, 0):
@@ -424,9 +407,7 @@ def test_a_mechanism_that_was_not_offered(version: Version) -> None:
 
 
 @pytest.mark.rule("0-9-1/wire/header-client-first", "0-8/wire/header-client-first")
-@pytest.mark.parametrize(
-    "first", [b"GET / HTTP/1.1\r\n", b"amqp\0\0\x09\x01", b"\x16\x03\x01\x02\0\x01\0\x01"]
-)
+@pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\n", b"amqp\0\0\x09\x01", b"\x16\x03\x01\x02\0\x01\0\x01"])
 @pytest.mark.parametrize("answered", [True, False])
 def test_a_client_that_begins_with_something_else(first: bytes, answered: bool) -> None:
     talk = Talk().client(first)
@@ -456,13 +437,7 @@ def test_every_rule_of_the_engine_is_one_of_the_specifications() -> None:
 
 def test_violations_say_where_and_when() -> None:
     talk = _open()
-    offset = sum(
-        [
-            len(what)
-            for sender, what in talk.arrivals
-            if sender == "client" and isinstance(what, bytes)
-        ]
-    )
+    offset = sum([len(what) for sender, what in talk.arrivals if sender == "client" and isinstance(what, bytes)])
     talk.client(talk.publish(b"x"), talk.publish(b"a", number=3)).finish()
     (violation,) = talk.violations
     size = len(talk.publish(b"x"))
@@ -489,20 +464,13 @@ def test_messages_in_pieces_on_several_channels_are_one_unit_each(version: Versi
         talk.client(frame(3, 1, piece)).client(frame(3, 2, piece.upper()))
     first, second = talk.finish().observed[-2:]
     assert not talk.violations
-    assert [(unit.channel, unit.body) for unit in (first, second)] == [
-        (1, b"abcdef"),
-        (2, b"ABCDEF"),
-    ]
-    assert (
-        first.size == len(talk.octets(talk.named("basic.publish"), 1)) + len(header(1, 6)) + 3 * 10
-    )
+    assert [(unit.channel, unit.body) for unit in (first, second)] == [(1, b"abcdef"), (2, b"ABCDEF")]
+    assert first.size == len(talk.octets(talk.named("basic.publish"), 1)) + len(header(1, 6)) + 3 * 10
 
 
 @each_version
 @pytest.mark.rule("0-9-1/connection.close/discard", "0-9-1/wire/heartbeat-until-socket-close")
-@pytest.mark.rule(
-    "0-9-1/channel.close/discard", "0-8/connection.close/discard", "0-8/channel.close/discard"
-)
+@pytest.mark.rule("0-9-1/channel.close/discard", "0-8/connection.close/discard", "0-8/channel.close/discard")
 def test_what_crosses_a_close_is_no_fault(version: Version) -> None:
     talk = _open(version).consumer()
     named = talk.named

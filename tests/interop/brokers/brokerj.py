@@ -110,9 +110,7 @@ def run_brokerj(folder: Path) -> Generator[BrokerJ]:
         server.stop()
 
 
-def _configuration(
-    ports: dict[str, int], user: str, password: str, vhost: str
-) -> dict[str, object]:
+def _configuration(ports: dict[str, int], user: str, password: str, vhost: str) -> dict[str, object]:
     users = [{"name": user, "type": "managed", "password": password}]
     return {
         "name": "broker",

@@ -38,18 +38,12 @@ class Facing:
         self.exchanges: list[str] = []
 
     def connect(
-        self,
-        port: int = 0,
-        sasl: ClientMechanism | None = None,
-        recorder: Recorder | None = None,
-        **options: Any,
+        self, port: int = 0, sasl: ClientMechanism | None = None, recorder: Recorder | None = None, **options: Any
     ) -> Wire010:
         """A connection that is being opened: with PLAIN, unless told otherwise."""
         broker = self.broker
         config = Config(
-            sasl=sasl or Plain(broker.user, broker.password),
-            session_prefix=f"core-{next(_numbers)}-",
-            **options,
+            sasl=sasl or Plain(broker.user, broker.password), session_prefix=f"core-{next(_numbers)}-", **options
         )
         self.wires.append(at_once(Wire010(config, broker.host, port or broker.port, recorder)))
         return self.wires[-1]

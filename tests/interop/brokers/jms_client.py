@@ -34,9 +34,7 @@ class JmsClient:
             timeout=timeout,
             check=False,
         )
-        assert run.returncode == 0, (
-            f"{scenario} ended with {run.returncode}: {run.stderr}{run.stdout}"
-        )
+        assert run.returncode == 0, f"{scenario} ended with {run.returncode}: {run.stderr}{run.stdout}"
         return json.loads(run.stdout.splitlines()[-1])
 
     def start(self, port: int, scenario: str, folder: Path) -> Program:
@@ -47,12 +45,7 @@ class JmsClient:
         """What runs a scenario."""
         return [
             *("java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", self.class_path),
-            *(
-                "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-                "ZeroTenClient",
-                str(port),
-                scenario,
-            ),
+            *("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "ZeroTenClient", str(port), scenario),
         ]
 
 

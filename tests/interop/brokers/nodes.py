@@ -59,9 +59,7 @@ def run_proton(folder: Path) -> Generator[Node]:
     """A node on python-qpid-proton, as PyPI builds it: without Cyrus SASL it offers only ANONYMOUS to clients."""
     command = [sys.executable, str(PEERS / "proton_node.py")]
     with _run("proton", command, folder) as (port, pid):
-        yield Node(
-            "python-qpid-proton", version("python-qpid-proton"), HOST, port, frozenset({"ANONYMOUS"}), pid
-        )
+        yield Node("python-qpid-proton", version("python-qpid-proton"), HOST, port, frozenset({"ANONYMOUS"}), pid)
 
 
 @contextmanager

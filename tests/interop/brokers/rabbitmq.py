@@ -120,9 +120,7 @@ def run_rabbitmq(folder: Path) -> Generator[RabbitMQ]:
         "RABBITMQ_PID_FILE": str(folder / "rabbitmq.pid"),
         "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 2:2",
     }
-    epmd = Program(
-        "epmd", [_epmd(), "-port", str(epmd_port), "-address", HOST], folder, {"PATH": env["PATH"]}
-    )
+    epmd = Program("epmd", [_epmd(), "-port", str(epmd_port), "-address", HOST], folder, {"PATH": env["PATH"]})
     try:
         epmd.wait_until(lambda: answers(epmd_port), 20)
         server = Program("rabbitmq", [str(BIN / "rabbitmq-server")], folder, env)
@@ -154,13 +152,8 @@ def _epmd() -> str:
     return program
 
 
-def _write_configuration(
-    folder: Path, port: int, tls_port: int, certificates: Certificates
-) -> None:
-    users = {
-        "guest": "administrator",
-        "noperm": "",
-    }
+def _write_configuration(folder: Path, port: int, tls_port: int, certificates: Certificates) -> None:
+    users = {"guest": "administrator", "noperm": ""}
     definitions = {
         "users": [
             {
@@ -172,9 +165,7 @@ def _write_configuration(
             for name, tags in users.items()
         ],
         "vhosts": [{"name": "/"}],
-        "permissions": [
-            {"user": "guest", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*"}
-        ],
+        "permissions": [{"user": "guest", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*"}],
     }
     (folder / "definitions.json").write_text(json.dumps(definitions))
     (folder / "enabled_plugins").write_text("[rabbitmq_auth_mechanism_ssl,rabbitmq_amqp1_0].\n")

@@ -177,9 +177,7 @@ class NodeSuite:
         return Report(self.describe(), tuple(outcomes))
 
 
-def _run(
-    command: list[str], folder: Path, env: Mapping[str, str], timeout: float, cwd: Path | None = None
-) -> None:
+def _run(command: list[str], folder: Path, env: Mapping[str, str], timeout: float, cwd: Path | None = None) -> None:
     """Run a suite's tests to the end, which is with an error where a test fails; they see nothing of this run's."""
     clean = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder), "LANG": "C.UTF-8", **env}
     program = Program("suite", command, folder, clean, cwd)

@@ -36,9 +36,7 @@ def mechanisms(port: int, header: bytes) -> set[str]:
     locales = b"\x00\x00\x00\x05en_US\xce"
     assert frame.endswith(locales)
     text = frame[: -len(locales)]
-    length = next(
-        size for size in range(len(text)) if text[-size - 4 : -size or None][:4] == size.to_bytes(4)
-    )
+    length = next(size for size in range(len(text)) if text[-size - 4 : -size or None][:4] == size.to_bytes(4))
     return set(text[len(text) - length :].decode().split())
 
 

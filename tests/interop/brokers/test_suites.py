@@ -68,9 +68,7 @@ def test_a_report_as_expected() -> None:
         (1, {"bad": "", "other": ""}, frozenset({"good"}), "expected to be left out: ['good']"),
     ],
 )
-def test_a_report_not_as_expected(
-    passed: int, failed: Mapping[str, str], left_out: frozenset[str], told: str
-) -> None:
+def test_a_report_not_as_expected(passed: int, failed: Mapping[str, str], left_out: frozenset[str], told: str) -> None:
     with pytest.raises(AssertionError, match=re.escape(told)):
         REPORT.expect(passed=passed, failed=failed, left_out=left_out)
 
@@ -106,9 +104,7 @@ def test_outcomes_of_pytest(tmp_path: Path) -> None:
             ("test_some.test_skipped", "skipped"),
         ]
         assert [each.reason.splitlines()[0] for each in found.outcomes[1:]] == [
-            "assert 1 == 2",
-            'failed on setup with "OSError: no broker"',
-            "not today",
+            "assert 1 == 2", 'failed on setup with "OSError: no broker"', "not today"
         ]
 
 

@@ -22,11 +22,7 @@ from proton import Condition, Delivery, Link, Message, Receiver, Sender, Terminu
 from proton.handlers import MessagingHandler
 from proton.reactor import Container
 
-OUTCOMES = {
-    "rejecting": Delivery.REJECTED,
-    "releasing": Delivery.RELEASED,
-    "modifying": Delivery.MODIFIED,
-}
+OUTCOMES = {"rejecting": Delivery.REJECTED, "releasing": Delivery.RELEASED, "modifying": Delivery.MODIFIED}
 
 
 class Node(MessagingHandler):
@@ -92,9 +88,7 @@ class Node(MessagingHandler):
             address = event.message.address
         outcome = OUTCOMES.get(address, Delivery.ACCEPTED)
         if outcome == Delivery.REJECTED:
-            delivery.local.condition = Condition(
-                "amqp:not-allowed", "never here", {symbol("why"): "by intent"}
-            )
+            delivery.local.condition = Condition("amqp:not-allowed", "never here", {symbol("why"): "by intent"})
         elif outcome == Delivery.MODIFIED:
             delivery.local.failed = True
             delivery.local.undeliverable = True
