@@ -38,8 +38,7 @@ UNKNOWN = ("start", None, None)
 SECOND = 1000 * MS
 
 
-def test_a_whole_connection() -> None:
-    wire = Wire()
+def test_a_whole_connection(wire: Wire) -> None:
     segments = wire.handshake()
     segments += [wire.segment(CLIENT, b"one"), wire.segment(SERVER, b"two")]
     segments += wire.finish()
@@ -73,8 +72,7 @@ def test_an_identity_never_changes() -> None:
 
 
 @pytest.mark.parametrize("by", [CLIENT, SERVER])
-def test_a_reset_ends_the_connection_a_moment_later(by: str) -> None:
-    wire = Wire()
+def test_a_reset_ends_the_connection_a_moment_later(wire: Wire, by: str) -> None:
     reassembler = Reassembler()
     items = [item for segment in wire.handshake() for item in reassembler.push(segment)]
     items += reassembler.push(wire.segment(CLIENT, b"abc"))
@@ -94,8 +92,7 @@ def test_a_reset_ends_the_connection_a_moment_later(by: str) -> None:
     assert reassembler.finish() == []
 
 
-def test_a_reset_far_from_the_stream_is_reported_and_ignored() -> None:
-    wire = Wire()
+def test_a_reset_far_from_the_stream_is_reported_and_ignored(wire: Wire) -> None:
     segments = [*wire.handshake(), wire.segment(CLIENT, b"abc")]
     segments.append(wire.segment(SERVER, flags=RST, offset=1 << 28))
     wire.sent[SERVER] = 0
@@ -109,23 +106,20 @@ def test_a_reset_far_from_the_stream_is_reported_and_ignored() -> None:
     ]
 
 
-def test_a_reset_beyond_what_was_captured_makes_it_incomplete() -> None:
-    wire = Wire()
+def test_a_reset_beyond_what_was_captured_makes_it_incomplete(wire: Wire) -> None:
     segments = [*wire.handshake(), wire.segment(CLIENT, b"abc")]
     wire.segment(CLIENT, b"never acknowledged")
     segments.append(wire.segment(CLIENT, flags=RST | ACK))
     assert brief(run(segments))[-1] == ("end", "rst", "c", False)
 
 
-def test_a_refused_connection() -> None:
-    wire = Wire()
+def test_a_refused_connection(wire: Wire) -> None:
     segments = [wire.segment(CLIENT, seq=1000, flags=SYN)]
     segments.append(wire.segment(SERVER, seq=0, flags=RST | ACK))
     assert brief(run(segments)) == [START, ("end", "rst", "s", False)]
 
 
-def test_half_a_close_lets_the_other_side_go_on() -> None:
-    wire = Wire()
+def test_half_a_close_lets_the_other_side_go_on(wire: Wire) -> None:
     segments = [*wire.handshake(), wire.segment(CLIENT, b"abc", flags=FIN | PSH | ACK)]
     segments += [wire.segment(SERVER, b"xyz", acked=4), wire.segment(SERVER, b"!", acked=4)]
     assert brief(run(segments))[1:] == [
@@ -138,30 +132,26 @@ def test_half_a_close_lets_the_other_side_go_on() -> None:
     assert brief(run(segments))[-1] == ("end", "fin", "c", True)
 
 
-def test_a_fin_before_its_octets_waits_for_them() -> None:
-    wire = Wire()
+def test_a_fin_before_its_octets_waits_for_them(wire: Wire) -> None:
     segments = wire.handshake()
     octet = wire.segment(CLIENT, b"x")
     segments += [*wire.finish()[:2], octet]
     assert brief(run(segments))[1:] == [("c", b"x"), ("end", "fin", "c", True)]
 
 
-def test_a_fin_proves_what_is_missing_before_it() -> None:
-    wire = Wire()
+def test_a_fin_proves_what_is_missing_before_it(wire: Wire) -> None:
     segments = wire.handshake()
     wire.segment(CLIENT, b"lost")
     segments += wire.finish()
     assert brief(run(segments))[1:] == [("gap", "c", 4, "lost"), ("end", "fin", "c", False)]
 
 
-def test_a_lost_fin_is_no_gap() -> None:
-    wire = Wire()
+def test_a_lost_fin_is_no_gap(wire: Wire) -> None:
     segments = [*wire.handshake(), wire.segment(CLIENT, b"abc"), *wire.finish()[1:]]
     assert brief(run(segments))[1:] == [("c", b"abc"), ("end", "fin", "c", True)]
 
 
-def test_octets_after_the_fin_are_reported() -> None:
-    wire = Wire()
+def test_octets_after_the_fin_are_reported(wire: Wire) -> None:
     segments = [*wire.handshake(), wire.segment(CLIENT, b"abc", flags=FIN | ACK)]
     segments += [wire.segment(CLIENT, b"cdef", offset=2, acked=0)]
     items = run(segments)
@@ -221,8 +211,7 @@ def test_a_new_connection_after_a_reset_may_have_the_same_number() -> None:
     ]
 
 
-def test_a_repeated_syn_is_the_same_connection() -> None:
-    wire = Wire()
+def test_a_repeated_syn_is_the_same_connection(wire: Wire) -> None:
     segments = [wire.segment(CLIENT, seq=1000, flags=SYN) for _ in range(3)]
     segments += wire.handshake()[1:]
     segments += [wire.segment(SERVER, seq=2000, flags=SYN | ACK), wire.segment(CLIENT, b"x")]
@@ -269,8 +258,7 @@ def test_octets_far_behind_an_open_connection_are_another_one() -> None:
     ]
 
 
-def test_seen_from_the_middle_a_stream_begins_at_its_first_octet() -> None:
-    wire = Wire()
+def test_seen_from_the_middle_a_stream_begins_at_its_first_octet(wire: Wire) -> None:
     wire.sent.update({CLIENT: 500, SERVER: 700})
     segments = [wire.segment(CLIENT, b"one"), wire.segment(SERVER, b"two")]
     items = run(segments)
@@ -283,23 +271,20 @@ def test_seen_from_the_middle_a_stream_begins_at_its_first_octet() -> None:
     assert [item.offset for item in items if isinstance(item, StreamData)] == [0, 0]
 
 
-def test_octets_under_way_when_the_capture_began_are_no_gap() -> None:
-    wire = Wire()
+def test_octets_under_way_when_the_capture_began_are_no_gap(wire: Wire) -> None:
     segments = [wire.segment(CLIENT, b"one")]
     wire.segment(SERVER, b"sent before the capture began")
     segments += [wire.segment(SERVER, b"two"), wire.segment(CLIENT, b"three")]
     assert content(run(segments)) == [("c", b"one"), ("s", b"two"), ("c", b"three")]
 
 
-def test_octets_from_before_the_first_known_one_are_reported_once() -> None:
-    wire = Wire()
+def test_octets_from_before_the_first_known_one_are_reported_once(wire: Wire) -> None:
     early = wire.segment(CLIENT, b"early")
     segments = [wire.segment(CLIENT, b"one"), early, early]
     assert content(run(segments)) == [("c", b"one"), ("damage", "c", "late-segment")]
 
 
-def test_a_retransmission_may_be_the_first_octets_seen() -> None:
-    wire = Wire()
+def test_a_retransmission_may_be_the_first_octets_seen(wire: Wire) -> None:
     first = wire.segment(SERVER, b"first")
     segments = [wire.segment(CLIENT, b"one"), first, wire.segment(SERVER, b"second")]
     assert content(run(segments)) == [("c", b"one"), ("s", b"first"), ("s", b"second")]
@@ -315,28 +300,24 @@ def test_a_keep_alive_as_the_first_segment_seen_makes_no_hole() -> None:
         assert content(run(segments)) == [("c", b"one"), ("s", b"two")]
 
 
-def test_a_connection_without_octets_or_syn_is_not_told() -> None:
-    wire = Wire()
+def test_a_connection_without_octets_or_syn_is_not_told(wire: Wire) -> None:
     segments = [wire.segment(CLIENT), wire.segment(SERVER), *wire.finish()]
     assert run(segments) == []
     assert run([wire.segment(CLIENT, flags=RST)]) == []
 
 
-def test_only_the_answer_to_the_syn_was_captured() -> None:
-    wire = Wire()
+def test_only_the_answer_to_the_syn_was_captured(wire: Wire) -> None:
     segments = [*wire.handshake()[1:], wire.segment(CLIENT, b"one"), *wire.finish()]
     assert brief(run(segments)) == [START, ("c", b"one"), ("end", "fin", "c", False)]
 
 
-def test_the_answer_to_the_syn_was_lost() -> None:
-    wire = Wire()
+def test_the_answer_to_the_syn_was_lost(wire: Wire) -> None:
     syn, _, ack = wire.handshake()
     segments = [syn, ack, wire.segment(SERVER, b"one"), *wire.finish()]
     assert brief(run(segments)) == [START, ("s", b"one"), ("end", "fin", "c", False)]
 
 
-def test_a_handshake_out_of_order() -> None:
-    wire = Wire()
+def test_a_handshake_out_of_order(wire: Wire) -> None:
     syn, answer, ack = wire.handshake()
     data = [wire.segment(CLIENT, b"one"), wire.segment(SERVER, b"two")]
     end = wire.finish()
@@ -350,9 +331,8 @@ def test_a_handshake_out_of_order() -> None:
         ]
 
 
-def test_an_answer_from_the_connection_before_does_not_move_the_stream() -> None:
+def test_an_answer_from_the_connection_before_does_not_move_the_stream(wire: Wire) -> None:
     """The server still has the old connection and says so; the client resets and tries again."""
-    wire = Wire()
     segments = [wire.segment(CLIENT, seq=1000, flags=SYN)]
     segments += [wire.segment(SERVER, seq=3_000_000_000)]
     segments += wire.handshake()
@@ -365,16 +345,14 @@ def test_an_answer_from_the_connection_before_does_not_move_the_stream() -> None
     ]
 
 
-def test_octets_with_the_syn_are_the_first() -> None:
+def test_octets_with_the_syn_are_the_first(wire: Wire) -> None:
     """RFC 7413."""
-    wire = Wire()
     segments = [wire.segment(CLIENT, b"early", seq=1000, flags=SYN)]
     segments += [wire.segment(SERVER, seq=2000, flags=SYN | ACK), wire.segment(CLIENT, b"one")]
     assert content(run(segments)) == [("c", b"early"), ("c", b"one")]
 
 
-def test_both_ends_may_open_at_once() -> None:
-    wire = Wire()
+def test_both_ends_may_open_at_once(wire: Wire) -> None:
     segments = [wire.segment(CLIENT, seq=1000, flags=SYN)]
     segments += [wire.segment(SERVER, seq=2000, flags=SYN)]
     segments += [wire.segment(CLIENT, seq=1000, flags=SYN | ACK)]
@@ -429,8 +407,7 @@ def test_what_waits_keeps_its_place_when_a_stream_turns_out_to_begin_earlier() -
         ]
 
 
-def test_the_answer_to_a_lost_syn_says_where_the_client_begins() -> None:
-    wire = Wire()
+def test_the_answer_to_a_lost_syn_says_where_the_client_begins(wire: Wire) -> None:
     segments = wire.handshake()[1:2]
     wire.segment(CLIENT, b"lost")
     segments += [wire.segment(CLIENT, b"one")]

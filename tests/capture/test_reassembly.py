@@ -26,8 +26,7 @@ START = ("start", CLIENT, SERVER)
 SECOND = 1000 * MS
 
 
-def test_retransmissions_and_duplicates_are_no_damage() -> None:
-    wire = Wire()
+def test_retransmissions_and_duplicates_are_no_damage(wire: Wire) -> None:
     segments = wire.handshake()
     segments += [wire.segment(CLIENT, b"one"), wire.segment(CLIENT, b"two")]
     segments += [wire.segment(CLIENT, b"one", offset=0), wire.segment(CLIENT, b"etwo", offset=2)]
@@ -44,8 +43,7 @@ def test_retransmissions_and_duplicates_are_no_damage() -> None:
         ]
 
 
-def test_segments_out_of_order_wait_for_those_before() -> None:
-    wire = Wire()
+def test_segments_out_of_order_wait_for_those_before(wire: Wire) -> None:
     segments = wire.handshake()
     parts = [wire.segment(CLIENT, bytes([65 + at]) * 3) for at in range(4)]
     segments += [parts[at] for at in (2, 1, 3, 0)]
@@ -55,8 +53,7 @@ def test_segments_out_of_order_wait_for_those_before() -> None:
     assert times == sorted(times)
 
 
-def test_overlaps_fill_only_what_is_missing() -> None:
-    wire = Wire()
+def test_overlaps_fill_only_what_is_missing(wire: Wire) -> None:
     text = b"abcdefghijklmnopqrstuvwxyz"
     places = [(4, 8), (12, 16), (2, 14), (20, 26), (10, 24), (0, 5)]
     segments = wire.handshake()
@@ -66,8 +63,7 @@ def test_overlaps_fill_only_what_is_missing() -> None:
     assert not damages(items)
 
 
-def test_the_first_of_conflicting_octets_win_and_a_place_is_reported_once() -> None:
-    wire = Wire()
+def test_the_first_of_conflicting_octets_win_and_a_place_is_reported_once(wire: Wire) -> None:
     segments = wire.handshake()
     segments += [wire.segment(CLIENT, b"abcdef"), wire.segment(CLIENT, b"xx", offset=2)]
     segments += [wire.segment(CLIENT, b"bxx", offset=1), wire.segment(CLIENT, b"yYg", offset=4)]
@@ -79,8 +75,7 @@ def test_the_first_of_conflicting_octets_win_and_a_place_is_reported_once() -> N
     assert [text.split()[0] + " at " + text.split()[3] for text in texts] == ["2 at 2", "2 at 4", "1 at 7"]
 
 
-def test_conflicts_among_waiting_octets_are_seen() -> None:
-    wire = Wire()
+def test_conflicts_among_waiting_octets_are_seen(wire: Wire) -> None:
     segments = wire.handshake()
     segments += [wire.segment(CLIENT, b"cd", offset=2), wire.segment(CLIENT, b"bX", offset=1)]
     segments += [wire.segment(CLIENT, b"abcdef", offset=0)]
@@ -102,8 +97,7 @@ def test_the_numbers_wrap() -> None:
     assert brief(items)[-1] == ("end", "fin", "s", True)
 
 
-def test_more_than_four_gibibytes_are_counted() -> None:
-    wire = Wire()
+def test_more_than_four_gibibytes_are_counted(wire: Wire) -> None:
     reassembler = Reassembler()
     step = 1 << 28
     items = [item for segment in wire.handshake() for item in reassembler.push(segment)]
@@ -116,8 +110,7 @@ def test_more_than_four_gibibytes_are_counted() -> None:
     assert (last.offset, last.data) == (20 * step, b"end")
 
 
-def test_keep_alives_and_window_probes_change_nothing() -> None:
-    wire = Wire()
+def test_keep_alives_and_window_probes_change_nothing(wire: Wire) -> None:
     segments = wire.handshake()
     # Before any octet, without and with the octet of garbage that some send.
     segments += [wire.segment(CLIENT, offset=-1), wire.segment(CLIENT, b"\0", offset=-1)]
@@ -134,8 +127,7 @@ def test_keep_alives_and_window_probes_change_nothing() -> None:
     assert brief(items)[-1] == ("end", "fin", "c", True)
 
 
-def test_a_hole_becomes_a_gap_some_time_after_the_peer_acknowledged_it() -> None:
-    wire = Wire()
+def test_a_hole_becomes_a_gap_some_time_after_the_peer_acknowledged_it(wire: Wire) -> None:
     reassembler = Reassembler()
     for segment in wire.handshake():
         reassembler.push(segment)
@@ -156,8 +148,7 @@ def test_a_hole_becomes_a_gap_some_time_after_the_peer_acknowledged_it() -> None
     assert reassembler.due_ns is None
 
 
-def test_time_can_pass_without_segments() -> None:
-    wire = Wire()
+def test_time_can_pass_without_segments(wire: Wire) -> None:
     reassembler = Reassembler(grace_ns=5)
     for segment in wire.handshake():
         reassembler.push(segment)
@@ -167,17 +158,15 @@ def test_time_can_pass_without_segments() -> None:
     assert content(reassembler.advance(wire.at_ns + 5)) == [("gap", "c", 4, "lost")]
 
 
-def test_a_segment_captured_late_still_finds_its_place() -> None:
+def test_a_segment_captured_late_still_finds_its_place(wire: Wire) -> None:
     """Its acknowledgement was captured before it."""
-    wire = Wire()
     segments = wire.handshake()
     late = wire.segment(CLIENT, b"late")
     segments += [wire.segment(SERVER, b"answer"), wire.segment(CLIENT, b"more"), late]
     assert content(run(segments)) == [("c", b"late"), ("s", b"answer"), ("c", b"more")]
 
 
-def test_octets_that_come_after_their_gap_are_reported_once() -> None:
-    wire = Wire()
+def test_octets_that_come_after_their_gap_are_reported_once(wire: Wire) -> None:
     segments = wire.handshake()
     lost = wire.segment(CLIENT, b"lost")
     segments += [wire.segment(SERVER, b"answer")]
@@ -195,9 +184,8 @@ def test_octets_that_come_after_their_gap_are_reported_once() -> None:
     assert not end.complete
 
 
-def test_a_hole_that_nobody_acknowledged_is_given_up_after_five_minutes() -> None:
+def test_a_hole_that_nobody_acknowledged_is_given_up_after_five_minutes(wire: Wire) -> None:
     """Only one direction was captured."""
-    wire = Wire()
     segments = [wire.segment(CLIENT, b"a", flags=0, acked=0)]
     wire.segment(CLIENT, b"lost")
     segments.append(wire.segment(CLIENT, b"b", flags=0))
@@ -207,16 +195,14 @@ def test_a_hole_that_nobody_acknowledged_is_given_up_after_five_minutes() -> Non
     assert content(items) == [("c", b"a"), ("gap", "c", 4, "timeout"), ("c", b"b"), ("c", b"c")]
 
 
-def test_a_direction_that_was_not_captured_is_a_gap() -> None:
-    wire = Wire()
+def test_a_direction_that_was_not_captured_is_a_gap(wire: Wire) -> None:
     segments = wire.handshake()
     wire.segment(SERVER, b"unseen")
     segments += [wire.segment(CLIENT, b"seen")]
     assert content(run(segments)) == [("gap", "s", 6, "lost"), ("c", b"seen")]
 
 
-def test_a_hole_at_the_end_of_the_capture_is_a_gap() -> None:
-    wire = Wire()
+def test_a_hole_at_the_end_of_the_capture_is_a_gap(wire: Wire) -> None:
     segments = wire.handshake()
     wire.segment(CLIENT, b"lost")
     segments.append(wire.segment(CLIENT, b"here"))
@@ -244,8 +230,7 @@ def test_what_waits_is_bounded() -> None:
     assert len(octets(items, CLIENT)) == 499_500
 
 
-def test_many_small_segments_are_bounded_too() -> None:
-    wire = Wire()
+def test_many_small_segments_are_bounded_too(wire: Wire) -> None:
     reassembler = Reassembler(limit=100_000)
     for at in range(3000):
         reassembler.push(wire.segment(CLIENT, b"x", offset=2 * at + 1, acked=0))
@@ -253,8 +238,7 @@ def test_many_small_segments_are_bounded_too() -> None:
     assert len(pickle.dumps(reassembler)) < 100_000
 
 
-def test_holes_on_both_sides_and_a_full_buffer_still_give_everything() -> None:
-    wire = Wire()
+def test_holes_on_both_sides_and_a_full_buffer_still_give_everything(wire: Wire) -> None:
     reassembler = Reassembler(limit=20_000)
     items = [item for segment in wire.handshake() for item in reassembler.push(segment)]
     for at in range(100):
@@ -270,8 +254,7 @@ def test_holes_on_both_sides_and_a_full_buffer_still_give_everything() -> None:
     assert sum(gap.octets for gap in gaps) == 800
 
 
-def test_what_the_snap_length_cut_is_a_gap_at_once() -> None:
-    wire = Wire()
+def test_what_the_snap_length_cut_is_a_gap_at_once(wire: Wire) -> None:
     reassembler = Reassembler()
     items = [item for segment in wire.handshake() for item in reassembler.push(segment)]
     items += reassembler.push(wire.segment(CLIENT, b"head", wire_len=10))
@@ -285,8 +268,7 @@ def test_what_the_snap_length_cut_is_a_gap_at_once() -> None:
     ]
 
 
-def test_a_cut_segment_out_of_order_is_a_gap_at_its_place() -> None:
-    wire = Wire()
+def test_a_cut_segment_out_of_order_is_a_gap_at_its_place(wire: Wire) -> None:
     segments = wire.handshake()
     first = wire.segment(CLIENT, b"ab", wire_len=4)
     second = wire.segment(CLIENT, b"ef", wire_len=4)
@@ -300,8 +282,7 @@ def test_a_cut_segment_out_of_order_is_a_gap_at_its_place() -> None:
     ]
 
 
-def test_a_whole_retransmission_fills_a_cut_that_waits() -> None:
-    wire = Wire()
+def test_a_whole_retransmission_fills_a_cut_that_waits(wire: Wire) -> None:
     segments = wire.handshake()
     wire.segment(CLIENT, b"ab")
     segments += [wire.segment(CLIENT, b"c", wire_len=4), wire.segment(CLIENT, b"gh")]
@@ -311,8 +292,7 @@ def test_a_whole_retransmission_fills_a_cut_that_waits() -> None:
     assert not [item for item in items if isinstance(item, StreamGap)]
 
 
-def test_what_answers_comes_after_what_it_answers() -> None:
-    wire = Wire()
+def test_what_answers_comes_after_what_it_answers(wire: Wire) -> None:
     segments = wire.handshake()
     question = wire.segment(CLIENT, b"question")
     answer = wire.segment(SERVER, b"answer")
@@ -325,9 +305,8 @@ def test_what_answers_comes_after_what_it_answers() -> None:
         ]
 
 
-def test_octets_that_wait_for_each_other_come_in_the_order_of_the_capture() -> None:
+def test_octets_that_wait_for_each_other_come_in_the_order_of_the_capture(wire: Wire) -> None:
     """The original was not captured, and its repetition acknowledges the answer to it."""
-    wire = Wire()
     segments = wire.handshake()
     wire.segment(CLIENT, b"question")
     segments += [wire.segment(SERVER, b"answer")]
@@ -335,8 +314,7 @@ def test_octets_that_wait_for_each_other_come_in_the_order_of_the_capture() -> N
     assert content(run(segments)) == [("s", b"answer"), ("c", b"question")]
 
 
-def test_an_impossible_acknowledgement_holds_nothing_up() -> None:
-    wire = Wire()
+def test_an_impossible_acknowledgement_holds_nothing_up(wire: Wire) -> None:
     reassembler = Reassembler()
     items = [item for segment in wire.handshake() for item in reassembler.push(segment)]
     items += reassembler.push(wire.segment(CLIENT, b"one", acked=(1 << 30) + 5))
@@ -344,8 +322,7 @@ def test_an_impossible_acknowledgement_holds_nothing_up() -> None:
     assert content(items) == [("c", b"one"), ("s", b"two")]
 
 
-def test_the_state_of_an_idle_connection_is_small() -> None:
-    wire = Wire()
+def test_the_state_of_an_idle_connection_is_small(wire: Wire) -> None:
     reassembler = Reassembler()
     for segment in wire.handshake():
         reassembler.push(segment)
@@ -357,9 +334,8 @@ def test_the_state_of_an_idle_connection_is_small() -> None:
     assert len(pickle.dumps(reassembler)) < 700
 
 
-def test_what_is_kept_for_comparison_is_bounded() -> None:
+def test_what_is_kept_for_comparison_is_bounded(wire: Wire) -> None:
     """Nobody acknowledges: only one direction was captured."""
-    wire = Wire()
     reassembler = Reassembler()
     for _ in range(2000):
         reassembler.push(wire.segment(CLIENT, bytes(1000), flags=0))

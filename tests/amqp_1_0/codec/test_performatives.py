@@ -292,13 +292,8 @@ def test_what_must_be_given_is_asked_for() -> None:
 # Restricted types.
 
 
-@pytest.mark.rule(
-    "1.0/transport/settle-mode/sender",
-    "1.0/transport/settle-mode/receiver",
-    "1.0/security/sasl/outcome-codes",
-    "1.0/terminus/durability",
-    "1.0/terminus/expiry-policy",
-)
+@pytest.mark.rule("1.0/transport/settle-mode/sender", "1.0/transport/settle-mode/receiver")
+@pytest.mark.rule("1.0/security/sasl/outcome-codes", "1.0/terminus/durability", "1.0/terminus/expiry-policy")
 @pytest.mark.parametrize(
     ("record", "values", "rule"),
     [

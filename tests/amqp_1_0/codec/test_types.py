@@ -112,16 +112,8 @@ def same(one: Any, other: Any) -> bool:
     return type(cast("object", one)) is type(cast("object", other)) and bool(one == other)
 
 
-@pytest.mark.rule(
-    "1.0/types/boolean",
-    "1.0/types/small-forms",
-    "1.0/types/network-order",
-    "1.0/types/fixed-width",
-    "1.0/types/variable-width",
-    "1.0/types/timestamp",
-    "1.0/types/char",
-    "1.0/types/decimal",
-)
+@pytest.mark.rule("1.0/types/boolean", "1.0/types/small-forms", "1.0/types/network-order", "1.0/types/fixed-width")
+@pytest.mark.rule("1.0/types/variable-width", "1.0/types/timestamp", "1.0/types/char", "1.0/types/decimal")
 @pytest.mark.parametrize(("octets", "value", "smallest"), FORMS, ids=[form[0][:30] for form in FORMS])
 def test_every_form_of_every_type(octets: str, value: Any, smallest: bool) -> None:
     data = bytes.fromhex(octets)

@@ -30,9 +30,7 @@ def flow(credit: int, count: int | None = 0, **changes: Any) -> Flow:
     return session_flow(handle=0, delivery_count=count, link_credit=credit, **changes)
 
 
-@pytest.mark.rule("1.0/transport/flow/initial")
-@pytest.mark.rule("1.0/transport/flow/no-credit")
-@pytest.mark.rule("1.0/transport/flow/credit-decrease")
+@pytest.mark.rule("1.0/transport/flow/initial", "1.0/transport/flow/no-credit", "1.0/transport/flow/credit-decrease")
 @pytest.mark.rule("1.0/transport/flow/delivery-count")
 @BOTH_SIDES
 def test_credit_is_zero_at_first_and_goes_down_with_each_delivery(side: Side) -> None:
@@ -51,10 +49,8 @@ def test_credit_is_zero_at_first_and_goes_down_with_each_delivery(side: Side) ->
     assert len([each for each in facing.frames() if isinstance(each, Transfer)]) == 2
 
 
-@pytest.mark.rule("1.0/transport/flow/link-credit")
-@pytest.mark.rule("1.0/transport/flow/link-credit-owner")
-def test_the_senders_credit_follows_from_both_counts() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/transport/flow/link-credit", "1.0/transport/flow/link-credit-owner")
+def test_the_senders_credit_follows_from_both_counts(facing: Mapped) -> None:
     link = facing.sender(credit=0)
     facing.get(flow(5))
     for _ in range(3):
@@ -69,9 +65,8 @@ def test_the_senders_credit_follows_from_both_counts() -> None:
 
 
 @pytest.mark.rule("1.0/transport/flow/credit-unknown-count")
-def test_credit_without_a_count_means_the_initial_one() -> None:
+def test_credit_without_a_count_means_the_initial_one(facing: Mapped) -> None:
     """The receiver attached first and sent its flow before it had seen the sender's attach."""
-    facing = Mapped.begun()
     link: Any = facing.session.open_sender("target", name="out")
     facing.settle()
     from tests.kit.links_1_0 import attach
@@ -82,8 +77,7 @@ def test_credit_without_a_count_means_the_initial_one() -> None:
 
 
 @pytest.mark.rule("1.0/transport/sequence-no")
-def test_counts_and_ids_wrap_around() -> None:
-    facing = Mapped.begun()
+def test_counts_and_ids_wrap_around(facing: Mapped) -> None:
     link = facing.receiver(credit=0, theirs={"initial_delivery_count": BIG})
     link.flow(3)
     (told,) = facing.frames()
@@ -95,9 +89,8 @@ def test_counts_and_ids_wrap_around() -> None:
 
 
 @pytest.mark.rule("1.0/transport/error/transfer-limit")
-def test_deliveries_far_beyond_the_credit_detach_the_link() -> None:
+def test_deliveries_far_beyond_the_credit_detach_the_link(facing: Mapped) -> None:
     """As much again as the last flow granted is taken: RabbitMQ 3 adds up flows that cross its transfers."""
-    facing = Mapped.begun()
     link = facing.receiver(credit=3)
     for number in range(6):
         facing.get(transfer(number, settled=True), BODY)
@@ -107,10 +100,8 @@ def test_deliveries_far_beyond_the_credit_detach_the_link() -> None:
     facing.fails_link("amqp:link:transfer-limit-exceeded", "transport/error/transfer-limit")
 
 
-@pytest.mark.rule("1.0/transport/error/transfer-limit")
-@pytest.mark.rule("1.0/transport/flow/credit-cut")
-def test_credit_that_is_lowered_is_not_held_against_what_was_on_its_way() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/transport/error/transfer-limit", "1.0/transport/flow/credit-cut")
+def test_credit_that_is_lowered_is_not_held_against_what_was_on_its_way(facing: Mapped) -> None:
     link = facing.receiver(credit=5)
     link.flow(0)
     facing.get(transfer(0, settled=True), BODY)
@@ -119,17 +110,14 @@ def test_credit_that_is_lowered_is_not_held_against_what_was_on_its_way() -> Non
 
 
 @pytest.mark.rule("1.0/transport/flow/delivery-count-sender")
-def test_a_senders_flow_without_count_detaches_the_link() -> None:
-    facing = Mapped.begun()
+def test_a_senders_flow_without_count_detaches_the_link(facing: Mapped) -> None:
     facing.receiver()
     facing.get(session_flow(handle=0, link_credit=1))
     facing.fails_link("amqp:invalid-field", "transport/flow/delivery-count-sender")
 
 
-@pytest.mark.rule("1.0/transport/flow/delivery-count-sender")
-@pytest.mark.rule("1.0/transport/flow/echo")
-def test_the_own_senders_flow_has_its_count() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/transport/flow/delivery-count-sender", "1.0/transport/flow/echo")
+def test_the_own_senders_flow_has_its_count(facing: Mapped) -> None:
     link = facing.sender()
     link.send(Message("m"), settled=True)
     facing.forget()
@@ -143,8 +131,7 @@ def test_the_own_senders_flow_has_its_count() -> None:
 
 
 @pytest.mark.rule("1.0/transport/flow/delivery-count-receiver")
-def test_the_own_receivers_flow_has_the_senders_count_once_it_is_known() -> None:
-    facing = Mapped.begun()
+def test_the_own_receivers_flow_has_the_senders_count_once_it_is_known(facing: Mapped) -> None:
     link = facing.session.open_receiver("source", name="in", credit=3)
     first, told = facing.frames()
     assert (first.NAME, told.delivery_count, told.link_credit) == ("attach", None, 3)
@@ -159,8 +146,7 @@ def test_the_own_receivers_flow_has_the_senders_count_once_it_is_known() -> None
 
 
 @pytest.mark.rule("1.0/transport/flow/delivery-count-receiver")
-def test_a_receivers_flow_without_count_is_taken_as_rabbitmq_means_it() -> None:
-    facing = Mapped.begun()
+def test_a_receivers_flow_without_count_is_taken_as_rabbitmq_means_it(facing: Mapped) -> None:
     link = facing.sender(credit=0)
     facing.get(flow(6, None))
     assert link.credit == 6
@@ -168,8 +154,7 @@ def test_a_receivers_flow_without_count_is_taken_as_rabbitmq_means_it() -> None:
 
 
 @pytest.mark.rule("1.0/transport/flow/available")
-def test_available_is_a_hint_with_a_floor_of_zero() -> None:
-    facing = Mapped.begun()
+def test_available_is_a_hint_with_a_floor_of_zero(facing: Mapped) -> None:
     link = facing.receiver()
     facing.get(session_flow(handle=0, delivery_count=0, available=1))
     assert [event.available for event in facing.of(AvailableChanged)] == [1]
@@ -179,10 +164,8 @@ def test_available_is_a_hint_with_a_floor_of_zero() -> None:
     assert len(facing.of(Delivery)) == 3
 
 
-@pytest.mark.rule("1.0/transport/flow/drain")
-@pytest.mark.rule("1.0/transport/flow/drain-meaning")
-def test_a_sender_that_drains_gives_its_credit_up() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/transport/flow/drain", "1.0/transport/flow/drain-meaning")
+def test_a_sender_that_drains_gives_its_credit_up(facing: Mapped) -> None:
     link = facing.sender(credit=0)
     facing.get(flow(5, drain=True))
     assert [event.drain for event in facing.of(CreditChanged)] == [True]
@@ -195,8 +178,7 @@ def test_a_sender_that_drains_gives_its_credit_up() -> None:
 
 
 @pytest.mark.rule("1.0/transport/flow/drain")
-def test_a_receiver_hears_that_its_credit_is_used_or_given_up() -> None:
-    facing = Mapped.begun()
+def test_a_receiver_hears_that_its_credit_is_used_or_given_up(facing: Mapped) -> None:
     link = facing.receiver(credit=3)
     link.drain()
     assert [(each.drain, each.link_credit) for each in facing.frames()] == [(True, 3)]
@@ -211,8 +193,7 @@ def test_a_receiver_hears_that_its_credit_is_used_or_given_up() -> None:
     assert len(facing.of(Drained)) == 2
 
 
-def test_top_up_waits_until_half_is_used() -> None:
-    facing = Mapped.begun()
+def test_top_up_waits_until_half_is_used(facing: Mapped) -> None:
     link = facing.receiver(credit=4)
     assert not link.top_up(4)
     facing.get(transfer(0, settled=True), BODY)
@@ -231,9 +212,8 @@ def given(facing: Mapped) -> list[int | None]:
     return found
 
 
-def test_credit_that_brought_no_delivery_is_given_again() -> None:
+def test_credit_that_brought_no_delivery_is_given_again(facing: Mapped) -> None:
     """An application that grants more only when it takes a delivery would wait for ever."""
-    facing = Mapped.begun()
     link = facing.receiver(credit=3)
     for number in range(2):
         facing.get(transfer(number, more=True), BODY[:2])
@@ -246,8 +226,7 @@ def test_credit_that_brought_no_delivery_is_given_again() -> None:
     assert (link.credit, given(facing), len(facing.of(Delivery))) == (0, [], 3)
 
 
-def test_credit_given_anew_counts_from_then() -> None:
-    facing = Mapped.begun()
+def test_credit_given_anew_counts_from_then(facing: Mapped) -> None:
     link = facing.receiver(credit=2)
     facing.get(transfer(0, more=True), BODY[:2])
     facing.get(Transfer(0, aborted=True))
@@ -257,8 +236,7 @@ def test_credit_given_anew_counts_from_then() -> None:
     assert (link.credit, given(facing)) == (0, [])
 
 
-def test_a_drain_ends_with_a_delivery_that_is_aborted() -> None:
-    facing = Mapped.begun()
+def test_a_drain_ends_with_a_delivery_that_is_aborted(facing: Mapped) -> None:
     link = facing.receiver(credit=1)
     link.drain()
     given(facing)

@@ -53,9 +53,7 @@ def asked(facing: Mapped, **changes: Any) -> Any:
     return facing.session.link(request.link)
 
 
-@pytest.mark.rule("1.0/transport/link/attach-answer")
-@pytest.mark.rule("1.0/transport/link/handles")
-@pytest.mark.rule("1.0/transport/link/authority")
+@pytest.mark.rule("1.0/transport/link/attach-answer", "1.0/transport/link/handles", "1.0/transport/link/authority")
 @BOTH_SIDES
 def test_a_link_is_open_when_both_ends_are_attached(side: Side) -> None:
     facing = Mapped.begun(side)
@@ -79,12 +77,9 @@ def test_a_link_is_open_when_both_ends_are_attached(side: Side) -> None:
     assert sender.source == first.source
 
 
-@pytest.mark.rule("1.0/transport/link/attach-answer")
-@pytest.mark.rule("1.0/transport/link/terminus-create")
-@pytest.mark.rule("1.0/transport/link/adjust")
+@pytest.mark.rule("1.0/transport/link/attach-answer", "1.0/transport/link/terminus-create", "1.0/transport/link/adjust")
 @pytest.mark.rule("1.0/transport/link/adjust-report")
-def test_what_the_peer_attaches_is_answered_by_the_application() -> None:
-    facing = Mapped.begun()
+def test_what_the_peer_attaches_is_answered_by_the_application(facing: Mapped) -> None:
     link = asked(facing, source=Source(address="q", durable=2))
     assert (link.role, link.remote.handle) == ("sender", 4)
     link.accept_attach(source=Source(address="q", durable=0), properties={"made": True})
@@ -100,8 +95,7 @@ def test_what_the_peer_attaches_is_answered_by_the_application() -> None:
 
 @pytest.mark.rule("1.0/transport/link/terminus-refused")
 @ROLES
-def test_a_refused_link_is_attached_without_its_terminus_and_detached_at_once(role: bool) -> None:
-    facing = Mapped.begun()
+def test_a_refused_link_is_attached_without_its_terminus_and_detached_at_once(facing: Mapped, role: bool) -> None:
     facing.get(attach("theirs", 4, role))
     link = facing.session.link(0)
     link.refuse_attach("amqp:not-found", "no such node")
@@ -121,9 +115,8 @@ def test_a_refused_link_is_attached_without_its_terminus_and_detached_at_once(ro
 @pytest.mark.rule("1.0/transport/link/terminus-refused")
 @pytest.mark.parametrize("error", [None, Error(Symbol("amqp:not-found"), "no queue")], ids=["bare", "error"])
 @ROLES
-def test_a_link_that_the_peer_refuses_fails_in_one_way(role: bool, error: Error | None) -> None:
+def test_a_link_that_the_peer_refuses_fails_in_one_way(facing: Mapped, role: bool, error: Error | None) -> None:
     """Broker-J nulls both termini, others one; the detach has an error or hasn't."""
-    facing = Mapped.begun()
     link: Any = facing.session.open_receiver("q") if role else facing.session.open_sender("q")
     facing.settle()
     facing.get(attach(link.name, 0, not role, source=None, target=None))
@@ -143,8 +136,7 @@ def test_a_link_that_the_peer_refuses_fails_in_one_way(role: bool, error: Error 
 
 
 @pytest.mark.rule("1.0/transport/link/recover")
-def test_a_link_without_own_terminus_is_recovered_from_the_peers() -> None:
-    facing = Mapped.begun()
+def test_a_link_without_own_terminus_is_recovered_from_the_peers(facing: Mapped) -> None:
     link = facing.session.open_sender(None, name="known")
     assert facing.frames()[0].target is None
     facing.get(attach("known", 0, True, target=Target(address="found")))
@@ -153,8 +145,7 @@ def test_a_link_without_own_terminus_is_recovered_from_the_peers() -> None:
 
 
 @pytest.mark.rule("1.0/transport/link/verify")
-def test_an_unfit_terminus_is_the_applications_to_detach() -> None:
-    facing = Mapped.begun()
+def test_an_unfit_terminus_is_the_applications_to_detach(facing: Mapped) -> None:
     link = facing.receiver(theirs={"source": Source(address="other", distribution_mode=Symbol("copy"))})
     assert link.source == Source(address="other", distribution_mode=Symbol("copy"))
     link.close("amqp:precondition-failed", "wanted move")
@@ -162,17 +153,14 @@ def test_an_unfit_terminus_is_the_applications_to_detach() -> None:
 
 
 @pytest.mark.rule("1.0/source.filter/receiver-checks")
-def test_the_filter_in_place_is_seen_by_the_receiver() -> None:
-    facing = Mapped.begun()
+def test_the_filter_in_place_is_seen_by_the_receiver(facing: Mapped) -> None:
     link = facing.receiver(theirs={"source": Source(address="source")})
     source: Any = link.source
     assert source.filter is None
 
 
-@pytest.mark.rule("1.0/transport/link/name-unique")
-@pytest.mark.rule("1.0/transport/session/one-link-one-session")
-def test_one_name_in_one_direction_is_attached_once() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/transport/link/name-unique", "1.0/transport/session/one-link-one-session")
+def test_one_name_in_one_direction_is_attached_once(facing: Mapped) -> None:
     facing.session.open_sender("x", name="n")
     other = facing.end.open_session()
     for session in (facing.session, other):
@@ -211,25 +199,21 @@ def test_a_link_that_is_attached_once_more_is_stolen(elsewhere: bool) -> None:
 
 
 @pytest.mark.rule("1.0/transport/link/handle-in-use")
-def test_a_handle_in_use_ends_the_session() -> None:
-    facing = Mapped.begun()
+def test_a_handle_in_use_ends_the_session(facing: Mapped) -> None:
     facing.receiver()
     facing.get(attach("another", 0, True))
     facing.fails_session("amqp:session:handle-in-use", "transport/link/handle-in-use")
 
 
 @pytest.mark.rule("1.0/transport/attach/initial-delivery-count")
-def test_a_sender_without_initial_delivery_count_ends_the_session() -> None:
-    facing = Mapped.begun()
+def test_a_sender_without_initial_delivery_count_ends_the_session(facing: Mapped) -> None:
     facing.get(attach("x", 0, False, initial_delivery_count=None))
     facing.fails_session("amqp:invalid-field", "transport/attach/initial-delivery-count")
 
 
-@pytest.mark.rule("1.0/transport/link/detach")
-@pytest.mark.rule("1.0/transport/link/handle-reuse")
+@pytest.mark.rule("1.0/transport/link/detach", "1.0/transport/link/handle-reuse")
 @ROLES
-def test_a_detach_is_answered_and_the_handle_free(role: bool) -> None:
-    facing = Mapped.begun()
+def test_a_detach_is_answered_and_the_handle_free(facing: Mapped, role: bool) -> None:
     link: Any = facing.receiver() if role else facing.sender()
     facing.get(Detach(0))
     assert facing.frames() == [Detach(0)]
@@ -242,8 +226,7 @@ def test_a_detach_is_answered_and_the_handle_free(role: bool) -> None:
 
 
 @pytest.mark.rule("1.0/transport/link/detach")
-def test_detach_by_this_end_suspends_the_link() -> None:
-    facing = Mapped.begun()
+def test_detach_by_this_end_suspends_the_link(facing: Mapped) -> None:
     link = facing.sender()
     handle = link.send(Message("m"))
     link.detach()
@@ -259,10 +242,8 @@ def test_detach_by_this_end_suspends_the_link() -> None:
     assert [each.payload for each in state.unsettled] == [Message("m").encode()]
 
 
-@pytest.mark.rule("1.0/transport/link/detached-deliveries")
-@pytest.mark.rule("1.0/transport/disposition/detached-links")
-def test_deliveries_of_a_detached_link_can_still_be_settled() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/transport/link/detached-deliveries", "1.0/transport/disposition/detached-links")
+def test_deliveries_of_a_detached_link_can_still_be_settled(facing: Mapped) -> None:
     link = facing.sender()
     handle = link.send(Message("m"))
     link.detach()
@@ -288,8 +269,7 @@ def test_a_closing_detach_is_answered_by_one(side: Side, role: bool) -> None:
 
 
 @pytest.mark.rule("1.0/transport/link/close-crossing")
-def test_a_detach_crossed_by_a_closing_one_is_followed_by_attach_and_close() -> None:
-    facing = Mapped.begun()
+def test_a_detach_crossed_by_a_closing_one_is_followed_by_attach_and_close(facing: Mapped) -> None:
     link = facing.sender()
     link.detach()
     facing.settle()
@@ -303,8 +283,7 @@ def test_a_detach_crossed_by_a_closing_one_is_followed_by_attach_and_close() -> 
 
 
 @pytest.mark.rule("1.0/transport/link/close-crossing")
-def test_the_attach_of_a_peer_that_only_closes_is_no_request() -> None:
-    facing = Mapped.begun()
+def test_the_attach_of_a_peer_that_only_closes_is_no_request(facing: Mapped) -> None:
     link = facing.sender()
     link.close()
     facing.get(Detach(0))
@@ -316,10 +295,8 @@ def test_the_attach_of_a_peer_that_only_closes_is_no_request() -> None:
     assert facing.session.is_open
 
 
-@pytest.mark.rule("1.0/transport/link/error-detach")
-@pytest.mark.rule("1.0/transport/link/errant-link")
-def test_a_link_in_error_is_gone_and_what_was_on_its_way_is_dropped() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/transport/link/error-detach", "1.0/transport/link/errant-link")
+def test_a_link_in_error_is_gone_and_what_was_on_its_way_is_dropped(facing: Mapped) -> None:
     link = facing.receiver(credit=1)
     facing.get(transfer(0), BODY)
     facing.get(transfer(8), BODY)
@@ -334,10 +311,8 @@ def test_a_link_in_error_is_gone_and_what_was_on_its_way_is_dropped() -> None:
     assert len(facing.of(LinkClosed)) == 1
 
 
-@pytest.mark.rule("1.0/transport/link/errant-link")
-@pytest.mark.rule("1.0/transport/link/resume-unsettled-nonnull")
-def test_a_link_that_failed_may_only_be_resumed() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/transport/link/errant-link", "1.0/transport/link/resume-unsettled-nonnull")
+def test_a_link_that_failed_may_only_be_resumed(facing: Mapped) -> None:
     link = facing.receiver()
     # An error that doesn't close: the link may be resumed, not attached as if nothing had been.
     facing.inside._sessions.transport.send(0, Detach(0, False, Error(Symbol("amqp:internal-error"))))
@@ -349,8 +324,7 @@ def test_a_link_that_failed_may_only_be_resumed() -> None:
 
 
 @pytest.mark.rule("1.0/transport/link/resume-unsettled-nonnull")
-def test_a_link_that_failed_is_resumed_with_an_unsettled_map() -> None:
-    facing = Mapped.begun()
+def test_a_link_that_failed_is_resumed_with_an_unsettled_map(facing: Mapped) -> None:
     facing.receiver()
     facing.inside._sessions.transport.send(0, Detach(0, False, Error(Symbol("amqp:internal-error"))))
     facing.get(Detach(0))
@@ -359,10 +333,8 @@ def test_a_link_that_failed_is_resumed_with_an_unsettled_map() -> None:
     assert facing.of(LinkRequested)
 
 
-@pytest.mark.rule("1.0/transport/link/unsettled-on-attach")
-@pytest.mark.rule("1.0/transport/attach/unsettled-compare")
-def test_a_link_that_is_known_is_attached_with_its_unsettled_map() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/transport/link/unsettled-on-attach", "1.0/transport/attach/unsettled-compare")
+def test_a_link_that_is_known_is_attached_with_its_unsettled_map(facing: Mapped) -> None:
     saved = SavedDelivery(b"t", 0, Message("m").encode(), None, None)
     state = LinkState("out", True, Source(address="s"), Target(address="t"), 2, 0, 1, (saved,))
     facing.session.open_sender(None, state=state)
@@ -376,8 +348,7 @@ def test_a_link_that_is_known_is_attached_with_its_unsettled_map() -> None:
 
 
 @pytest.mark.rule("1.0/transport/attach/reattach-null")
-def test_a_link_attached_anew_has_no_unsettled_map() -> None:
-    facing = Mapped.begun()
+def test_a_link_attached_anew_has_no_unsettled_map(facing: Mapped) -> None:
     link = facing.sender()
     link.detach()
     facing.get(Detach(0))
@@ -388,8 +359,7 @@ def test_a_link_attached_anew_has_no_unsettled_map() -> None:
 
 
 @pytest.mark.rule("1.0/transport/attach/unsettled-keys")
-def test_a_key_of_the_unsettled_map_that_is_no_tag_ends_the_session() -> None:
-    facing = Mapped.begun()
+def test_a_key_of_the_unsettled_map_that_is_no_tag_ends_the_session(facing: Mapped) -> None:
     facing.get(attach("x", 0, True, unsettled={"text": None}))
     (failed,) = facing.of(Failed)
     assert (failed.scope, failed.error.rule) in [
@@ -398,10 +368,8 @@ def test_a_key_of_the_unsettled_map_that_is_no_tag_ends_the_session() -> None:
     ]
 
 
-@pytest.mark.rule("1.0/transport/attach/unsettled-too-large")
-@pytest.mark.rule("1.0/transport/resume/incomplete")
-def test_an_unsettled_map_above_the_frame_size_is_sent_incomplete() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/transport/attach/unsettled-too-large", "1.0/transport/resume/incomplete")
+def test_an_unsettled_map_above_the_frame_size_is_sent_incomplete(facing: Mapped) -> None:
     facing.peer_takes(512)
     count = 100
     saved = tuple([SavedDelivery(b"%032d" % number, 0, b"\x00\x53\x77\x41", None, None) for number in range(count)])
@@ -421,18 +389,15 @@ def test_an_unsettled_map_above_the_frame_size_is_sent_incomplete() -> None:
 
 
 @pytest.mark.rule("1.0/transport/attach/incomplete-no-new")
-def test_nothing_new_is_sent_while_the_receivers_map_is_incomplete() -> None:
-    facing = Mapped.begun()
+def test_nothing_new_is_sent_while_the_receivers_map_is_incomplete(facing: Mapped) -> None:
     link = facing.sender(theirs={"unsettled": {}, "incomplete_unsettled": True})
     with pytest.raises(LocalProtocolError, match="incomplete") as raised:
         link.send(Message("m"))
     assert raised.value.rule == "1.0/transport/attach/incomplete-no-new"
 
 
-@pytest.mark.rule("1.0/transport/attach/incomplete-detach")
-@pytest.mark.rule("1.0/transport/attach/incomplete-no-new")
-def test_a_new_delivery_after_the_own_incomplete_map_detaches_the_link() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/transport/attach/incomplete-detach", "1.0/transport/attach/incomplete-no-new")
+def test_a_new_delivery_after_the_own_incomplete_map_detaches_the_link(facing: Mapped) -> None:
     facing.peer_takes(512)
     saved = tuple([SavedDelivery(b"%032d" % number, 0, None, Accepted(), None) for number in range(100)])
     state = LinkState("in", False, Source(address="s"), Target(address="t"), 2, 1, 0, saved)
@@ -445,10 +410,8 @@ def test_a_new_delivery_after_the_own_incomplete_map_detaches_the_link() -> None
     facing.fails_link("amqp:not-allowed", "transport/attach/incomplete-no-new")
 
 
-@pytest.mark.rule("1.0/source.address/dynamic-receiver")
-@pytest.mark.rule("1.0/source.address/dynamic-sender")
-def test_a_dynamic_source_gets_its_address_from_the_sender() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/source.address/dynamic-receiver", "1.0/source.address/dynamic-sender")
+def test_a_dynamic_source_gets_its_address_from_the_sender(facing: Mapped) -> None:
     link = facing.session.open_receiver(Source(dynamic=True))
     (sent,) = facing.frames()
     assert (sent.source.dynamic, sent.source.address) == (True, None)
@@ -463,10 +426,8 @@ def test_a_dynamic_source_gets_its_address_from_the_sender() -> None:
     assert facing.frames()[-1].source.address == "made"
 
 
-@pytest.mark.rule("1.0/target.address/dynamic-sender")
-@pytest.mark.rule("1.0/target.address/dynamic-receiver")
-def test_a_dynamic_target_gets_its_address_from_the_receiver() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/target.address/dynamic-sender", "1.0/target.address/dynamic-receiver")
+def test_a_dynamic_target_gets_its_address_from_the_receiver(facing: Mapped) -> None:
     link = facing.session.open_sender(Target(dynamic=True))
     (sent,) = facing.frames()
     assert (sent.target.dynamic, sent.target.address) == (True, None)
@@ -483,14 +444,12 @@ def test_a_dynamic_target_gets_its_address_from_the_receiver() -> None:
 
 
 @pytest.mark.rule("1.0/transport/attach/settle-modes")
-def test_the_own_sides_settle_mode_is_the_fact() -> None:
-    facing = Mapped.begun()
+def test_the_own_sides_settle_mode_is_the_fact(facing: Mapped) -> None:
     link = facing.sender(snd_settle_mode=0, rcv_settle_mode=1, theirs={"snd_settle_mode": 1, "rcv_settle_mode": 0})
     assert (link.snd_settle_mode, link.rcv_settle_mode) == (0, 0)
 
 
-def test_a_request_that_the_peer_takes_back() -> None:
-    facing = Mapped.begun()
+def test_a_request_that_the_peer_takes_back(facing: Mapped) -> None:
     link = asked(facing)
     facing.get(Detach(4, True))
     first, second = facing.frames()
@@ -501,16 +460,14 @@ def test_a_request_that_the_peer_takes_back() -> None:
 
 
 @pytest.mark.rule("1.0/source.default-outcome/valid")
-def test_a_default_outcome_is_an_outcome() -> None:
-    facing = Mapped.begun()
+def test_a_default_outcome_is_an_outcome(facing: Mapped) -> None:
     with pytest.raises(CodecError, match="default_outcome"):
         facing.session.open_receiver(Source(address="q", default_outcome=Received(0, 0)))
     assert not facing.frames()
     assert facing.session.open_receiver(Source(address="q", default_outcome=Released())).handle == 0
 
 
-def test_a_handle_is_free_when_the_application_has_heard_of_its_end() -> None:
-    facing = Mapped.begun()
+def test_a_handle_is_free_when_the_application_has_heard_of_its_end(facing: Mapped) -> None:
     first = facing.sender()
     first.close()
     assert facing.session.open_sender("other").handle == 1
@@ -519,8 +476,7 @@ def test_a_handle_is_free_when_the_application_has_heard_of_its_end() -> None:
     assert facing.session.open_sender("third").handle == 0
 
 
-def test_unknown_links_and_settle_modes_are_misuse() -> None:
-    facing = Mapped.begun()
+def test_unknown_links_and_settle_modes_are_misuse(facing: Mapped) -> None:
     with pytest.raises(EndpointClosed, match="handle 3"):
         facing.session.link(3)
     with pytest.raises(LocalProtocolError, match="settle modes"):
@@ -530,8 +486,7 @@ def test_unknown_links_and_settle_modes_are_misuse() -> None:
     assert not facing.frames()
 
 
-def test_the_peers_word_on_deliveries_received() -> None:
-    facing = Mapped.begun()
+def test_the_peers_word_on_deliveries_received(facing: Mapped) -> None:
     facing.receiver()
     facing.get(transfer(0), BODY)
     facing.get(Disposition(False, 0, None, False, Accepted()))
@@ -542,8 +497,7 @@ def test_the_peers_word_on_deliveries_received() -> None:
     ]
 
 
-def test_a_sender_to_a_coordinator_names_it() -> None:
-    facing = Mapped.begun()
+def test_a_sender_to_a_coordinator_names_it(facing: Mapped) -> None:
     facing.session.open_sender(Coordinator(("amqp:local-transactions",)))
     (sent,) = facing.frames()
     assert sent.target == Coordinator(("amqp:local-transactions",))

@@ -173,8 +173,7 @@ def check(producer: Producer, consumer: Consumer, mode: str) -> None:
         assert set(counts.values()) == {1}
 
 
-@pytest.mark.rule("1.0/transport/delivery/guarantees")
-@pytest.mark.rule("1.0/transport/delivery/settle-once")
+@pytest.mark.rule("1.0/transport/delivery/guarantees", "1.0/transport/delivery/settle-once")
 @pytest.mark.parametrize("mode", MODES)
 @given(cuts=st.lists(st.tuples(st.integers(0, 4000), st.integers(0, 1500)), max_size=8), count=st.integers(1, 9))
 def test_cut_anywhere_any_number_of_times(mode: str, cuts: list[tuple[int, int]], count: int) -> None:

@@ -130,8 +130,7 @@ def test_what_a_sender_does_about_each_case(number: int, expected: ResumeAction)
     assert resume_action(LOCAL[number], number in REMOTE, REMOTE.get(number)) == expected
 
 
-@pytest.mark.rule("1.0/resume/tag1-unknown-at-receiver")
-@pytest.mark.rule("1.0/transport/resume/source-only")
+@pytest.mark.rule("1.0/resume/tag1-unknown-at-receiver", "1.0/transport/resume/source-only")
 def test_tag_1_is_sent_again_as_a_new_delivery() -> None:
     case = Case(1)
     (sent,) = case.transfers()
@@ -139,11 +138,8 @@ def test_tag_1_is_sent_again_as_a_new_delivery() -> None:
     assert sent.payload == MESSAGE
 
 
-@pytest.mark.rule("1.0/resume/tag2-partial")
-@pytest.mark.rule("1.0/transport/resume/flag")
-@pytest.mark.rule("1.0/transport/resume/both")
-@pytest.mark.rule("1.0/transport/transfer/resume-first-frame")
-@pytest.mark.rule("1.0/transport/resume/new-delivery-id")
+@pytest.mark.rule("1.0/resume/tag2-partial", "1.0/transport/resume/flag", "1.0/transport/resume/both")
+@pytest.mark.rule("1.0/transport/transfer/resume-first-frame", "1.0/transport/resume/new-delivery-id")
 def test_tag_2_goes_on_where_the_receiver_is() -> None:
     case = Case(2)
     (sent,) = case.transfers()
@@ -151,9 +147,7 @@ def test_tag_2_goes_on_where_the_receiver_is() -> None:
     assert sent.payload == MESSAGE[position_octets(MESSAGE, 3, 0) :]
 
 
-@pytest.mark.rule("1.0/resume/tag3-receiver-terminal")
-@pytest.mark.rule("1.0/resume/tag3-state")
-@pytest.mark.rule("1.0/transport/resume/omit-data")
+@pytest.mark.rule("1.0/resume/tag3-receiver-terminal", "1.0/resume/tag3-state", "1.0/transport/resume/omit-data")
 @pytest.mark.rule("1.0/transport/transfer/resume-empty")
 def test_tag_3_takes_over_what_the_receiver_decided() -> None:
     case = Case(3)
@@ -356,8 +350,7 @@ def test_a_receiver_drops_what_is_aborted() -> None:
     assert facing.held == 0
 
 
-@pytest.mark.rule("1.0/transport/resume/source-only-ignore")
-@pytest.mark.rule("1.0/transport/transfer/resume-unknown")
+@pytest.mark.rule("1.0/transport/resume/source-only-ignore", "1.0/transport/transfer/resume-unknown")
 def test_a_receiver_ignores_resumed_deliveries_that_it_does_not_know() -> None:
     case = Resuming(7)
     first = case.facing.end.session(0).link(0)

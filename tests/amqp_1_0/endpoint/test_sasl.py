@@ -358,9 +358,8 @@ def frames_of_both(wrong: str) -> bytes:
     }[wrong]
 
 
-@pytest.mark.rule("1.0/security/sasl/frame-empty", "1.0/security/sasl/frame-one")
-@pytest.mark.rule("1.0/security/sasl/frame-max", "1.0/security/sasl/frame-type")
-@pytest.mark.rule("1.0/security/sasl/mechanisms-first", "1.0/security/sasl/roles")
+@pytest.mark.rule("1.0/security/sasl/frame-empty", "1.0/security/sasl/frame-one", "1.0/security/sasl/frame-max")
+@pytest.mark.rule("1.0/security/sasl/frame-type", "1.0/security/sasl/mechanisms-first", "1.0/security/sasl/roles")
 @pytest.mark.parametrize(
     ("wrong", "rule"),
     [

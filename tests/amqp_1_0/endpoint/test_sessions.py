@@ -41,8 +41,7 @@ from tests.kit.links_1_0 import BODY, Mapped, attach, begin, flow, transfer
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
 
 
-@pytest.mark.rule("1.0/transport/session/remote-channel-initiator")
-@pytest.mark.rule("1.0/transport/session/lowest-channel")
+@pytest.mark.rule("1.0/transport/session/remote-channel-initiator", "1.0/transport/session/lowest-channel")
 @BOTH_SIDES
 def test_the_initiator_begins_without_remote_channel_on_the_lowest_free_channel(side: Side) -> None:
     facing = Facing.opened(side)
@@ -78,8 +77,7 @@ def test_the_answer_names_the_channel_of_the_begin(side: Side) -> None:
 
 @pytest.mark.rule("1.0/transport/session/remote-channel-answer")
 @pytest.mark.parametrize("remote_channel", [0, 3])
-def test_an_answer_to_nothing_closes_the_connection(remote_channel: int) -> None:
-    facing = Mapped.begun()
+def test_an_answer_to_nothing_closes_the_connection(facing: Mapped, remote_channel: int) -> None:
     facing.feed(octets_of(begin(remote_channel), 1))
     facing.closes("amqp:invalid-field", "transport/session/remote-channel-answer")
 
@@ -124,8 +122,7 @@ def test_end_is_answered_by_end_and_both_channels_are_free(side: Side) -> None:
 
 
 @pytest.mark.rule("1.0/transport/session/simultaneous-end")
-def test_both_may_end_at_once() -> None:
-    facing = Mapped.begun()
+def test_both_may_end_at_once(facing: Mapped) -> None:
     facing.session.close()
     facing.settle()
     facing.get(End(Error(Symbol("amqp:internal-error"))))
@@ -135,8 +132,7 @@ def test_both_may_end_at_once() -> None:
 
 
 @pytest.mark.rule("1.0/transport/session.state/end-sent")
-def test_a_session_that_this_end_left_takes_the_rest_of_the_peer() -> None:
-    facing = Mapped.begun()
+def test_a_session_that_this_end_left_takes_the_rest_of_the_peer(facing: Mapped) -> None:
     facing.receiver()
     facing.session.close()
     facing.settle()
@@ -151,8 +147,7 @@ def test_a_session_that_this_end_left_takes_the_rest_of_the_peer() -> None:
 
 
 @pytest.mark.rule("1.0/transport/session/ends-with-connection")
-def test_sessions_end_with_their_connection() -> None:
-    facing = Mapped.begun()
+def test_sessions_end_with_their_connection(facing: Mapped) -> None:
     link = facing.sender()
     handle = link.send(Message("m"))
     facing.end.connection_lost("reset", facing.now)
@@ -165,26 +160,22 @@ def test_sessions_end_with_their_connection() -> None:
         _ = handle.result
 
 
-@pytest.mark.rule("1.0/transport/session/error")
-@pytest.mark.rule("1.0/transport/session.state/discarding")
+@pytest.mark.rule("1.0/transport/session/error", "1.0/transport/session.state/discarding")
 @pytest.mark.rule("1.0/transport/link/unattached-handle")
 @pytest.mark.parametrize(
     "frame", [flow(handle=9, delivery_count=0), transfer(0, handle=9)], ids=lambda frame: frame.NAME
 )
-def test_frames_for_a_handle_that_is_not_attached_end_the_session(frame: Any) -> None:
-    facing = Mapped.begun()
+def test_frames_for_a_handle_that_is_not_attached_end_the_session(facing: Mapped, frame: Any) -> None:
     facing.get(frame)
     facing.fails_session("amqp:session:unattached-handle", "transport/link/unattached-handle")
 
 
-def test_frames_on_a_channel_without_session_close_the_connection() -> None:
-    facing = Mapped.begun()
+def test_frames_on_a_channel_without_session_close_the_connection(facing: Mapped) -> None:
     facing.feed(octets_of(flow(), 4))
     facing.closes("amqp:not-allowed", "transport/session.state/unmapped")
 
 
-def test_begin_on_a_channel_in_use_ends_the_session() -> None:
-    facing = Mapped.begun()
+def test_begin_on_a_channel_in_use_ends_the_session(facing: Mapped) -> None:
     facing.get(begin(None))
     facing.fails_session("amqp:illegal-state", "transport/session.state/mapped")
 
@@ -198,8 +189,7 @@ def test_a_handle_above_handle_max_closes_the_connection() -> None:
     facing.closes("amqp:connection:framing-error", "transport/session/handle-max")
 
 
-@pytest.mark.rule("1.0/transport/session/handle-max")
-@pytest.mark.rule("1.0/transport/link/lowest-handle")
+@pytest.mark.rule("1.0/transport/session/handle-max", "1.0/transport/link/lowest-handle")
 def test_own_handles_are_the_lowest_and_stay_within_handle_max() -> None:
     facing = Mapped.begun(handle_max=1)
     links = [facing.session.open_receiver("a"), facing.session.open_receiver("b")]
@@ -209,10 +199,8 @@ def test_own_handles_are_the_lowest_and_stay_within_handle_max() -> None:
     assert [each.name for each in facing.session.links] == [link.name for link in links]
 
 
-@pytest.mark.rule("1.0/transport/session.window/remote-incoming")
-@pytest.mark.rule("1.0/transport/session.window/on-send")
-@pytest.mark.rule("1.0/transport/session.window/transfer-id")
-@pytest.mark.rule("1.0/transport/session.window/next-outgoing-id")
+@pytest.mark.rule("1.0/transport/session.window/remote-incoming", "1.0/transport/session.window/on-send")
+@pytest.mark.rule("1.0/transport/session.window/transfer-id", "1.0/transport/session.window/next-outgoing-id")
 def test_no_transfer_beyond_the_peers_incoming_window() -> None:
     facing = Mapped.begun(incoming_window=2)
     link = facing.session.open_sender("target", name="out")
@@ -232,13 +220,11 @@ def test_no_transfer_beyond_the_peers_incoming_window() -> None:
     link.send(Message("m"))
 
 
-@pytest.mark.rule("1.0/transport/session.window/on-flow")
-@pytest.mark.rule("1.0/transport/session.window/on-flow-compute")
+@pytest.mark.rule("1.0/transport/session.window/on-flow", "1.0/transport/session.window/on-flow-compute")
 @pytest.mark.parametrize(
     ("next_incoming_id", "expected"), [(0, 3), (1, 4), (2, 5)], ids=["behind", "one behind", "even"]
 )
-def test_the_window_is_recomputed_from_each_flow(next_incoming_id: int, expected: int) -> None:
-    facing = Mapped.begun()
+def test_the_window_is_recomputed_from_each_flow(facing: Mapped, next_incoming_id: int, expected: int) -> None:
     link = facing.sender()
     link.send(Message("m"), settled=True)
     link.send(Message("m"), settled=True)
@@ -259,8 +245,7 @@ def test_without_next_incoming_id_the_window_counts_from_the_own_initial_id() ->
     assert not facing.of(Failed)
 
 
-@pytest.mark.rule("1.0/transport/session.window/remote-outgoing")
-@pytest.mark.rule("1.0/transport/session.window/on-receive")
+@pytest.mark.rule("1.0/transport/session.window/remote-outgoing", "1.0/transport/session.window/on-receive")
 @pytest.mark.rule("1.0/transport/session.window/on-flow")
 def test_the_peers_next_outgoing_id_and_window_are_followed() -> None:
     facing = Mapped.begun(next_outgoing_id=0xFFFF_FFFF)
@@ -307,9 +292,8 @@ def test_a_transfer_beyond_the_own_window_ends_the_session() -> None:
 
 
 @pytest.mark.rule("1.0/transport/flow/next-incoming-id")
-def test_a_flow_without_next_incoming_id_after_the_begin_ends_the_session() -> None:
+def test_a_flow_without_next_incoming_id_after_the_begin_ends_the_session(facing: Mapped) -> None:
     """The peer's begin answered this one, so it had come."""
-    facing = Mapped.begun()
     facing.get(flow(next_incoming_id=None))
     facing.fails_session("amqp:invalid-field", "transport/flow/next-incoming-id")
 
@@ -339,16 +323,13 @@ def test_own_flows_name_next_incoming_id_once_the_begin_came() -> None:
 @pytest.mark.parametrize(
     "field", [{"delivery_count": 0}, {"link_credit": 1}, {"available": 0}, {"drain": True}], ids=str
 )
-def test_fields_of_a_link_without_handle_end_the_session(field: dict[str, Any]) -> None:
-    facing = Mapped.begun()
+def test_fields_of_a_link_without_handle_end_the_session(facing: Mapped, field: dict[str, Any]) -> None:
     facing.get(flow(**field))
     facing.fails_session("amqp:invalid-field", "transport/flow/no-handle")
 
 
-@pytest.mark.rule("1.0/transport/flow/no-handle")
-@pytest.mark.rule("1.0/transport/flow/echo")
-def test_an_echo_is_answered_with_the_state_of_the_session() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/transport/flow/no-handle", "1.0/transport/flow/echo")
+def test_an_echo_is_answered_with_the_state_of_the_session(facing: Mapped) -> None:
     facing.get(flow(echo=True))
     (told,) = facing.frames()
     assert (told.NAME, told.handle, told.echo) == ("flow", None, False)

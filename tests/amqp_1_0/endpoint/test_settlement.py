@@ -33,12 +33,9 @@ def flow(credit: int, count: int | None = 0, **changes: Any) -> Flow:
     return session_flow(handle=0, delivery_count=count, link_credit=credit, **changes)
 
 
-@pytest.mark.rule("1.0/transport/disposition/range")
-@pytest.mark.rule("1.0/transport/disposition/settled")
-@pytest.mark.rule("1.0/transport/transfer/rcv-first")
-@pytest.mark.rule("1.0/transport/settle-mode/receiver")
-def test_one_disposition_settles_many() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/transport/disposition/range", "1.0/transport/disposition/settled")
+@pytest.mark.rule("1.0/transport/transfer/rcv-first", "1.0/transport/settle-mode/receiver")
+def test_one_disposition_settles_many(facing: Mapped) -> None:
     link = facing.sender()
     handles = [link.send(Message(str(number))) for number in range(4)]
     facing.get(Disposition(True, 0, 2, True, Accepted()))
@@ -54,8 +51,7 @@ def test_one_disposition_settles_many() -> None:
 
 
 @pytest.mark.rule("1.0/transport/disposition/role")
-def test_a_disposition_covers_all_links_of_its_direction_and_no_others() -> None:
-    facing = Mapped.begun()
+def test_a_disposition_covers_all_links_of_its_direction_and_no_others(facing: Mapped) -> None:
     link = facing.sender()
     from tests.kit.links_1_0 import attach
 
@@ -74,25 +70,21 @@ def test_a_disposition_covers_all_links_of_its_direction_and_no_others() -> None
     assert not facing.events
 
 
-def test_a_range_that_runs_backwards_ends_the_session() -> None:
-    facing = Mapped.begun()
+def test_a_range_that_runs_backwards_ends_the_session(facing: Mapped) -> None:
     facing.get(Disposition(True, 5, 3, True, Accepted()))
     facing.fails_session("amqp:invalid-field", "transport/disposition/range")
 
 
 @pytest.mark.rule("1.0/transport/disposition/range")
-def test_a_huge_range_costs_what_is_there() -> None:
-    facing = Mapped.begun()
+def test_a_huge_range_costs_what_is_there(facing: Mapped) -> None:
     link = facing.sender()
     handle = link.send(Message("m"))
     facing.get(Disposition(True, 0, 0x7FFF_FFFE, True, Accepted()))
     assert handle.done
 
 
-@pytest.mark.rule("1.0/transport/delivery/settle-once")
-@pytest.mark.rule("1.0/transport/transfer/rcv-second")
-def test_mode_second_settles_after_the_sender() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/transport/delivery/settle-once", "1.0/transport/transfer/rcv-second")
+def test_mode_second_settles_after_the_sender(facing: Mapped) -> None:
     link = facing.receiver(rcv_settle_mode=1)
     facing.get(transfer(0), BODY)
     (handle,) = link.accept(*facing.of(Delivery))
@@ -105,8 +97,7 @@ def test_mode_second_settles_after_the_sender() -> None:
 
 
 @pytest.mark.rule("1.0/transport/transfer/rcv-second")
-def test_a_receiver_that_settles_first_in_mode_second_is_detached() -> None:
-    facing = Mapped.begun()
+def test_a_receiver_that_settles_first_in_mode_second_is_detached(facing: Mapped) -> None:
     link = facing.sender(rcv_settle_mode=1, theirs={"rcv_settle_mode": 1})
     link.send(Message("m"))
     facing.forget()
@@ -115,8 +106,7 @@ def test_a_receiver_that_settles_first_in_mode_second_is_detached() -> None:
 
 
 @pytest.mark.rule("1.0/transport/transfer/rcv-default")
-def test_the_senders_part_of_mode_second_is_done_by_itself() -> None:
-    facing = Mapped.begun()
+def test_the_senders_part_of_mode_second_is_done_by_itself(facing: Mapped) -> None:
     link = facing.sender(rcv_settle_mode=1, theirs={"rcv_settle_mode": 1})
     handles = [link.send(Message(str(number))) for number in range(3)]
     facing.forget()
@@ -125,8 +115,7 @@ def test_the_senders_part_of_mode_second_is_done_by_itself() -> None:
     assert [event.handles for event in facing.of(Settled)] == [tuple(handles)]
 
 
-def test_an_application_may_settle_by_itself() -> None:
-    facing = Mapped.begun()
+def test_an_application_may_settle_by_itself(facing: Mapped) -> None:
     link = facing.sender(auto_settle=False, rcv_settle_mode=1, theirs={"rcv_settle_mode": 1})
     first, second = link.send(Message("1")), link.send(Message("2"))
     facing.forget()
@@ -146,8 +135,7 @@ def test_an_application_may_settle_by_itself() -> None:
 
 
 @pytest.mark.rule("1.0/transport/delivery/receiver-settles-quietly")
-def test_what_the_sender_settled_needs_no_frame() -> None:
-    facing = Mapped.begun()
+def test_what_the_sender_settled_needs_no_frame(facing: Mapped) -> None:
     link = facing.receiver()
     facing.get(transfer(0, settled=True), BODY)
     with pytest.raises(LocalProtocolError, match="isn't unsettled"):
@@ -156,8 +144,7 @@ def test_what_the_sender_settled_needs_no_frame() -> None:
 
 
 @pytest.mark.rule("1.0/transport/delivery/spontaneous")
-def test_a_sender_may_reach_a_terminal_state_by_itself() -> None:
-    facing = Mapped.begun()
+def test_a_sender_may_reach_a_terminal_state_by_itself(facing: Mapped) -> None:
     link = facing.sender()
     handle = link.send(Message("m"))
     facing.forget()
@@ -168,8 +155,7 @@ def test_a_sender_may_reach_a_terminal_state_by_itself() -> None:
 
 
 @pytest.mark.rule("1.0/delivery-state/terminal-final")
-def test_a_receiver_does_not_change_its_mind() -> None:
-    facing = Mapped.begun()
+def test_a_receiver_does_not_change_its_mind(facing: Mapped) -> None:
     link = facing.sender(auto_settle=False)
     link.send(Message("m"))
     facing.forget()
@@ -178,8 +164,7 @@ def test_a_receiver_does_not_change_its_mind() -> None:
     facing.fails_link("amqp:illegal-state", "delivery-state/terminal-final")
 
 
-def test_the_four_outcomes_and_consecutive_ids_in_one_frame() -> None:
-    facing = Mapped.begun()
+def test_the_four_outcomes_and_consecutive_ids_in_one_frame(facing: Mapped) -> None:
     link = facing.receiver(credit=20)
     for number in range(8):
         facing.get(transfer(number), BODY)
@@ -203,8 +188,7 @@ def test_the_four_outcomes_and_consecutive_ids_in_one_frame() -> None:
 
 
 @pytest.mark.rule("1.0/transport/disposition/partial")
-def test_a_delivery_may_be_settled_while_it_is_being_sent() -> None:
-    facing = Mapped.begun()
+def test_a_delivery_may_be_settled_while_it_is_being_sent(facing: Mapped) -> None:
     link = facing.sender()
     facing.peer_takes(512)
     facing.get(flow(10, incoming_window=1))
@@ -220,9 +204,8 @@ def test_a_delivery_may_be_settled_while_it_is_being_sent() -> None:
 
 
 @pytest.mark.rule("1.0/transport/disposition/detached-links")
-def test_a_delivery_is_settled_after_its_link_was_detached() -> None:
+def test_a_delivery_is_settled_after_its_link_was_detached(facing: Mapped) -> None:
     """The handle has ended with the link; the event has another one of the same key, and nothing is left to resume."""
-    facing = Mapped.begun()
     link = facing.sender()
     handle = link.send(Message("m"))
     facing.get(Detach(0, False))

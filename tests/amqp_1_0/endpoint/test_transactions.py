@@ -59,8 +59,7 @@ class Controlling(Mapped):
         return facing  # type: ignore[no-any-return]
 
 
-@pytest.mark.rule("1.0/transactions/declare/body")
-@pytest.mark.rule("1.0/transactions/declare/unsettled")
+@pytest.mark.rule("1.0/transactions/declare/body", "1.0/transactions/declare/unsettled")
 @pytest.mark.rule("1.0/transactions/declare/declared")
 def test_declare_is_alone_in_an_amqp_value_and_brings_the_txn_id() -> None:
     facing = Controlling.ready()
@@ -88,10 +87,8 @@ def test_discharge_names_the_transaction(fail: bool) -> None:
     assert handle.result == Accepted()
 
 
-@pytest.mark.rule("1.0/transactions/declare/unsettled")
-@pytest.mark.rule("1.0/transactions/control-link-no-work")
-@pytest.mark.rule("1.0/transactions/declare/global-id")
-@pytest.mark.rule("1.0/transactions/txn-id-size")
+@pytest.mark.rule("1.0/transactions/declare/unsettled", "1.0/transactions/control-link-no-work")
+@pytest.mark.rule("1.0/transactions/declare/global-id", "1.0/transactions/txn-id-size")
 def test_what_does_not_go_over_a_control_link() -> None:
     facing = Controlling.ready()
     sender = facing.controller.sender
@@ -110,8 +107,7 @@ def test_what_does_not_go_over_a_control_link() -> None:
         Controller(Mapped.begun().sender())
 
 
-@pytest.mark.rule("1.0/transactions/declare/global-id")
-@pytest.mark.rule("1.0/transactions/coordinator/capabilities")
+@pytest.mark.rule("1.0/transactions/declare/global-id", "1.0/transactions/coordinator/capabilities")
 def test_a_coordinator_of_distributed_transactions_takes_a_global_id() -> None:
     facing = Controlling.ready(capabilities=("amqp:distributed-transactions",))
     facing.controller.declare(b"global")
@@ -119,8 +115,7 @@ def test_a_coordinator_of_distributed_transactions_takes_a_global_id() -> None:
     assert Message.from_wire(facing.sent()[0].payload).body == Declare(b"global")
 
 
-@pytest.mark.rule("1.0/transactions/posting/all-frames")
-@pytest.mark.rule("1.0/transactions/txn-work/state")
+@pytest.mark.rule("1.0/transactions/posting/all-frames", "1.0/transactions/txn-work/state")
 def test_every_frame_of_a_posting_names_the_transaction() -> None:
     facing = Mapped.begun()
     link = facing.sender()
@@ -178,8 +173,7 @@ class Coordinating(Mapped):
         return found
 
 
-@pytest.mark.rule("1.0/transactions/declare/declared")
-@pytest.mark.rule("1.0/transactions/declare/other-sections")
+@pytest.mark.rule("1.0/transactions/declare/declared", "1.0/transactions/declare/other-sections")
 def test_a_declare_is_answered_with_a_new_txn_id() -> None:
     facing = Coordinating.ready()
     facing.get(
@@ -199,8 +193,7 @@ def test_a_declare_is_answered_with_a_new_txn_id() -> None:
         facing.resource.discharge(request)
 
 
-@pytest.mark.rule("1.0/transactions/declare/failed")
-@pytest.mark.rule("1.0/transactions/discharge/failed")
+@pytest.mark.rule("1.0/transactions/declare/failed", "1.0/transactions/discharge/failed")
 @pytest.mark.parametrize("asked", [Declare(), Discharge(b"\x00\x00\x00\x00", False)], ids=lambda each: each.NAME)
 @pytest.mark.parametrize(
     ("outcomes", "rejects"),
@@ -275,8 +268,7 @@ def test_a_coordinator_takes_nothing_else(payload: bytes) -> None:
     assert detach.error is not None
 
 
-@pytest.mark.rule("1.0/transactions/posting/outcome-first")
-@pytest.mark.rule("1.0/transactions/settled/resource-settles")
+@pytest.mark.rule("1.0/transactions/posting/outcome-first", "1.0/transactions/settled/resource-settles")
 @pytest.mark.rule("1.0/transactions/txn-work/resource-ids")
 def test_the_controller_is_told_the_outcome_before_the_discharge() -> None:
     facing = Coordinating.ready()
@@ -356,8 +348,7 @@ def serving(facing: Coordinating) -> Any:
     return link
 
 
-@pytest.mark.rule("1.0/transactions/retirement/other-txn")
-@pytest.mark.rule("1.0/transactions/txn-work/kinds")
+@pytest.mark.rule("1.0/transactions/retirement/other-txn", "1.0/transactions/txn-work/kinds")
 def test_an_outcome_is_bound_to_one_transaction() -> None:
     facing = Coordinating.ready()
     first, second = facing.declared(0), facing.declared(1)
@@ -389,8 +380,7 @@ def test_outcomes_settled_by_the_controller_come_with_their_transaction() -> Non
     assert facing.resource.retire(link, settled.handles, TransactionalState(b"none", Accepted())) is None
 
 
-@pytest.mark.rule("1.0/transactions/acquisition/unsupported")
-@pytest.mark.rule("1.0/transactions/acquisition/flow-txn-id")
+@pytest.mark.rule("1.0/transactions/acquisition/unsupported", "1.0/transactions/acquisition/flow-txn-id")
 @pytest.mark.parametrize("supported", [False, True])
 def test_a_flow_may_bind_what_will_be_acquired(supported: bool) -> None:
     facing = Coordinating.ready(acquisition=supported)

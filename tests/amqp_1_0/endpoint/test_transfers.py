@@ -22,7 +22,7 @@ from amqp_sansio.amqp_1_0 import (
     Transfer,
 )
 from tests.kit.facing_1_0 import octets_of
-from tests.kit.links_1_0 import BODY, Mapped, transfer
+from tests.kit.links_1_0 import BODY, Mapped, attach, transfer
 from tests.kit.links_1_0 import flow as session_flow
 
 BIG = 0xFFFF_FFFF
@@ -36,10 +36,8 @@ def flow(credit: int, count: int | None = 0, **changes: Any) -> Flow:
 # Transfers received.
 
 
-@pytest.mark.rule("1.0/transport/transfer/more")
-@pytest.mark.rule("1.0/transport/transfer/settled-default")
-def test_a_delivery_of_several_frames_is_one_event() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/transport/transfer/more", "1.0/transport/transfer/settled-default")
+def test_a_delivery_of_several_frames_is_one_event(facing: Mapped) -> None:
     facing.receiver()
     payload = Message(b"0123456789").encode()
     facing.get(transfer(0, more=True, settled=True), payload[:4])
@@ -52,11 +50,8 @@ def test_a_delivery_of_several_frames_is_one_event() -> None:
 
 
 @pytest.mark.rule("1.0/transport/transfer/interleave-links")
-def test_deliveries_of_different_links_may_mix() -> None:
-    facing = Mapped.begun()
+def test_deliveries_of_different_links_may_mix(facing: Mapped) -> None:
     facing.receiver()
-    from tests.kit.links_1_0 import attach
-
     other = facing.session.open_receiver("source", name="second", credit=5)
     facing.get(attach("second", 1, False))
     facing.get(transfer(0, more=True), b"\x00\x53")
@@ -76,8 +71,7 @@ def test_deliveries_of_different_links_may_mix() -> None:
     ],
     ids=["delivery-id", "delivery-tag", "message-format"],
 )
-def test_deliveries_of_one_link_do_not_mix(frame: Transfer, rule: str) -> None:
-    facing = Mapped.begun()
+def test_deliveries_of_one_link_do_not_mix(facing: Mapped, frame: Transfer, rule: str) -> None:
     facing.receiver()
     facing.get(transfer(0, more=True), BODY[:2])
     facing.get(frame, BODY)
@@ -95,8 +89,7 @@ def test_deliveries_of_one_link_do_not_mix(frame: Transfer, rule: str) -> None:
                             pytest.mark.rule("1.0/transport/delivery/tag-present")]),
     ],
 )  # fmt: skip
-def test_the_first_transfer_names_its_delivery(frame: Transfer, rule: str) -> None:
-    facing = Mapped.begun()
+def test_the_first_transfer_names_its_delivery(facing: Mapped, frame: Transfer, rule: str) -> None:
     facing.receiver()
     facing.get(frame, BODY)
     error = facing.fails_link("amqp:invalid-field", rule)
@@ -105,9 +98,8 @@ def test_the_first_transfer_names_its_delivery(frame: Transfer, rule: str) -> No
 
 @pytest.mark.rule("1.0/transport/transfer/message-format")
 @pytest.mark.parametrize("again", [None, 0])
-def test_a_first_transfer_without_message_format_has_0(again: int | None) -> None:
+def test_a_first_transfer_without_message_format_has_0(facing: Mapped, again: int | None) -> None:
     """Real clients leave it out; an observer has a row for it."""
-    facing = Mapped.begun()
     facing.receiver()
     facing.get(Transfer(0, 0, b"t", None, more=True), BODY[:2])
     facing.get(Transfer(0, message_format=again), BODY[2:])
@@ -117,8 +109,7 @@ def test_a_first_transfer_without_message_format_has_0(again: int | None) -> Non
 
 
 @pytest.mark.rule("1.0/transport/transfer/message-format")
-def test_a_continuation_may_repeat_the_message_format() -> None:
-    facing = Mapped.begun()
+def test_a_continuation_may_repeat_the_message_format(facing: Mapped) -> None:
     facing.receiver()
     facing.get(transfer(0, message_format=7, more=True), b"a")
     facing.get(Transfer(0, message_format=7), b"b")
@@ -127,8 +118,7 @@ def test_a_continuation_may_repeat_the_message_format() -> None:
 
 
 @pytest.mark.rule("1.0/transport/delivery/tag-size")
-def test_a_delivery_tag_has_at_most_32_octets() -> None:
-    facing = Mapped.begun()
+def test_a_delivery_tag_has_at_most_32_octets(facing: Mapped) -> None:
     facing.receiver()
     facing.get(transfer(0, delivery_tag=b"t" * 32, settled=True), BODY)
     assert len(facing.of(Delivery)) == 1
@@ -142,8 +132,7 @@ def test_a_delivery_tag_has_at_most_32_octets() -> None:
 
 @pytest.mark.rule("1.0/transport/delivery/tag-unique")
 @pytest.mark.parametrize("frame", [transfer(0), transfer(7, delivery_tag=b"\x00")], ids=["id", "tag"])
-def test_a_delivery_that_is_not_settled_keeps_its_id_and_tag(frame: Transfer) -> None:
-    facing = Mapped.begun()
+def test_a_delivery_that_is_not_settled_keeps_its_id_and_tag(facing: Mapped, frame: Transfer) -> None:
     link = facing.receiver()
     facing.get(transfer(0), BODY)
     facing.get(frame, BODY)
@@ -152,8 +141,7 @@ def test_a_delivery_that_is_not_settled_keeps_its_id_and_tag(frame: Transfer) ->
 
 
 @pytest.mark.rule("1.0/transport/delivery/tag-unique")
-def test_a_settled_delivery_gives_its_tag_free() -> None:
-    facing = Mapped.begun()
+def test_a_settled_delivery_gives_its_tag_free(facing: Mapped) -> None:
     link = facing.receiver()
     facing.get(transfer(0), BODY)
     link.accept(*facing.of(Delivery))
@@ -161,12 +149,10 @@ def test_a_settled_delivery_gives_its_tag_free() -> None:
     assert len(facing.of(Delivery)) == 2
 
 
-@pytest.mark.rule("1.0/transport/transfer/aborted")
-@pytest.mark.rule("1.0/transport/transfer/aborted-payload")
+@pytest.mark.rule("1.0/transport/transfer/aborted", "1.0/transport/transfer/aborted-payload")
 @pytest.mark.rule("1.0/transport/transfer/more-aborted")
 @pytest.mark.parametrize("more", [False, True])
-def test_an_aborted_delivery_is_dropped_and_settled(more: bool) -> None:
-    facing = Mapped.begun()
+def test_an_aborted_delivery_is_dropped_and_settled(facing: Mapped, more: bool) -> None:
     link = facing.receiver()
     facing.get(transfer(0, more=True), BODY[:2])
     facing.get(Transfer(0, more=more, aborted=True), b"payload that counts for nothing")
@@ -179,24 +165,21 @@ def test_an_aborted_delivery_is_dropped_and_settled(more: bool) -> None:
     assert len(facing.of(Delivery)) == 1
 
 
-def test_an_abort_of_nothing_detaches_the_link() -> None:
-    facing = Mapped.begun()
+def test_an_abort_of_nothing_detaches_the_link(facing: Mapped) -> None:
     facing.receiver()
     facing.get(transfer(0, aborted=True))
     facing.fails_link("amqp:illegal-state", "transport/transfer/aborted")
 
 
 @pytest.mark.rule("1.0/transport/transfer/settled-mode-unsettled")
-def test_a_sender_that_never_settles_does_not() -> None:
-    facing = Mapped.begun()
+def test_a_sender_that_never_settles_does_not(facing: Mapped) -> None:
     facing.receiver(theirs={"snd_settle_mode": 0})
     facing.get(transfer(0, settled=True), BODY)
     facing.fails_link("amqp:not-allowed", "transport/transfer/settled-mode-unsettled")
 
 
 @pytest.mark.rule("1.0/transport/transfer/settled-mode-settled")
-def test_a_sender_that_settles_all_does() -> None:
-    facing = Mapped.begun()
+def test_a_sender_that_settles_all_does(facing: Mapped) -> None:
     facing.receiver(theirs={"snd_settle_mode": 1})
     facing.get(transfer(0, more=True), BODY[:2])
     facing.get(Transfer(0, settled=True), BODY[2:])
@@ -205,10 +188,8 @@ def test_a_sender_that_settles_all_does() -> None:
     facing.fails_link("amqp:not-allowed", "transport/transfer/settled-mode-settled")
 
 
-@pytest.mark.rule("1.0/transport/transfer/rcv-illegal")
-@pytest.mark.rule("1.0/transport/transfer/rcv-ignored")
-def test_mode_second_where_the_link_has_first() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/transport/transfer/rcv-illegal", "1.0/transport/transfer/rcv-ignored")
+def test_mode_second_where_the_link_has_first(facing: Mapped) -> None:
     facing.receiver()
     facing.get(transfer(0, rcv_settle_mode=1, settled=True), BODY)
     assert len(facing.of(Delivery)) == 1
@@ -217,13 +198,10 @@ def test_mode_second_where_the_link_has_first() -> None:
 
 
 @pytest.mark.rule("1.0/transport/attach/max-message-size")
-def test_a_message_above_the_announced_size_detaches_the_link() -> None:
-    facing = Mapped.begun()
+def test_a_message_above_the_announced_size_detaches_the_link(facing: Mapped) -> None:
     facing.session.open_receiver("source", name="in", credit=5, max_message_size=10)
     sent = facing.frames()[0]
     assert sent.max_message_size == 10
-    from tests.kit.links_1_0 import attach
-
     facing.get(attach("in", 0, False))
     facing.forget()
     facing.get(transfer(0, more=True), b"123456")
@@ -235,8 +213,6 @@ def test_a_message_above_the_announced_size_detaches_the_link() -> None:
 def test_messages_under_way_are_bounded_together() -> None:
     facing = Mapped.begun(config=Config(container_id="x", limits=Limits(message=100, bodies=150)))
     facing.receiver()
-    from tests.kit.links_1_0 import attach
-
     facing.session.open_receiver("source", name="second", credit=5)
     facing.get(attach("second", 1, False))
     facing.get(transfer(0, more=True), b"x" * 90)
@@ -254,10 +230,8 @@ def test_unsettled_deliveries_are_bounded() -> None:
     facing.fails_link("amqp:resource-limit-exceeded", "transport/error/resource-limit")
 
 
-@pytest.mark.rule("1.0/delivery-state/terminal-final")
-@pytest.mark.rule("1.0/transport/transfer/state-terminal")
-def test_a_terminal_state_of_the_sender_stays() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/delivery-state/terminal-final", "1.0/transport/transfer/state-terminal")
+def test_a_terminal_state_of_the_sender_stays(facing: Mapped) -> None:
     facing.receiver()
     facing.get(transfer(0, more=True, state=Accepted()), BODY[:2])
     facing.get(Transfer(0, state=Released()), BODY[2:])
@@ -265,16 +239,14 @@ def test_a_terminal_state_of_the_sender_stays() -> None:
 
 
 @pytest.mark.rule("1.0/received/sender-only-first-resume")
-def test_a_sender_says_received_only_when_it_resumes() -> None:
-    facing = Mapped.begun()
+def test_a_sender_says_received_only_when_it_resumes(facing: Mapped) -> None:
     facing.receiver()
     facing.get(transfer(0, state=Received(0, 0)), BODY)
     facing.fails_link("amqp:invalid-field", "received/sender-only-first-resume")
 
 
 @pytest.mark.rule("1.0/transport/transfer/resume-own-map")
-def test_only_what_the_senders_map_has_is_resumed() -> None:
-    facing = Mapped.begun()
+def test_only_what_the_senders_map_has_is_resumed(facing: Mapped) -> None:
     facing.receiver(theirs={"unsettled": {b"a": None}})
     facing.get(transfer(0, resume=True), BODY)
     facing.fails_link("amqp:not-allowed", "transport/transfer/resume-own-map")
@@ -300,11 +272,9 @@ def test_other_formats_are_not_looked_into() -> None:
 # Transfers sent.
 
 
-@pytest.mark.rule("1.0/transport/transfer/more")
-@pytest.mark.rule("1.0/transport/transfer/delivery-id")
+@pytest.mark.rule("1.0/transport/transfer/more", "1.0/transport/transfer/delivery-id")
 @pytest.mark.rule("1.0/transport/open/max-frame-size")
-def test_a_large_message_is_cut_at_the_peers_frame_size() -> None:
-    facing = Mapped.begun()
+def test_a_large_message_is_cut_at_the_peers_frame_size(facing: Mapped) -> None:
     link = facing.sender()
     facing.peer_takes(512)
     payload = Message(b"x" * 2000).encode()
@@ -320,8 +290,7 @@ def test_a_large_message_is_cut_at_the_peers_frame_size() -> None:
 
 
 @pytest.mark.parametrize("size", range(420, 520))
-def test_every_size_around_one_frame(size: int) -> None:
-    facing = Mapped.begun()
+def test_every_size_around_one_frame(facing: Mapped, size: int) -> None:
     link = facing.sender()
     facing.peer_takes(512)
     payload = b"p" * size
@@ -333,8 +302,7 @@ def test_every_size_around_one_frame(size: int) -> None:
     assert b"".join([each.payload for each in sent]) == payload * 2
 
 
-def test_a_large_message_goes_on_as_the_window_opens() -> None:
-    facing = Mapped.begun()
+def test_a_large_message_goes_on_as_the_window_opens(facing: Mapped) -> None:
     link = facing.sender()
     facing.peer_takes(512)
     facing.get(flow(10, incoming_window=2))
@@ -353,8 +321,7 @@ def test_a_large_message_goes_on_as_the_window_opens() -> None:
     link.send(Message("next"))
 
 
-def test_a_delivery_in_parts() -> None:
-    facing = Mapped.begun()
+def test_a_delivery_in_parts(facing: Mapped) -> None:
     link = facing.sender()
     handle = link.begin(b"\x00\x53\x75\xa0\x04")
     with pytest.raises(LocalProtocolError, match="under way"):
@@ -374,8 +341,7 @@ def test_a_delivery_in_parts() -> None:
         link.continue_delivery(b"x")
 
 
-def test_a_delivery_given_up() -> None:
-    facing = Mapped.begun()
+def test_a_delivery_given_up(facing: Mapped) -> None:
     link = facing.sender()
     handle = link.begin(b"\x00\x53")
     link.abort()
@@ -386,10 +352,8 @@ def test_a_delivery_given_up() -> None:
     link.send(Message("m"))
 
 
-@pytest.mark.rule("1.0/transport/delivery/tag-unique")
-@pytest.mark.rule("1.0/transport/delivery/tag-size")
-def test_own_tags_are_unique_and_short() -> None:
-    facing = Mapped.begun()
+@pytest.mark.rule("1.0/transport/delivery/tag-unique", "1.0/transport/delivery/tag-size")
+def test_own_tags_are_unique_and_short(facing: Mapped) -> None:
     link = facing.sender()
     link.send(Message("m"), delivery_tag=b"a")
     with pytest.raises(LocalProtocolError, match="unsettled delivery"):
@@ -402,11 +366,9 @@ def test_own_tags_are_unique_and_short() -> None:
     assert len(set(tags)) == 4
 
 
-@pytest.mark.rule("1.0/transport/settle-mode/sender")
-@pytest.mark.rule("1.0/transport/transfer/settled-mode-settled")
+@pytest.mark.rule("1.0/transport/settle-mode/sender", "1.0/transport/transfer/settled-mode-settled")
 @pytest.mark.rule("1.0/transport/transfer/settled-mode-unsettled")
-def test_the_links_mode_says_what_may_be_settled() -> None:
-    facing = Mapped.begun()
+def test_the_links_mode_says_what_may_be_settled(facing: Mapped) -> None:
     link = facing.sender(snd_settle_mode=1)
     assert link.send(Message("m")).done
     with pytest.raises(LocalProtocolError, match="snd-settle-mode settled"):

@@ -62,9 +62,8 @@ def test_the_header_says_version_and_sides(header: bytes) -> None:
         assert not talk.rules
 
 
-@pytest.mark.rule(
-    "1.0/transport/version/protocol-id", "1.0/transport/version/unsupported", "1.0/transport/version/supported"
-)
+@pytest.mark.rule("1.0/transport/version/protocol-id", "1.0/transport/version/unsupported")
+@pytest.mark.rule("1.0/transport/version/supported")
 @pytest.mark.parametrize("answer", [SASL, TLS, b"AMQP\0\0\x09\x01", b"AMQP\0\2\0\0"])
 def test_a_server_may_answer_with_another_header_and_leave(answer: bytes) -> None:
     talk = Talk10().client(AMQP, Open("c")).server(answer).finish()

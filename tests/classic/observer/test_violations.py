@@ -394,8 +394,7 @@ def test_a_frame_max_below_the_least() -> None:
     ]
 
 
-@pytest.mark.rule("0-9-1/connection.start-ok/mechanism-not-offered")
-@pytest.mark.rule("0-8/connection.start-ok/mechanism-not-offered")
+@pytest.mark.rule("0-9-1/connection.start-ok/mechanism-not-offered", "0-8/connection.start-ok/mechanism-not-offered")
 @each_version
 def test_a_mechanism_that_was_not_offered(version: Version) -> None:
     talk = Talk(version).header()
