@@ -32,17 +32,11 @@ from amqp_sansio.amqp_1_0 import (
     Transfer,
 )
 from amqp_sansio.observer import Skipped, Violation
-from tests.kit.talk_1_0 import AMQP, SASL, Talk10, begin, credit, frame, settle, transfer
+from tests.kit.talk_1_0 import AMQP, SASL, Talk10, begin, credit, frame, opened, settle, transfer
 from tools.conformance.rules import read_rules
 
 EMPTY = b"\0\0\0\x08\x02\0\0\0"
 X = Message(b"x").encode()
-
-
-def _open(**options: Any) -> Talk10:
-    """A connection with a session, a link on which the client sends and one on which it receives."""
-    talk = Talk10(**options).open().session().sender().receiver()
-    return talk.server(credit(0)).client(credit(1))
 
 
 def _violations(talk: Talk10) -> list[Violation]:
@@ -72,7 +66,7 @@ def _credit(**fields: Any) -> Flow:
 
 
 def _settled_mode(mode: int) -> Talk10:
-    talk = _open().sender("other", handle=2, snd_settle_mode=mode)
+    talk = opened().sender("other", handle=2, snd_settle_mode=mode)
     return talk.server(credit(2))
 
 
@@ -81,43 +75,43 @@ _ONCE: list[tuple[str, Callable[[], Talk10]]] = [
     ("transport/connection/open-first", lambda: Talk10().client(AMQP, begin()).server(AMQP, Open("s"))),
     ("transport/version/header-first", lambda: Talk10().client(SASL, Open("c"))),
     ("transport/connection/idle-empty-when", lambda: Talk10().client(AMQP, EMPTY)),
-    ("transport/close/nothing-after", lambda: _open().client(Close(), End(), Detach(0))),
-    ("transport/open/channel-max", lambda: _open().client(begin(), channel=256)),
-    ("transport/session.state/unmapped", lambda: _open().client(frame(End(), channel=9))),
-    ("transport/session.state/mapped", lambda: _open().client(begin())),
-    ("transport/session/remote-channel-answer", lambda: _open().client(begin(7), channel=9)),
-    ("transport/link/handle-in-use", lambda: _open().client(_attach(handle=0))),
-    ("transport/link/unattached-handle", lambda: _open().client(transfer(0, X, handle=9))),
-    ("transport/link/unattached-handle", lambda: _open().client(Detach(9))),
-    ("transport/link/unattached-handle", lambda: _open().client(_credit(handle=9))),
+    ("transport/close/nothing-after", lambda: opened().client(Close(), End(), Detach(0))),
+    ("transport/open/channel-max", lambda: opened().client(begin(), channel=256)),
+    ("transport/session.state/unmapped", lambda: opened().client(frame(End(), channel=9))),
+    ("transport/session.state/mapped", lambda: opened().client(begin())),
+    ("transport/session/remote-channel-answer", lambda: opened().client(begin(7), channel=9)),
+    ("transport/link/handle-in-use", lambda: opened().client(_attach(handle=0))),
+    ("transport/link/unattached-handle", lambda: opened().client(transfer(0, X, handle=9))),
+    ("transport/link/unattached-handle", lambda: opened().client(Detach(9))),
+    ("transport/link/unattached-handle", lambda: opened().client(_credit(handle=9))),
     (
         "transport/attach/initial-delivery-count",
-        lambda: _open().client(Attach("n", 5, False, source=Source(), target=Target())),
+        lambda: opened().client(Attach("n", 5, False, source=Source(), target=Target())),
     ),
-    ("transport/attach/unsettled-keys", lambda: _open().client(_attach(unsettled={Symbol("k"): None}))),
-    ("transport/flow/no-handle", lambda: _open().client(_credit(handle=None))),
-    ("transport/flow/next-incoming-id", lambda: _open().server(_credit(next_incoming_id=None))),
-    ("transport/flow/delivery-count-sender", lambda: _open().client(_credit(delivery_count=None))),
-    ("transport/transfer/delivery-id", lambda: _open().client(transfer(None, X))),
-    ("transport/transfer/delivery-tag", lambda: _open().client(frame(Transfer(0, 0, None, 0), X))),
+    ("transport/attach/unsettled-keys", lambda: opened().client(_attach(unsettled={Symbol("k"): None}))),
+    ("transport/flow/no-handle", lambda: opened().client(_credit(handle=None))),
+    ("transport/flow/next-incoming-id", lambda: opened().server(_credit(next_incoming_id=None))),
+    ("transport/flow/delivery-count-sender", lambda: opened().client(_credit(delivery_count=None))),
+    ("transport/transfer/delivery-id", lambda: opened().client(transfer(None, X))),
+    ("transport/transfer/delivery-tag", lambda: opened().client(frame(Transfer(0, 0, None, 0), X))),
     (
         "transport/transfer/message-format",
-        lambda: _open().client(transfer(0, X, more=True), Transfer(0, message_format=1)),
+        lambda: opened().client(transfer(0, X, more=True), Transfer(0, message_format=1)),
     ),
-    ("transport/delivery/tag-unique", lambda: _open().client(transfer(0, X), transfer(0, X))),
-    ("transport/delivery/tag-unique", lambda: _open().client(transfer(0, X), transfer(1, X, tag=b"0"))),
+    ("transport/delivery/tag-unique", lambda: opened().client(transfer(0, X), transfer(0, X))),
+    ("transport/delivery/tag-unique", lambda: opened().client(transfer(0, X), transfer(1, X, tag=b"0"))),
     (
         "transport/transfer/settled-mode-unsettled",
         lambda: _settled_mode(0).client(transfer(0, X, handle=2, settled=True)),
     ),
     ("transport/transfer/settled-mode-settled", lambda: _settled_mode(1).client(transfer(0, X, handle=2))),
-    ("transport/transfer/aborted", lambda: _open().client(transfer(0, b"", aborted=True))),
-    ("transport/transfer/rcv-illegal", lambda: _open().client(transfer(0, X, rcv_settle_mode=1))),
-    ("transport/transfer/resume-own-map", lambda: _open().client(transfer(0, X, resume=True))),
-    ("transport/disposition/range", lambda: _open().client(transfer(0, X)).server(settle(5, Accepted(), 3))),
+    ("transport/transfer/aborted", lambda: opened().client(transfer(0, b"", aborted=True))),
+    ("transport/transfer/rcv-illegal", lambda: opened().client(transfer(0, X, rcv_settle_mode=1))),
+    ("transport/transfer/resume-own-map", lambda: opened().client(transfer(0, X, resume=True))),
+    ("transport/disposition/range", lambda: opened().client(transfer(0, X)).server(settle(5, Accepted(), 3))),
     (
         "delivery-state/terminal-final",
-        lambda: _open().client(transfer(0, X)).server(settle(0, Accepted(), settled=False), settle(0, Rejected())),
+        lambda: opened().client(transfer(0, X)).server(settle(0, Accepted(), settled=False), settle(0, Rejected())),
     ),
     ("security/sasl/roles", lambda: Talk10().client(SASL, SaslOutcome(0))),
     ("security/sasl/mechanisms-first", lambda: Talk10().client(SASL).server(SASL, SaslOutcome(0))),
@@ -134,17 +128,17 @@ _ONCE: list[tuple[str, Callable[[], Talk10]]] = [
     ("security/sasl/frame-max", lambda: Talk10().client(SASL).server(SASL, SaslMechanisms((Symbol("PLAIN" * 110),)))),
     ("transport/version/data-match", lambda: Talk10().client(AMQP, SASL)),
     ("transport/version/data-match", lambda: Talk10().client(AMQP, b"AMQP\0\0\x09\x01")),
-    ("transport/frame/type", lambda: _open().client(SaslInit(Symbol("PLAIN")))),
-    ("transport/frame/type", lambda: _open().client(b"\0\0\0\x08\x02\2\0\0")),
-    ("transport/frame/doff", lambda: _open().client(b"\0\0\0\x08\x01\0\0\0")),
-    ("transport/frame/doff", lambda: _open().client(b"\0\0\0\x0c\x04\0\0\0\0\0\0\0")),
-    ("transport/frame/size", lambda: _open().client(b"\0\0\0\x04\x02\0\0\0")),
-    ("transport/frame/performative", lambda: _open().client(b"\0\0\0\x0c\x02\0\0\0\0\x53\x70\x45")),
-    ("transport/frame/performative", lambda: _open().client(frame(End()).replace(b"\x0c", b"\x0d") + b"?")),
-    ("types/field-mandatory", lambda: _open().client(b"\0\0\0\x0c\x02\0\0\0\0\x53\x15\x45")),
-    ("message/section-order", lambda: _open().client(transfer(0, X + Message(b"", header=None).encode()[:0] + b"?"))),
-    ("message/body-choice", lambda: _open().client(transfer(0, Data(b"x").encode() + Message([1]).encode()))),
-    ("application-properties/keys", lambda: _open().client(transfer(0, b"\0\x53\x74\xc1\x05\x02\xa3\x01a\x40" + X))),
+    ("transport/frame/type", lambda: opened().client(SaslInit(Symbol("PLAIN")))),
+    ("transport/frame/type", lambda: opened().client(b"\0\0\0\x08\x02\2\0\0")),
+    ("transport/frame/doff", lambda: opened().client(b"\0\0\0\x08\x01\0\0\0")),
+    ("transport/frame/doff", lambda: opened().client(b"\0\0\0\x0c\x04\0\0\0\0\0\0\0")),
+    ("transport/frame/size", lambda: opened().client(b"\0\0\0\x04\x02\0\0\0")),
+    ("transport/frame/performative", lambda: opened().client(b"\0\0\0\x0c\x02\0\0\0\0\x53\x70\x45")),
+    ("transport/frame/performative", lambda: opened().client(frame(End()).replace(b"\x0c", b"\x0d") + b"?")),
+    ("types/field-mandatory", lambda: opened().client(b"\0\0\0\x0c\x02\0\0\0\0\x53\x15\x45")),
+    ("message/section-order", lambda: opened().client(transfer(0, X + Message(b"", header=None).encode()[:0] + b"?"))),
+    ("message/body-choice", lambda: opened().client(transfer(0, Data(b"x").encode() + Message([1]).encode()))),
+    ("application-properties/keys", lambda: opened().client(transfer(0, b"\0\x53\x74\xc1\x05\x02\xa3\x01a\x40" + X))),
 ]
 
 
@@ -215,14 +209,14 @@ def test_what_is_pipelined_must_fit_the_open_that_comes() -> None:
 
 @pytest.mark.rule("1.0/transport/transfer/no-interleave", "1.0/transport/transfer/delivery-id")
 def test_a_delivery_within_another_ends_it() -> None:
-    talk = _open().client(transfer(0, X[:4], more=True), transfer(1, X), transfer(2, X)).finish()
+    talk = opened().client(transfer(0, X[:4], more=True), transfer(1, X), transfer(2, X)).finish()
     assert _broken(talk) == [(Side.CLIENT, "1.0/transport/transfer/delivery-id")]
     assert [unit.body for unit in talk.observed[-3:]] == [None, b"x", b"x"]
 
 
 @pytest.mark.rule("1.0/transport/transfer/aborted", "1.0/transport/transfer/aborted-payload")
 def test_an_aborted_delivery_is_partial_and_breaks_no_rule() -> None:
-    talk = _open().client(transfer(0, X[:4], more=True), transfer(None, b"junk", aborted=True, more=True))
+    talk = opened().client(transfer(0, X[:4], more=True), transfer(None, b"junk", aborted=True, more=True))
     talk.client(transfer(1, X)).finish()
     assert not _violations(talk)
     part, partial, content = talk.observed[-3:]
@@ -249,7 +243,7 @@ def test_a_handle_above_the_handle_max() -> None:
 
 @pytest.mark.rule("1.0/transport/link/errant-link", "1.0/transport/link/resume-unsettled-nonnull")
 def test_a_link_that_failed_is_attached_anew() -> None:
-    talk = _open().server(Detach(0, error=Error(Symbol("amqp:internal-error")))).client(Detach(0))
+    talk = opened().server(Detach(0, error=Error(Symbol("amqp:internal-error")))).client(Detach(0))
     talk.client(_attach("out", 0), _attach("more", 3)).finish()
     assert _broken(talk) == [(Side.CLIENT, "1.0/transport/link/errant-link")]
 
@@ -277,7 +271,7 @@ def test_the_server_goes_on_after_a_failed_login() -> None:
 
 @pytest.mark.parametrize("late", [Flow(0, 9, 0, 9), Close()])
 def test_a_flow_or_close_behind_the_close_is_a_warning(late: Any) -> None:
-    talk = _open().client(Close()).server(Close(), late).finish()
+    talk = opened().client(Close()).server(Close(), late).finish()
     assert _broken(talk) == [(Side.SERVER, "1.0/transport/close/nothing-after")]
     assert _violations(talk)[0].severity == "warning"
 
@@ -291,7 +285,7 @@ def test_a_flow_without_delivery_count_is_a_warning() -> None:
 
 @pytest.mark.rule("1.0/transport/transfer/message-format")
 def test_a_first_transfer_without_message_format_is_a_warning() -> None:
-    talk = _open().client(frame(Transfer(0, 0, b"t"), X)).finish()
+    talk = opened().client(frame(Transfer(0, 0, b"t"), X)).finish()
     assert talk.rules == ["1.0/transport/transfer/message-format"]
     assert _violations(talk)[0].severity == "warning"
     assert talk.last().body == b"x"
@@ -309,9 +303,9 @@ def test_a_max_frame_size_below_512_is_a_warning() -> None:
 
 @pytest.mark.rule("1.0/transport/session.state/end-sent", "1.0/transport/link/detach")
 def test_frames_that_cross_an_end_or_detach_are_no_fault() -> None:
-    talk = _open().server(Detach(0, True)).client(transfer(0, X), credit(1)).server(credit(0))
+    talk = opened().server(Detach(0, True)).client(transfer(0, X), credit(1)).server(credit(0))
     assert _broken(talk) == [(Side.SERVER, "1.0/transport/link/unattached-handle")]
-    talk = _open().server(End()).client(transfer(0, X), credit(1), _attach("n", 7), Detach(0, True), End()).finish()
+    talk = opened().server(End()).client(transfer(0, X), credit(1), _attach("n", 7), Detach(0, True), End()).finish()
     assert not _violations(talk)
 
 
@@ -322,7 +316,7 @@ def test_credit_that_is_taken_back_may_have_been_used() -> None:
 
 
 def test_deliveries_that_both_sides_settle_are_no_fault() -> None:
-    talk = _open().client(transfer(0, X)).server(settle(0, Accepted())).client(settle(0, role=False))
+    talk = opened().client(transfer(0, X)).server(settle(0, Accepted())).client(settle(0, role=False))
     talk.server(settle(0, Accepted())).finish()
     assert not _violations(talk)
 

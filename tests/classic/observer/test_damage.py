@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
 from hashlib import sha256
 from typing import Any, Final
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Limits, Side, Version
 from amqp_sansio._classic.codec.dialect import DIALECTS, get_dialect
-from amqp_sansio.amqp_0_9_1 import Method
-from amqp_sansio.observer import Identified, Observed, Observer, ObserverEvent, Skipped, Violation
-from tests.kit.observing import CLIENT, SERVER, Talk, accounted, frame, header, take, watch
+from amqp_sansio.observer import Identified, Observer, Skipped
+from tests.kit.observing import CLIENT, SERVER, Talk, frame, header, watch
+from tests.observer.arrivals import Arrivals, assert_accounted
 
 VERSIONS = (AMQP_0_9_1, AMQP_0_8)
-Arrivals = list[tuple[str, bytes | int, int]]
 
 
 def _open(version: Version = AMQP_0_9_1) -> Talk:
@@ -165,125 +162,6 @@ def test_a_size_that_nobody_means_is_not_waited_for(size: int) -> None:
 
 # Whatever comes.
 
-_DAMAGE: Final = st.lists(
-    st.tuples(
-        st.sampled_from(("gap", "cut", "garbage", "zeros", "flip")),
-        st.integers(0, 10_000),
-        st.integers(0, 10_000),
-        st.binary(min_size=1, max_size=60),
-    ),
-    min_size=1,
-    max_size=4,
-)
-
-
-@cache
-def _traffic(version: Version) -> tuple[tuple[str, bytes], ...]:
-    """A connection with all kinds of frames; every message differs."""
-    talk = Talk(version).login(frame_max=4096).channel().consumer().channel(2)
-    named = talk.named
-    talk.client(named("queue.declare", queue="q", arguments={"x-max-length": 10}), channel=2)
-    talk.server(named("queue.declare-ok", "q", 1, 2), channel=2)
-    for number in range(1, 13):
-        body = bytes([number]) * (number * number * 40)
-        cut = [body[at : at + 4088] for at in range(0, len(body), 4088)]
-        method = talk.octets(named("basic.publish", routing_key=f"key-{number}"), 2)
-        pieces = [frame(3, 2, piece) for piece in cut]
-        talk.client(method + header(2, len(body)), *pieces)
-        talk.server(talk.deliver(number, f"body {number}".encode()))
-        talk.client(named("basic.ack", number), channel=1)
-        if number % 4 == 0:
-            talk.server(frame(8, 0, b"")).client(frame(8, 0, b""))
-    talk.client(named("connection.close", 200, "bye")).server(named("connection.close-ok"))
-    return tuple([(sender, what) for sender, what in talk.arrivals if isinstance(what, bytes)])
-
-
-@cache
-def _units(version: Version) -> frozenset[tuple[object, ...]]:
-    arrivals: Arrivals = [(sender, what, 1) for sender, what in _traffic(version)]
-    return frozenset([_told(event) for event in watch(Observer(client=CLIENT), arrivals) if _is_method(event)])
-
-
-def _is_method(event: ObserverEvent) -> bool:
-    return isinstance(event, Observed) and isinstance(event.content, Method)
-
-
-def _told(event: ObserverEvent) -> tuple[object, ...]:
-    assert isinstance(event, Observed)
-    return event.sender, event.channel, event.event, repr(event.content)
-
-
-def _damaged(version: Version, damage: Sequence[tuple[str, int, int, bytes]]) -> Arrivals:
-    """The traffic with damage done to it."""
-    arrivals: Arrivals = [(sender, what, at) for at, (sender, what) in enumerate(_traffic(version))]
-    for kind, which, where, octets in damage:
-        index = which % len(arrivals)
-        sender, what, at_ns = arrivals[index]
-        if isinstance(what, int) or not what:
-            continue
-        begin = where % len(what)
-        end = min(len(what), begin + len(octets))
-        before, after = what[:begin], what[begin:]
-        if kind == "gap":
-            parts: list[bytes | int] = [before, end - begin, what[end:]]
-            arrivals[index : index + 1] = [(sender, part, at_ns) for part in parts if part]
-            continue
-        if kind == "cut":
-            changed = before + what[end:]
-        elif kind == "garbage":
-            changed = before + octets + after
-        elif kind == "zeros":
-            changed = before + bytes(len(octets)) + after
-        else:
-            changed = before + bytes([after[0] ^ (octets[0] or 1)]) + after[1:]
-        arrivals[index] = (sender, changed, at_ns)
-    return arrivals
-
-
-@example(Version.AMQP_0_9_1, [("cut", 0, 0, bytes(8))], False)
-@given(st.sampled_from(VERSIONS), _DAMAGE, st.booleans())
-def test_damage_of_any_kind(version: Version, damage: list[tuple[str, int, int, bytes]], told: bool) -> None:
-    arrivals = _damaged(version, damage)
-    events = watch(Observer(client=CLIENT if told else None, from_start=told), arrivals)
-    known = [event for event in events if isinstance(event, Identified)][-1]
-    for side in Side:
-        octets = 0
-        for sender, what, _ in arrivals:
-            # A server is recognised before its client has sent anything.
-            is_client = sender != known.server if known.client is None else sender == known.client
-            if is_client is (side is Side.CLIENT):
-                octets += what if isinstance(what, int) else len(what)
-        assert accounted(events, side) == octets
-
-
-@given(st.sampled_from(VERSIONS), _DAMAGE, st.booleans())
-def test_gaps_invent_nothing_and_break_no_rule(
-    version: Version, damage: list[tuple[str, int, int, bytes]], told: bool
-) -> None:
-    gaps = [("gap", which, where, octets) for _, which, where, octets in damage]
-    arrivals = _damaged(version, gaps)
-    events = watch(Observer(client=CLIENT if told else None, from_start=told), arrivals)
-    for event in events:
-        assert not isinstance(event, Violation)
-        if _is_method(event):
-            assert _told(event) in _units(version)
-
-
-@given(st.sampled_from(VERSIONS), st.integers(0, 10_000), st.binary(min_size=1, max_size=40))
-def test_units_away_from_garbage_are_real(version: Version, where: int, garbage: bytes) -> None:
-    """Garbage between two arrivals spoils at most the units it touches."""
-    traffic = _traffic(version)
-    index = where % len(traffic)
-    spoiled = traffic[index][0]
-    begin = sum([len(what) for sender, what in traffic[:index] if sender == spoiled])
-    arrivals: Arrivals = [(sender, what, 1) for sender, what in traffic]
-    arrivals.insert(index, (spoiled, garbage, 1))
-    for event in watch(Observer(client=CLIENT), arrivals):
-        if _is_method(event) and _told(event) not in _units(version):
-            assert isinstance(event, Observed)
-            assert event.offset < begin + len(garbage)
-            assert event.offset + event.size > begin
-
 
 @given(st.lists(st.tuples(st.sampled_from((CLIENT, SERVER)), st.binary(max_size=200)), max_size=20))
 def test_octets_of_any_kind(pieces: list[tuple[str, bytes]]) -> None:
@@ -331,24 +209,7 @@ def test_any_methods_in_any_order(
             octets += frame(number + 1, channel, bytes(14))
         talk.send(sender, octets)
     talk.finish()
-    for side in Side:
-        sent = [what for sender, what in talk.arrivals if sender == side.value]
-        octets_sent = sum([len(what) for what in sent if isinstance(what, bytes)])
-        assert accounted(talk.events, side) == octets_sent
-
-
-@given(st.sampled_from(VERSIONS), _DAMAGE)
-def test_no_more_is_held_than_the_limits_allow(version: Version, damage: list[tuple[str, int, int, bytes]]) -> None:
-    limits = Limits(unparsed=20_000, message=5000, bodies=6000, header=4000)
-    arrivals = _damaged(version, damage)
-    observer = Observer(client=CLIENT, limits=limits)
-    for sender, what, at_ns in arrivals:
-        if isinstance(what, int):
-            observer.receive_gap(sender, what, at_ns)
-        else:
-            observer.receive_data(what, sender, at_ns)
-        take(observer)
-        assert observer.held <= 2 * limits.unparsed + limits.bodies
+    assert_accounted(talk.events, [(sender, what, 1) for sender, what in talk.arrivals])
 
 
 def test_a_body_above_the_limit_is_counted_and_not_kept() -> None:
