@@ -1,0 +1,279 @@
+"""Both adapters' AMQP 0-10 against Broker-J and the embedded broker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Any
+
+import pytest
+
+from amqp_sansio import AMQP_0_10, Accepted, EndpointClosed
+from amqp_sansio.amqp_0_10 import (
+    CREDIT,
+    NONE,
+    NOT_ACQUIRED,
+    ExchangeBind,
+    ExchangeDeclare,
+    ExchangeDelete,
+    Message,
+    QueueDeclare,
+    QueueDelete,
+    QueueQuery,
+    Rejected,
+    Xid,
+)
+from amqp_sansio.sasl import Anonymous, ScramSha256
+from amqp_sansio_asyncio import SessionEnded
+from tests.interop.brokers.brokerj import BrokerJ
+from tests.interop.brokers.either import each_client
+from tests.interop.brokers.embedded import Embedded
+from tests.interop.brokers.facing_0_10 import NONCE
+from tests.kit.asyncio_loops import run
+
+WAIT = 20
+Broker = BrokerJ | Embedded
+Connect = Callable[..., Any]
+Scenario = Callable[[Any, Any, str], Any]
+numbers = count(1)
+pytestmark = each_client
+
+
+@pytest.fixture(params=("brokerj", "embedded"), name="broker")
+def either_broker(request: pytest.FixtureRequest) -> Broker:
+    broker: Broker = request.getfixturevalue(request.param)
+    return broker
+
+
+@asynccontextmanager
+async def attached(connect: Connect, broker: Broker, **options: Any) -> AsyncGenerator[tuple[Any, Any, str]]:
+    """A connection, a session, and a queue that is deleted in the end."""
+    async with connect(broker.url, version=AMQP_0_10, **options) as connection:
+        session = await connection.open_session()
+        queue = f"client.0-10.{next(numbers)}"
+        await session.call(QueueDeclare(queue))
+        yield connection, session, queue
+        deleting = await connection.open_session()
+        await deleting.call(QueueDelete(queue))
+
+
+async def left(session: Any, queue: str) -> int:
+    """How many messages the queue has."""
+    found: int = (await session.call(QueueQuery(queue))).message_count
+    return found
+
+
+async def fetched(subscription: Any) -> Any:
+    """The next message, which has to come."""
+    received = await subscription.fetch(timeout=WAIT)
+    assert received is not None
+    return received
+
+
+def with_queue(connect: Connect, broker: Broker, scenario: Scenario, **options: Any) -> None:
+    """Run a scenario with a connection, a session and a queue."""
+
+    async def main() -> None:
+        async with attached(connect, broker, **options) as (connection, session, queue):
+            await scenario(connection, session, queue)
+
+    run(main(), 60)
+
+
+def test_publishing_and_consuming(connect: Connect, broker: Broker) -> None:
+    async def scenario(connection: Any, session: Any, queue: str) -> None:
+        exchange = f"x.{queue}"
+        await session.call(ExchangeDeclare(exchange, type="topic"))
+        await session.call(ExchangeBind(queue, exchange, "a.#"))
+        message = Message(b"hello", content_type="text/plain", application_headers={"n": 1})
+        assert await session.publish(message, exchange, "a.b") == Accepted()
+        refused = await session.publish(b"", "amq.direct", "absent")
+        assert refused == Rejected(1, "Unroutable") if isinstance(broker, BrokerJ) else isinstance(refused, Rejected)
+        assert await session.publish(b"none", "", queue, accept_mode=NONE) is None
+        async with session.subscribe(queue) as subscription:
+            first, second = await fetched(subscription), await fetched(subscription)
+            assert (first.body, second.body) == (b"hello", b"none")
+            assert first.message_properties.content_type == "text/plain"
+            assert dict(first.message_properties.application_headers or {}) == {"n": 1}
+            await first.accept()
+            await second.release(set_redelivered=True)
+            again = await fetched(subscription)
+            assert again.redelivered
+            await again.reject()
+            await session.sync()
+            assert await subscription.fetch(timeout=0.2) is None
+        assert await left(session, queue) == 0
+        await session.call(ExchangeDelete(exchange))
+
+    with_queue(connect, broker, scenario)
+
+
+@pytest.mark.parametrize("options", [{}, {"flow_mode": CREDIT}, {"octets": 5000}])
+def test_many_messages(connect: Connect, broker: Broker, options: dict[str, Any]) -> None:
+    total = 500
+    bodies = [str(number).encode().ljust(100) for number in range(total)]
+
+    async def scenario(connection: Any, session: Any, queue: str) -> None:
+        consuming = await connection.open_session()
+        found: list[bytes] = []
+
+        async def consume() -> None:
+            async with consuming.subscribe(queue, credit=20, **options) as subscription:
+                async for received in subscription:
+                    found.append(received.body)
+                    await received.accept()
+                    if len(found) == total:
+                        await consuming.sync()
+                        return
+
+        task = asyncio.create_task(consume())
+        sent = [await session.publish(body, "", queue, wait=False) for body in bodies]
+        assert [await each for each in sent] == [Accepted()] * total
+        await asyncio.wait_for(task, 60)
+        assert found == bodies
+        assert await left(session, queue) == 0
+
+    with_queue(connect, broker, scenario)
+
+
+def test_a_large_message(connect: Connect, broker: Broker) -> None:
+    async def scenario(connection: Any, session: Any, queue: str) -> None:
+        body = bytes(range(256)) * 8192
+        assert await session.publish(body, "", queue) == Accepted()
+        async with session.subscribe(queue) as subscription:
+            received = await fetched(subscription)
+            assert received.body == body
+            await received.accept()
+
+    with_queue(connect, broker, scenario, max_frame_size=4096)
+
+
+def test_browsing_and_acquiring(connect: Connect, broker: Broker) -> None:
+    async def scenario(connection: Any, session: Any, queue: str) -> None:
+        for body in (b"one", b"two"):
+            await session.publish(body, "", queue)
+        async with session.subscribe(queue, acquire_mode=NOT_ACQUIRED) as subscription:
+            await fetched(subscription)
+            second = await fetched(subscription)
+            assert await second.acquire()
+            await second.accept()
+            await session.sync()
+        assert await left(session, queue) == 1
+
+    with_queue(connect, broker, scenario)
+
+
+def test_transactions(connect: Connect, broker: Broker) -> None:
+    async def scenario(connection: Any, plain: Any, queue: str) -> None:
+        session = await connection.open_session()
+        async with session.transaction():
+            await session.publish(b"kept", "", queue, wait=False)
+            assert await left(plain, queue) == 0
+        assert await left(plain, queue) == 1
+        with pytest.raises(ValueError, match="mine"):
+            async with session.transaction():
+                await session.publish(b"dropped", "", queue, wait=False)
+                raise ValueError("mine")
+        assert await left(plain, queue) == 1
+        other = await connection.open_session()
+        xid = Xid(7, b"client-%d" % next(numbers), b"branch")
+        async with other.branch(xid) as branch:
+            await other.publish(b"distributed", "", queue, wait=False)
+        await branch.prepare()
+        assert xid in await other.recover()
+        assert await left(plain, queue) == 1
+        await branch.commit()
+        assert await left(plain, queue) == 2
+
+    with_queue(connect, broker, scenario)
+
+
+def test_what_ends_a_session(connect: Connect, broker: Broker) -> None:
+    async def scenario(connection: Any, session: Any, queue: str) -> None:
+        failing = await connection.open_session()
+        with pytest.raises(SessionEnded) as caught:
+            await failing.subscribe("absent")
+        assert (caught.value.code, caught.value.condition) == (404, "not-found")
+        failing = await connection.open_session()
+        async with session.subscribe(queue):
+            with pytest.raises(SessionEnded) as caught:
+                await failing.subscribe(queue, exclusive=True)
+        if not isinstance(broker, BrokerJ):
+            assert caught.value.code in (403, 405)
+            return
+        assert (caught.value.code, caught.value.condition) == (405, "resource-locked")
+        # Broker-J keeps no sessions.
+        kept = await connection.open_session(timeout=60)
+        assert await kept.request_timeout(60) == 0
+
+    with_queue(connect, broker, scenario)
+
+
+@pytest.mark.parametrize("exchange", ["", "amq.direct"])
+def test_a_full_queue(connect: Connect, brokerj: BrokerJ, exchange: str) -> None:
+    """Broker-J stops the session; who publishes waits, and goes on when there's room."""
+
+    async def scenario(connection: Any, session: Any, unused: str) -> None:
+        queue = f"full.0-10.{next(numbers)}"
+        limits = {"x-qpid-capacity": 1000, "x-qpid-flow-resume-capacity": 500}
+        await session.call(QueueDeclare(queue, arguments=limits))
+        await session.call(ExchangeBind(queue, "amq.direct", queue))
+        publishing = await connection.open_session()
+
+        async def publish() -> None:
+            for _ in range(20):
+                assert await publishing.publish(bytes(400), exchange, queue) == Accepted()
+                await asyncio.sleep(0.01)
+
+        task = asyncio.create_task(publish())
+        await asyncio.sleep(1)
+        assert not task.done()
+        async with session.subscribe(queue) as subscription:
+            for _ in range(20):
+                await (await fetched(subscription)).accept()
+            await asyncio.wait_for(task, 10)
+            await session.sync()
+        await session.call(QueueDelete(queue))
+
+    with_queue(connect, brokerj, scenario)
+
+
+def test_heartbeats(connect: Connect, broker: Broker) -> None:
+    async def scenario(connection: Any, session: Any, queue: str) -> None:
+        await asyncio.sleep(3.2)
+        assert connection.is_open
+        await session.sync()
+
+    with_queue(connect, broker, scenario, heartbeat=1)
+
+
+def test_logging_in(connect: Connect, broker: Broker) -> None:
+    async def main() -> None:
+        scram = ScramSha256(broker.user, broker.password, NONCE)
+        url = broker.scram_url if isinstance(broker, BrokerJ) else broker.url
+        async with connect(url, version=AMQP_0_10, sasl=scram) as connection:
+            await (await connection.open_session()).sync()
+        if isinstance(broker, BrokerJ):
+            async with connect(broker.anonymous_url, version=AMQP_0_10, sasl=Anonymous()) as one:
+                assert one.is_open
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [("{user}:wrong@{host}:{port}/{vhost}", 320), ("{user}:{password}@{host}:{port}/absent", 402)],
+    ids=["password", "virtual host"],
+)
+def test_who_is_not_let_in(connect: Connect, broker: Broker, url: str, code: int) -> None:
+    async def main() -> None:
+        fields = {name: getattr(broker, name) for name in ("user", "password", "host", "port")}
+        vhost = "default" if isinstance(broker, BrokerJ) else ""
+        with pytest.raises(EndpointClosed) as caught:
+            await connect("amqp://" + url.format(**fields, vhost=vhost), version=AMQP_0_10)
+        assert caught.value.report is not None
+        assert caught.value.report.code == code
+
+    run(main())
