@@ -173,6 +173,20 @@ named = pytest.fixture(params=("brokerj", "proton", "rhea"), name="named")(_peer
 exact = pytest.fixture(params=("brokerj", "proton"), name="exact")(_peer)
 
 
+@pytest.fixture
+def wire(peer: Any) -> Iterator[Any]:
+    """An open connection to the module's peer, which is closed with a handshake in the end."""
+    found = peer.open()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def session(wire: Any) -> Any:
+    """A session on that connection."""
+    return wire.session()
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if config.stash[_used]:
         terminalreporter.section("brokers and suites")

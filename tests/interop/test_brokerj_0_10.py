@@ -41,12 +41,14 @@ from amqp_sansio.amqp_0_10 import (
     QueueQuery,
     Rejected,
     ReplyTo,
+    Session,
     Typed,
 )
 from amqp_sansio.amqp_0_10.codec.values import CODES, NAMES
 from amqp_sansio.sasl import Anonymous, ClientMechanism, Plain, ScramSha256
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.facing_0_10 import NONCE, Facing, facing, keyed
+from tests.kit.driving_0_10 import Wire010
 
 UNROUTABLE = Rejected(1, "Unroutable")
 
@@ -142,8 +144,7 @@ def test_a_silent_client_is_dropped(peer: Facing) -> None:
         session.sync()
 
 
-def test_sessions_and_channels(peer: Facing) -> None:
-    wire = peer.open()
+def test_sessions_and_channels(peer: Facing, wire: Wire010) -> None:
     sessions = [wire.session() for _ in range(5)]
     assert [session.channel for session in sessions] == [0, 1, 2, 3, 4]
     queues = [peer.queue(wire, session) for session in sessions]
@@ -156,7 +157,6 @@ def test_sessions_and_channels(peer: Facing) -> None:
     assert not wire.session_closed(sessions[2]).resumable
     assert wire.session().channel == 2
     assert [wire.drain(sessions[0], queue) for queue in queues] == [b"0 1 2 3 4".split()[n : n + 1] for n in range(5)]
-    wire.close()
 
 
 def test_all_channels_are_taken(peer: Facing) -> None:
@@ -171,8 +171,7 @@ def test_all_channels_are_taken(peer: Facing) -> None:
     wire.close()
 
 
-def test_what_is_sent_before_the_session_is_attached(peer: Facing) -> None:
-    wire = peer.open()
+def test_what_is_sent_before_the_session_is_attached(peer: Facing, wire: Wire010) -> None:
     session = wire.connection.open_session()
     name = peer.name("queue")
     peer.queues.append(name)
@@ -181,14 +180,12 @@ def test_what_is_sent_before_the_session_is_attached(peer: Facing) -> None:
     assert sent.outcome is not None
     assert wire.result(sent.outcome) == Accepted()
     assert wire.drain(session, name) == [b"early"]
-    wire.close()
 
 
 # Exchanges and queues.
 
 
-def test_exchanges_are_declared_asked_for_and_deleted(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_exchanges_are_declared_asked_for_and_deleted(peer: Facing, wire: Wire010, session: Session) -> None:
     for kind in ("direct", "topic", "fanout", "headers"):
         name = peer.name("exchange")
         assert wire.call(session, ExchangeQuery(name)).not_found
@@ -210,11 +207,9 @@ def test_exchanges_are_declared_asked_for_and_deleted(peer: Facing) -> None:
     ):
         found = wire.call(session, ExchangeQuery(name))
         assert (found.type, found.not_found, found.durable) == (kind, False, True)
-    wire.close()
 
 
-def test_queues_are_declared_asked_for_purged_and_deleted(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_queues_are_declared_asked_for_purged_and_deleted(peer: Facing, wire: Wire010, session: Session) -> None:
     queue = peer.queue(wire, session, alternate_exchange="amq.fanout", durable=True)
     wire.call(session, QueueDeclare(queue, passive=True))
     for _ in range(3):
@@ -229,11 +224,9 @@ def test_queues_are_declared_asked_for_purged_and_deleted(peer: Facing) -> None:
     assert wire.fetch(session, destination) == []
     wire.call(session, QueueDelete(queue))
     assert wire.call(session, QueueQuery(queue)).queue is None
-    wire.close()
 
 
-def test_an_exclusive_queue_that_goes_with_its_session(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_an_exclusive_queue_that_goes_with_its_session(peer: Facing, wire: Wire010, session: Session) -> None:
     other = wire.session()
     queue = peer.queue(wire, session, exclusive=True, auto_delete=True)
     assert wire.call(other, QueueQuery(queue)).exclusive
@@ -243,11 +236,9 @@ def test_an_exclusive_queue_that_goes_with_its_session(peer: Facing) -> None:
     session.close()
     wire.session_closed(session)
     assert wire.call(wire.session(), QueueQuery(queue)).queue is None
-    wire.close()
 
 
-def test_the_default_exchange(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_the_default_exchange(peer: Facing, wire: Wire010, session: Session) -> None:
     queue = peer.queue(wire, session)
     assert wire.publish(session, "", keyed(queue, b"here")) == Accepted()
     assert wire.publish(session, "", keyed("absent")) == UNROUTABLE
@@ -255,11 +246,9 @@ def test_the_default_exchange(peer: Facing) -> None:
     bound = wire.call(session, ExchangeBound("", queue, queue))
     assert not (bound.queue_not_found or bound.queue_not_matched or bound.key_not_matched)
     assert wire.call(session, ExchangeBound("", queue, "other")).key_not_matched
-    wire.close()
 
 
-def test_a_direct_exchange(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_a_direct_exchange(peer: Facing, wire: Wire010, session: Session) -> None:
     for exchange in ("amq.direct", peer.exchange(wire, session, "direct")):
         first = peer.bound(wire, session, exchange, "a", "b")
         second = peer.bound(wire, session, exchange, "b")
@@ -272,7 +261,6 @@ def test_a_direct_exchange(peer: Facing) -> None:
         assert wire.publish(session, exchange, keyed("b", b"again")) == Accepted()
         assert wire.drain(session, second) == []
         assert wire.call(session, QueueQuery(first)).message_count == 1
-    wire.close()
 
 
 @pytest.mark.parametrize(
@@ -297,16 +285,13 @@ def test_a_topic_exchange(peer: Facing, pattern: str, matching: list[str], other
     wire.close()
 
 
-def test_a_fanout_exchange(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_a_fanout_exchange(peer: Facing, wire: Wire010, session: Session) -> None:
     queues = [peer.bound(wire, session, "amq.fanout", "any") for _ in range(3)]
     assert wire.publish(session, "amq.fanout", keyed("other", b"to all")) == Accepted()
     assert [wire.drain(session, queue) for queue in queues] == [[b"to all"]] * 3
-    wire.close()
 
 
-def test_a_headers_exchange(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_a_headers_exchange(peer: Facing, wire: Wire010, session: Session) -> None:
     both = {"colour": "red", "size": 3}
     queues: dict[str, str] = {}
     for match in ("all", "any"):
@@ -322,11 +307,9 @@ def test_a_headers_exchange(peer: Facing) -> None:
         assert wire.publish(session, "amq.match", message) == expected, headers
     assert wire.drain(session, queues["all"]) == [b"2"]
     assert wire.drain(session, queues["any"]) == [b"2", b"1"]
-    wire.close()
 
 
-def test_what_is_bound(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_what_is_bound(peer: Facing, wire: Wire010, session: Session) -> None:
     exchange = peer.exchange(wire, session, "headers")
     queue = peer.queue(wire, session)
     arguments = {"x-match": "all", "colour": "red"}
@@ -342,14 +325,12 @@ def test_what_is_bound(peer: Facing) -> None:
     ):
         found = wire.call(session, asked)
         assert {each for each in found.__match_args__ if getattr(found, each)} == {name}
-    wire.close()
 
 
 # Publishing.
 
 
-def test_what_happens_to_the_unroutable(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_what_happens_to_the_unroutable(peer: Facing, wire: Wire010, session: Session) -> None:
     alternate = peer.exchange(wire, session, "fanout")
     exchange = peer.exchange(wire, session, "direct", alternate_exchange=alternate)
     caught = peer.bound(wire, session, alternate, "")
@@ -362,11 +343,9 @@ def test_what_happens_to_the_unroutable(peer: Facing) -> None:
     assert wire.publish(session, exchange, keyed("nowhere", b"none"), accept_mode=NONE) is None
     assert wire.publish(session, exchange, keyed("nowhere", b"explicit")) == Accepted()
     assert wire.drain(session, caught) == [b"none", b"explicit"]
-    wire.close()
 
 
-def test_what_a_queue_rejects_goes_to_its_alternate_exchange(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_what_a_queue_rejects_goes_to_its_alternate_exchange(peer: Facing, wire: Wire010, session: Session) -> None:
     alternate = peer.exchange(wire, session, "fanout")
     caught = peer.bound(wire, session, alternate, "")
     queue = peer.queue(wire, session, alternate_exchange=alternate)
@@ -378,17 +357,14 @@ def test_what_a_queue_rejects_goes_to_its_alternate_exchange(peer: Facing) -> No
     assert wire.drain(session, caught) == [b"rejected"]
     wire.call(session, QueueDelete(queue))
     assert wire.drain(session, caught) == [b"orphaned"]
-    wire.close()
 
 
-def test_an_exchange_that_is_not_there_counts_as_the_default_one(peer: Facing) -> None:
+def test_an_exchange_that_is_not_there_counts_as_the_default_one(peer: Facing, wire: Wire010, session: Session) -> None:
     """The specification asks for not-found."""
-    wire, session = peer.attach()
     queue = peer.queue(wire, session)
     assert wire.publish(session, "absent", keyed(queue, b"here")) == Accepted()
     assert wire.publish(session, "absent", keyed("nowhere")) == UNROUTABLE
     assert wire.drain(session, queue) == [b"here"]
-    wire.close()
 
 
 def test_a_million_octets_in_small_frames(peer: Facing) -> None:
@@ -417,8 +393,7 @@ def test_a_body_in_pieces(peer: Facing) -> None:
     wire.close()
 
 
-def test_properties_round_trip(peer: Facing, brokerj: BrokerJ) -> None:
-    wire, session = peer.attach()
+def test_properties_round_trip(peer: Facing, wire: Wire010, session: Session, brokerj: BrokerJ) -> None:
     queue = peer.bound(wire, session, "amq.direct", "key")
     delivery = DeliveryProperties(routing_key="key", priority=7, delivery_mode=2, ttl=600_000, timestamp=1_700_000_000)
     properties = MessageProperties(
@@ -447,17 +422,14 @@ def test_properties_round_trip(peer: Facing, brokerj: BrokerJ) -> None:
     assert abs(got.expiration - (time.time() * 1000 + 600_000)) < 60_000
     assert not got.redelivered
     wire.result(session.accept(found.command_id, sync=True))
-    wire.close()
 
 
-def test_a_user_id_is_not_compared_with_the_login(peer: Facing) -> None:
+def test_a_user_id_is_not_compared_with_the_login(peer: Facing, wire: Wire010, session: Session) -> None:
     """The specification asks for unauthorized-access."""
-    wire, session = peer.attach()
     queue = peer.queue(wire, session)
     message = keyed(queue, message_properties=MessageProperties(user_id=b"somebody"))
     assert wire.publish(session, "", message) == Accepted()
     assert wire.drain(session, queue) == [b"body"]
-    wire.close()
 
 
 SAME: Any = object()
@@ -484,8 +456,7 @@ VALUES: dict[str, tuple[Any, str, Any]] = {
 """What is published, and what arrives: Broker-J writes values anew, from those that Java has."""
 
 
-def test_application_headers_of_all_types(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_application_headers_of_all_types(peer: Facing, wire: Wire010, session: Session) -> None:
     queue = peer.queue(wire, session)
     given = {name: Typed(name, value) for name, (value, _, _) in VALUES.items()}
     message = keyed(queue, application_headers=given)
@@ -500,22 +471,18 @@ def test_application_headers_of_all_types(peer: Facing) -> None:
         sent, kind, expected = VALUES[name]
         assert (NAMES[code], value) == (kind, sent if expected is SAME else expected), name
     assert set(headers) == set(given)
-    wire.close()
 
 
-def test_a_struct_among_the_application_headers(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_a_struct_among_the_application_headers(peer: Facing, wire: Wire010, session: Session) -> None:
     queue = peer.queue(wire, session)
     message = keyed(queue, application_headers={"struct": DeliveryProperties(priority=1)})
     with pytest.raises(RemoteProtocolError) as caught:
         wire.publish(session, "", message)
     assert (caught.value.code, caught.value.condition) == (541, "internal-error")
-    wire.close()
 
 
 @pytest.mark.parametrize("exchange", ["", "amq.direct"])
-def test_a_publisher_is_stopped_by_a_full_queue(peer: Facing, exchange: str) -> None:
-    wire, session = peer.attach()
+def test_a_publisher_is_stopped_by_a_full_queue(peer: Facing, wire: Wire010, session: Session, exchange: str) -> None:
     queue = peer.queue(wire, session, arguments={"x-qpid-capacity": 1000, "x-qpid-flow-resume-capacity": 500})
     wire.call(session, ExchangeBind(queue, "amq.direct", queue))
     other = wire.session()
@@ -535,4 +502,3 @@ def test_a_publisher_is_stopped_by_a_full_queue(peer: Facing, exchange: str) -> 
         assert granted.messages
     assert wire.publish(session, exchange, keyed(queue, b"more")) == Accepted()
     assert session.report is None
-    wire.close()

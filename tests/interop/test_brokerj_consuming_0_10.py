@@ -71,8 +71,7 @@ def count_of(wire: Wire010, session: Session, queue: str) -> int | None:
 # Credit.
 
 
-def test_a_window_opens_again_by_completions(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_a_window_opens_again_by_completions(peer: Facing, wire: Wire010, session: Session) -> None:
     queue = filled(peer, wire, session, 10)
     destination = wire.subscribe(session, queue, credit=3)
     wire.idle(0.3)
@@ -92,11 +91,9 @@ def test_a_window_opens_again_by_completions(peer: Facing) -> None:
         event.command_id
         for event in wire.arrived(session, destination)[:1] + wire.arrived(session, destination)[3:]
     )
-    wire.close()
 
 
-def test_credit_mode_grants_once(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_credit_mode_grants_once(peer: Facing, wire: Wire010, session: Session) -> None:
     queue = filled(peer, wire, session, 10)
     destination = wire.subscribe(session, queue, flow_mode=CREDIT, credit=3)
     for number in range(3):
@@ -109,12 +106,10 @@ def test_credit_mode_grants_once(peer: Facing) -> None:
     assert bodies([wire.message(session, destination) for _ in range(2)]) == ["3", "4"]
     wire.idle(0.2)
     assert wire.arrived(session, destination) == []
-    wire.close()
 
 
 @pytest.mark.parametrize("flow_mode", [CREDIT, WINDOW])
-def test_credit_in_octets(peer: Facing, flow_mode: int) -> None:
-    wire, session = peer.attach()
+def test_credit_in_octets(peer: Facing, wire: Wire010, session: Session, flow_mode: int) -> None:
     queue = filled(peer, wire, session, 40, size=10)
     destination = wire.subscribe(session, queue, flow_mode=flow_mode, credit=100, octets=200)
     wire.idle(0.3)
@@ -127,11 +122,9 @@ def test_credit_in_octets(peer: Facing, flow_mode: int) -> None:
     wire.idle(0.3)
     assert len(wire.arrived(session, destination)) == (40 if flow_mode == WINDOW else 20)
     assert session.report is None
-    wire.close()
 
 
-def test_without_one_of_the_units_nothing_comes(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_without_one_of_the_units_nothing_comes(peer: Facing, wire: Wire010, session: Session) -> None:
     queue = filled(peer, wire, session, 1)
     grants = {MESSAGE: 1, BYTE: 1000}
     for unit, other in ((MESSAGE, BYTE), (BYTE, MESSAGE)):
@@ -143,23 +136,19 @@ def test_without_one_of_the_units_nothing_comes(peer: Facing) -> None:
         message = wire.message(session, destination)
         wire.result(session.release(message.command_id, sync=True))
         wire.call(session, MessageCancel(destination))
-    wire.close()
 
 
-def test_an_absent_value_is_no_credit(peer: Facing) -> None:
+def test_an_absent_value_is_no_credit(peer: Facing, wire: Wire010, session: Session) -> None:
     """The specification makes it infinite."""
-    wire, session = peer.attach()
     queue = filled(peer, wire, session, 1)
     destination = wire.subscribe(session, queue)
     for unit in (MESSAGE, BYTE):
         wire.call(session, MessageFlow(destination, unit))
     wire.idle(0.3)
     assert wire.arrived(session, destination) == []
-    wire.close()
 
 
-def test_stop_takes_all_credit(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_stop_takes_all_credit(peer: Facing, wire: Wire010, session: Session) -> None:
     queue = filled(peer, wire, session, 2)
     destination = wire.subscribe(session, queue, credit=1)
     first = wire.message(session, destination)
@@ -171,11 +160,9 @@ def test_stop_takes_all_credit(peer: Facing) -> None:
     wire.call(session, MessageSetFlowMode(destination, CREDIT))
     session.top_up(destination, 1)
     assert bodies([wire.message(session, destination)]) == ["1"]
-    wire.close()
 
 
-def test_fetching(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_fetching(peer: Facing, wire: Wire010, session: Session) -> None:
     queue = filled(peer, wire, session, 5)
     destination = wire.subscribe(session, queue, flow_mode=CREDIT)
     assert bodies(wire.fetch(session, destination, 2)) == ["0", "1"]
@@ -184,32 +171,26 @@ def test_fetching(peer: Facing) -> None:
     assert wire.fetch(session, destination, 100) == []
     wire.result(session.accept(*session.unsettled, sync=True))
     assert count_of(wire, session, queue) == 0
-    wire.close()
 
 
-def test_a_flush_of_nothing(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_a_flush_of_nothing(peer: Facing, wire: Wire010, session: Session) -> None:
     destination = wire.subscribe(session, peer.queue(wire, session), credit=10)
     wire.call(session, MessageFlush(destination))
     assert session.granted(destination) == (0, 0)
-    wire.close()
 
 
-def test_a_mode_is_not_changed_while_there_is_credit(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_a_mode_is_not_changed_while_there_is_credit(peer: Facing, wire: Wire010, session: Session) -> None:
     destination = wire.subscribe(session, peer.queue(wire, session), credit=10)
     with pytest.raises(LocalProtocolError, match="still has credit"):
         session.call(MessageSetFlowMode(destination, CREDIT))
     wire.call(session, MessageStop(destination))
     wire.call(session, MessageSetFlowMode(destination, CREDIT))
-    wire.close()
 
 
 # Acquiring, accepting, rejecting, releasing.
 
 
-def test_browsing(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_browsing(peer: Facing, wire: Wire010, session: Session) -> None:
     queue = filled(peer, wire, session, 3)
     browser = wire.subscribe(session, queue, accept_mode=NONE, acquire_mode=NOT_ACQUIRED, credit=100)
     seen = [wire.message(session, browser) for _ in range(3)]
@@ -219,11 +200,9 @@ def test_browsing(peer: Facing) -> None:
         session.complete(message.command_id)
     wire.call(session, MessageCancel(browser))
     assert wire.drain(session, queue) == [b"0", b"1", b"2"]
-    wire.close()
 
 
-def test_acquiring_what_was_only_shown(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_acquiring_what_was_only_shown(peer: Facing, wire: Wire010, session: Session) -> None:
     queue = filled(peer, wire, session, 3)
     browser = wire.subscribe(session, queue, acquire_mode=NOT_ACQUIRED, credit=100)
     taker = wire.subscribe(session, queue, flow_mode=CREDIT, credit=1)
@@ -237,11 +216,9 @@ def test_acquiring_what_was_only_shown(peer: Facing) -> None:
     wire.result(session.release(shown[2].command_id, sync=True))
     wire.result(session.accept(taken.command_id, sync=True))
     assert count_of(wire, session, queue) == 1
-    wire.close()
 
 
-def test_accept_mode_none(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_accept_mode_none(peer: Facing, wire: Wire010, session: Session) -> None:
     queue = filled(peer, wire, session, 2)
     destination = wire.subscribe(session, queue, accept_mode=NONE, credit=1)
     first = wire.message(session, destination)
@@ -252,12 +229,10 @@ def test_accept_mode_none(peer: Facing) -> None:
     session.flush()
     assert bodies([wire.message(session, destination)]) == ["1"]
     assert count_of(wire, session, queue) == 0
-    wire.close()
 
 
 @pytest.mark.parametrize("set_redelivered", [False, True])
-def test_released_messages_come_again(peer: Facing, set_redelivered: bool) -> None:
-    wire, session = peer.attach()
+def test_released_messages_come_again(peer: Facing, wire: Wire010, session: Session, set_redelivered: bool) -> None:
     queue = filled(peer, wire, session, 2)
     destination = wire.subscribe(session, queue, flow_mode=CREDIT, credit=2)
     first = wire.message(session, destination)
@@ -271,22 +246,18 @@ def test_released_messages_come_again(peer: Facing, set_redelivered: bool) -> No
     assert properties.redelivered is set_redelivered
     wire.result(session.accept(again.command_id, second.command_id, sync=True))
     assert count_of(wire, session, queue) == 0
-    wire.close()
 
 
-def test_rejected_messages_are_gone(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_rejected_messages_are_gone(peer: Facing, wire: Wire010, session: Session) -> None:
     queue = filled(peer, wire, session, 1)
     destination = wire.subscribe(session, queue, credit=1)
     message = wire.message(session, destination)
     wire.result(session.reject(message.command_id, code=0, text="bad", sync=True))
     assert session.unsettled == ()
     assert count_of(wire, session, queue) == 0
-    wire.close()
 
 
-def test_after_a_cancel_messages_are_still_accepted(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_after_a_cancel_messages_are_still_accepted(peer: Facing, wire: Wire010, session: Session) -> None:
     queue = filled(peer, wire, session, 3)
     destination = wire.subscribe(session, queue, credit=2)
     first, second = [wire.message(session, destination) for _ in range(2)]
@@ -296,7 +267,6 @@ def test_after_a_cancel_messages_are_still_accepted(peer: Facing) -> None:
     with pytest.raises(LocalProtocolError):
         session.top_up(destination, 1)
     assert wire.drain(session, queue) == [b"1", b"2"]
-    wire.close()
 
 
 def test_what_is_not_accepted_comes_again_when_the_session_is_gone(peer: Facing) -> None:
@@ -315,8 +285,7 @@ def test_what_is_not_accepted_comes_again_when_the_session_is_gone(peer: Facing)
     wire.close()
 
 
-def test_a_queue_that_is_deleted_under_a_subscription(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_a_queue_that_is_deleted_under_a_subscription(peer: Facing, wire: Wire010, session: Session) -> None:
     other = wire.session()
     queue = filled(peer, wire, session, 0)
     destination = wire.subscribe(session, queue, credit=2)
@@ -325,7 +294,6 @@ def test_a_queue_that_is_deleted_under_a_subscription(peer: Facing) -> None:
     # Broker-J says nothing; the subscription goes on without a queue.
     assert session.report is None
     wire.call(session, MessageCancel(destination))
-    wire.close()
 
 
 def test_many_messages_each_way(peer: Facing) -> None:

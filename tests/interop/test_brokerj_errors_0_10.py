@@ -28,11 +28,13 @@ from amqp_sansio.amqp_0_10 import (
     QueueDeclare,
     QueueDelete,
     QueuePurge,
+    Session,
     TxCommit,
     Xid,
 )
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.facing_0_10 import Facing, facing, keyed
+from tests.kit.driving_0_10 import Wire010
 
 
 @pytest.fixture
@@ -58,8 +60,7 @@ def peer(brokerj: BrokerJ) -> Iterator[Facing]:
         (542, "invalid-argument", ExchangeDelete("")),
     ],
 )
-def test_what_ends_a_session(peer: Facing, code: int, condition: str, command: Command[Any]) -> None:
-    wire, session = peer.attach()
+def test_what_ends_a_session(wire: Wire010, session: Session, code: int, condition: str, command: Command[Any]) -> None:
     other = wire.session()
     with pytest.raises(RemoteProtocolError) as caught:
         wire.call(session, command)
@@ -72,11 +73,9 @@ def test_what_ends_a_session(peer: Facing, code: int, condition: str, command: C
     with pytest.raises(EndpointClosed):
         session.detached_state()
     wire.sync(other)
-    wire.close()
 
 
-def test_queues_in_use(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_queues_in_use(peer: Facing, wire: Wire010, session: Session) -> None:
     queue = peer.queue(wire, session)
     assert wire.publish(session, "", keyed(queue)) == Accepted()
     wire.subscribe(session, queue)
@@ -89,11 +88,9 @@ def test_queues_in_use(peer: Facing) -> None:
         with pytest.raises(RemoteProtocolError) as caught:
             wire.call(failing, command)
         assert caught.value.code == code
-    wire.close()
 
 
-def test_codes_that_are_not_those_of_the_specification(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_codes_that_are_not_those_of_the_specification(peer: Facing, wire: Wire010, session: Session) -> None:
     queue = peer.queue(wire, session)
     # 542 is wanted: a headers exchange needs x-match.
     with pytest.raises(RemoteProtocolError) as caught:
@@ -107,7 +104,6 @@ def test_codes_that_are_not_those_of_the_specification(peer: Facing) -> None:
     # 542 is wanted: a queue's name can't be empty.
     wire.call(session, QueueDeclare("", auto_delete=True))
     wire.call(session, QueueDelete(queue))
-    wire.close()
 
 
 def test_commands_that_broker_j_does_not_have_end_the_connection(peer: Facing) -> None:
@@ -119,13 +115,11 @@ def test_commands_that_broker_j_does_not_have_end_the_connection(peer: Facing) -
         _ = handle.result
 
 
-def test_what_is_refused_here_never_leaves(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_what_is_refused_here_never_leaves(wire: Wire010, session: Session) -> None:
     for command in (MessageCancel("absent"), TxCommit(), DtxStart(Xid(1, b"g", b"b"))):
         with pytest.raises(LocalProtocolError):
             session.call(command)
     wire.sync(session)
-    wire.close()
 
 
 def test_names_of_sessions_that_are_in_use(peer: Facing) -> None:

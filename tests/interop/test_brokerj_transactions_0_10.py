@@ -31,6 +31,7 @@ from amqp_sansio.amqp_0_10 import (
 )
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.facing_0_10 import Facing, facing, keyed
+from tests.kit.driving_0_10 import Wire010
 
 XA_OK, XA_RBTIMEOUT = 0, 2
 _numbers = count(1)
@@ -154,8 +155,7 @@ def test_a_session_that_ends_is_rolled_back(local: Work) -> None:
     local.wire.close()
 
 
-def test_what_selecting_demands(peer: Facing) -> None:
-    wire, session = peer.attach()
+def test_what_selecting_demands(peer: Facing, wire: Wire010, session: Session) -> None:
     queue = peer.queue(wire, session)
     wire.subscribe(session, queue, accept_mode=NONE)
     with pytest.raises(LocalProtocolError):
@@ -164,7 +164,6 @@ def test_what_selecting_demands(peer: Facing) -> None:
     wire.call(other, TxSelect())
     with pytest.raises(LocalProtocolError):
         other.call(TxSelect())
-    wire.close()
 
 
 # dtx.
