@@ -21,6 +21,7 @@ from amqp_sansio.amqp_1_0 import (
     Receiver,
     Rejected,
     Released,
+    Session,
     Source,
     Symbol,
     Target,
@@ -45,9 +46,7 @@ def test_opening_and_closing(peer: Peer) -> None:
     assert not wire.closed.report.condition
 
 
-def test_messages_come_as_they_were_sent(peer: Peer) -> None:
-    wire = peer.open()
-    session = wire.session()
+def test_messages_come_as_they_were_sent(peer: Peer, wire: Wire10, session: Session) -> None:
     address = peer.address()
     sender = wire.sender(session, address)
     properties = Properties(
@@ -78,12 +77,9 @@ def test_messages_come_as_they_were_sent(peer: Peer) -> None:
     wire.close_link(sender)
     session.close()
     wire.session_closed(session)
-    wire.close()
 
 
-def test_many_messages_are_settled_by_few_frames(peer: Peer) -> None:
-    wire = peer.open()
-    session = wire.session()
+def test_many_messages_are_settled_by_few_frames(peer: Peer, wire: Wire10, session: Session) -> None:
     address = peer.address()
     sender = wire.sender(session, address)
     handles: list[Any] = []
@@ -96,7 +92,6 @@ def test_many_messages_are_settled_by_few_frames(peer: Peer) -> None:
     deliveries = [wire.delivery(receiver) for _ in handles]
     assert [each.body for each in deliveries] == [b"%d" % number for number in range(300)]
     receiver.accept(*deliveries)
-    wire.close()
 
 
 def test_outcomes_of_what_is_sent(node: Peer) -> None:
@@ -116,9 +111,7 @@ def test_outcomes_of_what_is_sent(node: Peer) -> None:
     wire.close()
 
 
-def test_outcomes_given(peer: Peer) -> None:
-    wire = peer.open()
-    session = wire.session()
+def test_outcomes_given(peer: Peer, wire: Wire10, session: Session) -> None:
     address = peer.address()
     sender = wire.sender(session, address)
     bodies = [b"released", b"modified", b"rejected", b"accepted"]
@@ -154,7 +147,6 @@ def test_outcomes_given(peer: Peer) -> None:
         buried = wire.delivery(dead)
         assert buried.body == b"rejected"
         dead.accept(buried)
-    wire.close()
 
 
 def nothing_for(wire: Wire10, receiver: Receiver) -> bool:
@@ -162,9 +154,7 @@ def nothing_for(wire: Wire10, receiver: Receiver) -> bool:
     return not [e for e in wire.events if getattr(e, "link", None) == receiver.handle and hasattr(e, "delivery_tag")]
 
 
-def test_settled_when_sent(peer: Peer) -> None:
-    wire = peer.open()
-    session = wire.session()
+def test_settled_when_sent(peer: Peer, wire: Wire10, session: Session) -> None:
     address = peer.address()
     sender = wire.sender(session, address, snd_settle_mode=1)
     for number in range(3):
@@ -174,12 +164,9 @@ def test_settled_when_sent(peer: Peer) -> None:
     deliveries = [wire.delivery(receiver) for _ in range(3)]
     assert [each.body for each in deliveries] == [b"0", b"1", b"2"]
     assert all(each.settled for each in deliveries)
-    wire.close()
 
 
-def test_nothing_comes_without_credit(peer: Peer) -> None:
-    wire = peer.open()
-    session = wire.session()
+def test_nothing_comes_without_credit(peer: Peer, wire: Wire10, session: Session) -> None:
     address = peer.address()
     sender = wire.sender(session, address)
     for number in range(5):
@@ -196,12 +183,9 @@ def test_nothing_comes_without_credit(peer: Peer) -> None:
     deliveries += [wire.delivery(receiver) for _ in range(3)]
     assert [each.body for each in deliveries] == [b"0", b"1", b"2", b"3", b"4"]
     receiver.accept(*deliveries)
-    wire.close()
 
 
-def test_draining(peer: Peer) -> None:
-    wire = peer.open()
-    session = wire.session()
+def test_draining(peer: Peer, wire: Wire10, session: Session) -> None:
     address = peer.address()
     sender = wire.sender(session, address)
     for number in range(3):
@@ -217,7 +201,6 @@ def test_draining(peer: Peer) -> None:
     later = wire.delivery(receiver)
     assert later.body == b"later"
     receiver.accept(later)
-    wire.close()
 
 
 def test_a_megabyte_in_frames_of_4096_octets(peer: Peer) -> None:
@@ -234,8 +217,7 @@ def test_a_megabyte_in_frames_of_4096_octets(peer: Peer) -> None:
     wire.close()
 
 
-def test_many_sessions_and_links(peer: Peer) -> None:
-    wire = peer.open()
+def test_many_sessions_and_links(peer: Peer, wire: Wire10) -> None:
     sessions = [wire.connection.open_session() for _ in range(15)]
     for session in sessions:
         assert session.opening is not None
@@ -256,7 +238,6 @@ def test_many_sessions_and_links(peer: Peer) -> None:
     sessions[3].close()
     wire.session_closed(sessions[3])
     assert wire.send(senders[4], Message(b"on")) == Accepted()
-    wire.close()
 
 
 def test_a_dynamic_node_takes_replies(named: Peer) -> None:
@@ -293,9 +274,7 @@ def condition_of(error: AmqpError) -> str:
 
 
 @pytest.mark.parametrize("role", ["sender", "receiver"])
-def test_an_address_that_is_not_there(peer: Peer, role: str) -> None:
-    wire = peer.open()
-    session = wire.session()
+def test_an_address_that_is_not_there(peer: Peer, wire: Wire10, session: Session, role: str) -> None:
     opens = wire.attached_sender if role == "sender" else wire.receiver
     with pytest.raises(AmqpError) as failed:
         opens(session, peer.absent(role))
@@ -303,7 +282,6 @@ def test_an_address_that_is_not_there(peer: Peer, role: str) -> None:
     other = wire.session()
     address = peer.address()
     assert wire.send(wire.sender(other, address), Message(b"on")) == Accepted()
-    wire.close()
 
 
 def test_a_session_that_the_peer_ends(node: Peer) -> None:
@@ -366,9 +344,7 @@ def test_idle_connections_are_kept_by_empty_frames(all_of: dict[str, Any]) -> No
         assert list(pool.map(check, all_of)) == [None] * len(all_of)
 
 
-def test_detaching_and_closing_links(peer: Peer) -> None:
-    wire = peer.open()
-    session = wire.session()
+def test_detaching_and_closing_links(peer: Peer, wire: Wire10, session: Session) -> None:
     address = peer.address()
     sender = wire.sender(session, address, name="link")
     closed = wire.close_link(sender)
@@ -380,7 +356,6 @@ def test_detaching_and_closing_links(peer: Peer) -> None:
     suspended = wire.link_closed(again)
     assert suspended.report.by is By.LOCAL
     assert wire.send(wire.sender(session, address), Message(b"on")) == Accepted()
-    wire.close()
 
 
 def test_settling_second(node: Peer) -> None:
