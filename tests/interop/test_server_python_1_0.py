@@ -1,4 +1,4 @@
-"""The core as an AMQP 1.0 server: clients on python-qpid-proton and azure-servicebus' pyamqp use a node on it."""
+"""The core as an AMQP 1.0 server: clients on python-qpid-proton use a node on it."""
 
 # pyright: reportUnknownMemberType=false
 from __future__ import annotations
@@ -11,9 +11,6 @@ from typing import Any
 
 import proton
 import pytest
-from azure.servicebus._pyamqp import authentication, error
-from azure.servicebus._pyamqp import client as azure_clients
-from azure.servicebus._pyamqp import message as azure_messages
 from proton.handlers import MessagingHandler, TransactionalClientHandler
 from proton.reactor import Container
 from proton.utils import BlockingConnection, ConnectionClosed, LinkDetached, SendException
@@ -21,15 +18,7 @@ from proton.utils import BlockingConnection, ConnectionClosed, LinkDetached, Sen
 from tests.interop.brokers.facing_1_0 import Server
 from tests.kit.node_1_0 import ServerNode
 
-# Neither library's types are whole.
-SASLPlainAuth: Any = authentication.SASLPlainAuth
-SendClient: Any = azure_clients.SendClient
-ReceiveClient: Any = azure_clients.ReceiveClient
-RetryPolicy: Any = error.RetryPolicy
-AzureMessage: Any = azure_messages.Message
-AzureProperties: Any = azure_messages.Properties
-AMQPLinkError: Any = error.AMQPLinkError
-MessageSendFailed: Any = error.MessageSendFailed
+# Its types aren't whole.
 Constants: Any = proton.Data
 UNDESCRIBED: Any = proton.UNDESCRIBED
 
@@ -46,9 +35,6 @@ def sound(core: ServerNode) -> Iterator[None]:
 
 def address() -> str:
     return f"server.{next(numbers)}"
-
-
-# python-qpid-proton.
 
 
 @pytest.fixture
@@ -325,114 +311,3 @@ def until(done: Callable[[], bool]) -> None:
     end = time.monotonic() + 15
     while not done():
         assert time.monotonic() < end
-
-
-# azure-servicebus' pyamqp. It keeps its sockets when it is refused.
-
-
-class Azure:
-    """Opens clients; `host` is what they take for one."""
-
-    def __init__(self, server: Server) -> None:
-        self.options: dict[str, Any] = {
-            "auth": SASLPlainAuth("guest", "guest"),
-            "use_tls": False,
-            # What it does by default, second, it doesn't carry through: it waits for the settlement of its own sends.
-            "receive_settle_mode": 0,
-            "max_frame_size": 4096,
-            "max_message_size": 0,
-            "retry_policy": RetryPolicy(retry_total=0),
-        }
-        self.host = f"127.0.0.1:{server.port}"
-
-    def sender(self, place: str, **options: Any) -> Any:
-        return SendClient(self.host, place, **{**self.options, **options})
-
-    def receive(self, place: str, number: int, *outcomes: dict[str, Any]) -> list[Any]:
-        """Receive messages, ending each by its outcome, else accepted."""
-        got: list[Any] = []
-        accepted: dict[str, Any] = {"outcome": "accepted"}
-        end = time.monotonic() + 15
-        with ReceiveClient(self.host, place, link_credit=2, **self.options) as client:
-            while len(got) < number:
-                assert time.monotonic() < end, got
-                client.do_work()
-                while not client._received_messages.empty():
-                    frame, message = client._received_messages.get()
-                    outcome = outcomes[len(got)] if len(got) < len(outcomes) else accepted
-                    got.append(message)
-                    client.settle_messages(frame[1], frame[2], **outcome)
-        return got
-
-
-@pytest.fixture
-def azure(server_with_passwords: Server) -> Azure:
-    return Azure(server_with_passwords)
-
-
-def test_azure_sends_and_receives(azure: Azure) -> None:
-    place = address()
-    with azure.sender(place) as client:
-        for number in range(5):
-            message = AzureMessage(
-                data=[b"m%d" % number],
-                properties=AzureProperties(message_id=f"id{number}"),
-                application_properties={"n": number},
-            )
-            client.send_message(message, timeout=10)
-        client.send_message(AzureMessage(value={"a": [1, 2.5, None], "b": "text"}), timeout=10)
-    got: Any = azure.receive(place, 6)
-    assert [each.data for each in got[:5]] == [[b"m%d" % number] for number in range(5)]
-    assert [each.properties.message_id for each in got[:5]] == [b"id%d" % n for n in range(5)]
-    assert [each.application_properties for each in got[:5]] == [{b"n": n} for n in range(5)]
-    assert got[5].value == {b"a": [1, 2.5, None], b"b": b"text"}
-
-
-def test_azure_sends_a_megabyte(azure: Azure) -> None:
-    place = address()
-    body = bytes(range(256)) * 4096
-    with azure.sender(place) as client:
-        client.send_message(AzureMessage(data=[body]), timeout=20)
-    assert azure.receive(place, 1)[0].data == [body]
-
-
-def test_azure_settles(core: ServerNode) -> None:
-    azure = Azure(Server("core", core.port))
-    place = address()
-    with azure.sender(place) as client:
-        client.send_message(AzureMessage(data=[b"again"]), timeout=10)
-    outcomes: list[dict[str, Any]] = [
-        {"outcome": "released"},
-        {"outcome": "modified", "delivery_failed": True, "message_annotations": {b"x-opt-a": 1}},
-        {"outcome": "rejected"},
-    ]
-    got = azure.receive(place, 3, *outcomes)
-    assert [each.data for each in got] == [[b"again"]] * 3
-    assert [each.header.delivery_count if each.header else None for each in got][2] == 1
-    assert azure.receive(f"dead.{place}", 1)[0].data == [b"again"]
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_azure_is_refused(azure: Azure) -> None:
-    with azure.sender("rejecting") as client, pytest.raises(MessageSendFailed, match="never here"):
-        client.send_message(AzureMessage(data=[b"no"]), timeout=10)
-    with azure.sender("absent") as client, pytest.raises(AMQPLinkError, match="no such node"):
-        client.send_message(AzureMessage(data=[b"no"]), timeout=10)
-    with (
-        pytest.raises(ValueError, match="SASL negotiation failed"),
-        azure.sender(address(), auth=SASLPlainAuth("guest", "wrong")) as client,
-    ):
-        client.send_message(AzureMessage(data=[b"no"]), timeout=10)
-
-
-# With rhea's node behind it the client now and then loses one of two deliveries that come together.
-@pytest.mark.parametrize("server_with_passwords", ["core"], indirect=True)
-def test_azure_sends_settled(azure: Azure) -> None:
-    place = address()
-    with azure.sender(place, send_settle_mode=1) as client:
-        until(client.client_ready)
-        for number in range(3):
-            # send_message would wait for an answer.
-            client._link.send_transfer(AzureMessage(data=[b"%d" % number]))
-        until(lambda: not client._link._pending_deliveries)
-    assert [each.data for each in azure.receive(place, 3)] == [[b"0"], [b"1"], [b"2"]]
