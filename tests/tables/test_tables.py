@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 import random
-from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,19 +18,9 @@ from amqp_sansio.tables import COLUMNS, FlowReplay, Row, damage_row, plain, repl
 from tests.kit.captures import everywhere
 from tests.kit.observing import CLIENT, Arrival, Talk
 from tests.kit.tables import segments_of
-
-Table = list[dict[str, Any]]
+from tests.tables.reading import Tables, tables
 
 _ENDS = {CLIENT: ("10.0.0.1", 40_000), "server": ("10.0.0.2", 5672)}
-
-
-def tables(rows: Iterable[Row]) -> dict[str, Table]:
-    """Rows by table, each as a dict."""
-    found: dict[str, Table] = {name: [] for name in COLUMNS}
-    for name, values in rows:
-        columns = [column for column, _ in COLUMNS[name]]
-        found[name].append(dict(zip(columns, values, strict=True)))
-    return found
 
 
 class Conversation(Protocol):
@@ -80,7 +69,7 @@ def packets(talk: Conversation, *, syn: bool = True, end: int = FIN, by: str = C
     return segments
 
 
-def rows_of(talk: Conversation, **options: Any) -> dict[str, Table]:
+def rows_of(talk: Conversation, **options: Any) -> Tables:
     """The tables of a conversation."""
     return tables(replay_segments(packets(talk), **options))
 

@@ -53,7 +53,8 @@ from amqp_sansio.capture.redact import Redactor
 from amqp_sansio.tables import COLUMNS, replay_segments
 from tests.kit.observing import CLIENT
 from tests.kit.talk_1_0 import AMQP, SASL, Talk10, credit, settle, transfer
-from tests.tables.test_tables import packets, rows_of, tables
+from tests.tables.reading import tables
+from tests.tables.test_tables import packets, rows_of
 
 HELLO = Message(b"hello")
 
@@ -63,12 +64,8 @@ def _open() -> Talk10:
     return talk.server(credit(0)).client(credit(1))
 
 
-def _rows(talk: Talk10, **options: Any) -> dict[str, list[dict[str, Any]]]:
-    return rows_of(talk, **options)
-
-
 def _fields(talk: Talk10, event: str = "transfer", **options: Any) -> list[dict[str, Any]]:
-    rows = _rows(talk, **options)["events"]
+    rows = rows_of(talk, **options)["events"]
     return [json.loads(row["fields"]) for row in rows if row["event"] == event]
 
 
@@ -211,7 +208,7 @@ def test_what_is_told_of_a_message() -> None:
         "body_size": 3,
         "body": "YWJj",
     }
-    (row,) = _rows(talk)["messages"]
+    (row,) = rows_of(talk)["messages"]
     assert (row["message_id"], row["content_type"], row["body_size"]) == (
         "00000000-0000-0000-0000-000000000001", "a/b", 3
     )
@@ -238,7 +235,7 @@ def test_bodies_of_each_kind(body: Any, kind: str, octets: bytes) -> None:
     assert (sized["body_size"], "body" in sized) == (len(octets), False)
     (none,) = _fields(talk, body="none")
     assert "body_size" not in none
-    assert _rows(talk)["messages"][0]["body_sha256"] == sha256(octets).hexdigest()
+    assert rows_of(talk)["messages"][0]["body_sha256"] == sha256(octets).hexdigest()
 
 
 def test_frames_of_one_delivery() -> None:
@@ -248,7 +245,7 @@ def test_frames_of_one_delivery() -> None:
     assert first["more"] is True
     assert "body_size" not in first
     assert (last["body_size"], last["more"]) == (50, False)
-    rows = _rows(talk)
+    rows = rows_of(talk)
     units = [row["unit"] for row in rows["events"] if row["event"] == "transfer"]
     assert units == ["part", "content"]
     assert len(rows["messages"]) == 1
@@ -257,7 +254,7 @@ def test_frames_of_one_delivery() -> None:
 def test_an_aborted_delivery_is_no_damage() -> None:
     payload = Message(b"x" * 50).encode()
     talk = _open().client(transfer(0, payload[:20], more=True)).client(transfer(0, aborted=True))
-    rows = _rows(talk)
+    rows = rows_of(talk)
     assert not rows["messages"]
     assert not [row for row in rows["violations"] if row["rule"].startswith("capture/")]
 
@@ -265,7 +262,7 @@ def test_an_aborted_delivery_is_no_damage() -> None:
 def test_a_delivery_that_a_hole_cuts_off_is_damage() -> None:
     whole = transfer(0, Message(b"x" * 50))
     talk = _open().client(whole[:-37]).gap(CLIENT, 20).client(whole[-17:]).client(Close())
-    rows = _rows(talk)
+    rows = rows_of(talk)
     assert not rows["messages"]
     (row,) = [row for row in rows["violations"] if row["rule"] == "capture/partial-message"]
     assert row["text"] == "at least 37 octets of the message of transfer are missing"
@@ -278,7 +275,7 @@ def test_a_hole_within_a_body_leaves_its_message(octets: int) -> None:
     talk = _open().client(whole[:-37]).gap(CLIENT, octets).server(settle(0, Accepted()))
     (fields,) = _fields(talk)
     assert (fields["body_size"], fields["missing"]) == (50, 37)
-    (row,) = _rows(talk)["messages"]
+    (row,) = rows_of(talk)["messages"]
     assert (row["body_size"], row["body_sha256"], row["outcome"]) == (50, None, "accepted")
 
 
@@ -287,13 +284,13 @@ def test_what_a_coordinator_is_asked_for() -> None:
     declare, discharge = _fields(talk)
     assert declare["request"] == {"type": "declare"}
     assert discharge["request"] == {"type": "discharge", "txn_id": {"base64": "dA=="}, "fail": True}
-    assert not _rows(talk)["messages"]
+    assert not rows_of(talk)["messages"]
 
 
 def test_a_message_with_sections_that_can_not_be_read() -> None:
     bad = b"\x00\x53\x73\xc0\x02\x01\x99" + Message(b"x").encode()
     talk = _open().client(transfer(0, bad)).client(transfer(1, b"\x01\x02"))
-    rows = _rows(talk)
+    rows = rows_of(talk)
     first, second = _fields(talk)
     assert first["properties"]["invalid"]["base64"]
     assert first["body_size"] == 1
@@ -303,7 +300,7 @@ def test_a_message_with_sections_that_can_not_be_read() -> None:
 
 def test_what_is_no_performative_is_there_as_octets() -> None:
     talk = _open().client((12).to_bytes(4) + b"\x02\x00\x00\x00" + b"\x00\x53\x99\x45")
-    last = [row for row in _rows(talk)["events"] if row["sender"] == "client"][-1]
+    last = [row for row in rows_of(talk)["events"] if row["sender"] == "client"][-1]
     assert json.loads(last["fields"])["payload"] == {"base64": "AFOZRQ=="}
 
 
@@ -320,7 +317,7 @@ def test_responses_of_the_login_are_counted_only() -> None:
     talk = _challenged()
     assert _fields(talk, "sasl-init")[0] == {"mechanism": "SCRAM-SHA-1", "initial_response": {"redacted": 10}}
     assert _fields(talk, "sasl-response") == [{"response": {"redacted": 10}}]
-    text = json.dumps(_rows(talk))
+    text = json.dumps(rows_of(talk))
     assert "c2VjcmV0" not in text
     assert "secret" not in text
     (shown,) = _fields(talk, "sasl-response", secrets=True)
@@ -333,7 +330,7 @@ def test_a_login_without_a_response() -> None:
     assert _fields(talk, "sasl-init") == [{"mechanism": "ANONYMOUS"}]
 
 
-def test_a_recording_without_secrets_has_the_same_rows() -> None:
+def test_a_recording_without_secrets_has_the_samerows_of() -> None:
     talk = _challenged().session().sender().server(credit(0)).client(transfer(0, HELLO))
     redactor = Redactor()
     hidden = Talk10()
@@ -341,7 +338,7 @@ def test_a_recording_without_secrets_has_the_same_rows() -> None:
         assert isinstance(what, bytes)
         hidden.send(sender, redactor.feed(what) if sender == CLIENT else what)
     assert b"secret" not in b"".join([what for _, what in hidden.arrivals if isinstance(what, bytes)])
-    assert _rows(hidden) == _rows(talk)
+    assert rows_of(hidden) == rows_of(talk)
 
 
 # Connections.
@@ -350,7 +347,7 @@ def test_a_recording_without_secrets_has_the_same_rows() -> None:
 def test_one_connection() -> None:
     talk = _open().client(transfer(0, HELLO)).server(settle(0, Accepted()))
     talk.server(Close(Error(Symbol("amqp:connection:forced"), "bye"))).client(Close())
-    found = _rows(talk)
+    found = rows_of(talk)
     (row,) = found["connections"]
     assert (row["protocol"], row["client"], row["server"]) == ("1.0", "10.0.0.1:40000", "10.0.0.2:5672")
     assert (row["closed_by"], row["close_code"]) == ("server", None)
@@ -382,7 +379,7 @@ def test_a_connection_seen_from_the_middle() -> None:
 def test_text_that_is_not_utf_8_is_shown_by_its_octets() -> None:
     talk = Talk10().client(SASL).server(SASL, SaslMechanisms((Symbol("PLAIN"),)))
     talk.client(SaslInit(Symbol("PLAIN"), b"\0a\xff\0pw"))
-    assert _rows(talk)["connections"][0]["user"] == "a\\xff"
+    assert rows_of(talk)["connections"][0]["user"] == "a\\xff"
 
 
 def test_every_column_takes_the_types_that_it_names() -> None:

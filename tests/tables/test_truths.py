@@ -11,38 +11,16 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.tables import COLUMNS, replay_segments
-from tests.kit.captures import everywhere, truth
-from tests.kit.tables import segments_of
-
-Tables = dict[str, list[dict[str, Any]]]
+from tests.kit.captures import everywhere, named, truth
+from tests.tables.reading import Tables, messages, tables_of
 
 _CLASSIC = ("o08_", "o09_", "o091_")
 _DECODED = ("0-8", "0-9-1", "0-10", "1.0")
 
 
-def _tables(path: Path) -> Tables:
-    found: Tables = {name: [] for name in COLUMNS}
-    for name, values in replay_segments(segments_of([path])):
-        columns = [column for column, _ in COLUMNS[name]]
-        found[name].append(dict(zip(columns, values, strict=True)))
-    return found
-
-
-def _capture(name: str) -> Path:
-    for param in everywhere(f"{name}.pcap"):
-        if not param.marks:
-            return Path(str(param.values[0]))
-    pytest.skip(f"the capture {name} isn't there")
-
-
 def _count(found: Tables, **wanted: object) -> int:
     """How many messages have these values."""
-    return len(_messages(found, **wanted))
-
-
-def _messages(found: Tables, **wanted: object) -> list[dict[str, Any]]:
-    return [row for row in found["messages"] if all([row[name] == value for name, value in wanted.items()])]
+    return len(messages(found, **wanted))
 
 
 def _events(found: Tables, *names: str, sender: str = "") -> list[dict[str, Any]]:
@@ -60,7 +38,7 @@ def _digests(bodies: list[Any]) -> Counter[str]:
 def test_the_tables_say_what_was_done(path: Path) -> None:
     """Every count in the notes that were taken when the traffic was recorded."""
     known: dict[str, Any] = truth(path).get("truth") or {}
-    found = _tables(path)
+    found = tables_of(path)
     expected: dict[str, Callable[[], object]] = {
         "publishes": lambda: _count(found, kind="publish"),
         "whole_publishes_in_capture": lambda: _count(found, kind="publish"),
@@ -88,7 +66,7 @@ def test_the_tables_say_what_was_done(path: Path) -> None:
             assert expected[name]() == value, name
     bodies: list[Any] = known.get("bodies") or ([known["body"]] if "body" in known else [])
     if bodies:
-        published = Counter([row["body_sha256"] for row in _messages(found, kind="publish")])
+        published = Counter([row["body_sha256"] for row in messages(found, kind="publish")])
         assert published == _digests(bodies)
     if "body_len" in known:
         sizes = {row["body_size"] for row in found["messages"]}
@@ -96,15 +74,15 @@ def test_the_tables_say_what_was_done(path: Path) -> None:
 
 
 def test_channels_that_the_server_closed() -> None:
-    found = _tables(_capture("o091_pika_channel_errors"))
-    known = truth(_capture("o091_pika_channel_errors"))["truth"]["channel_closes"]
+    found = tables_of(named("o091_pika_channel_errors.pcap"))
+    known = truth(named("o091_pika_channel_errors.pcap"))["truth"]["channel_closes"]
     closes = [json.loads(row["fields"]) for row in _events(found, "channel.close", sender="server")]
     assert Counter([close["reply_code"] for close in closes]) == Counter(known)
 
 
 def test_connections_that_the_server_killed() -> None:
-    path = _capture("o091_pika_connection_errors")
-    found = _tables(path)
+    path = named("o091_pika_connection_errors.pcap")
+    found = tables_of(path)
     known = [result[1] for result in truth(path)["truth"]["results"][:8]]
     rows = [row for row in found["connections"] if row["close_code"] != 530]
     assert Counter([row["close_code"] for row in rows]) == Counter(known)
@@ -116,7 +94,7 @@ def test_connections_that_the_server_killed() -> None:
 
 
 def test_every_provoked_error_has_its_rule_before_the_server_says_so() -> None:
-    found = _tables(_capture("o091_pika_connection_errors"))
+    found = tables_of(named("o091_pika_connection_errors.pcap"))
     by_connection: dict[str, list[str]] = {}
     for row in found["violations"]:
         if row["severity"] == "error":
@@ -127,7 +105,7 @@ def test_every_provoked_error_has_its_rule_before_the_server_says_so() -> None:
 
 
 def test_logins_that_failed() -> None:
-    found = _tables(_capture("o091_pika_auth_failures"))
+    found = tables_of(named("o091_pika_auth_failures.pcap"))
     assert not found["violations"]
     rows = sorted(found["connections"], key=lambda row: row["opened_ns"])
     assert [(row["closed_by"], row["close_code"]) for row in rows] == [
@@ -141,9 +119,9 @@ def test_logins_that_failed() -> None:
 
 
 def test_acks_rejects_and_redeliveries() -> None:
-    path = _capture("o091_pika_nack_reject_requeue")
-    found = _tables(path)
-    gets = sorted(_messages(found, kind="get"), key=lambda row: row["seq"])
+    path = named("o091_pika_nack_reject_requeue.pcap")
+    found = tables_of(path)
+    gets = sorted(messages(found, kind="get"), key=lambda row: row["seq"])
     known = truth(path)["truth"]["gets"]
     queue = gets[0]["queue"]
     mine = [row for row in gets if row["queue"] == queue]
@@ -152,22 +130,22 @@ def test_acks_rejects_and_redeliveries() -> None:
 
 
 def test_returned_publishes_are_tied_to_their_returns() -> None:
-    found = _tables(_capture("o091_pyamqp_mandatory_return"))
-    returned = _messages(found, kind="publish", outcome="returned")
+    found = tables_of(named("o091_pyamqp_mandatory_return.pcap"))
+    returned = messages(found, kind="publish", outcome="returned")
     assert sorted([row["routing_key"] for row in returned]) == ["nowhere.1", "nowhere.2"]
     assert {row["reply_code"] for row in returned} == {312}
-    returns = {row["seq"] for row in _messages(found, kind="return")}
+    returns = {row["seq"] for row in messages(found, kind="return")}
     assert {row["settled_seq"] for row in returned} == returns
 
 
 def test_a_consumer_that_was_cancelled_and_a_message_that_stayed_open() -> None:
-    found = _tables(_capture("o091_pika_cancel_notify"))
+    found = tables_of(named("o091_pika_cancel_notify.pcap"))
     assert len(_events(found, "basic.cancel", sender="server")) == 1
-    assert [row["outcome"] for row in _messages(found, kind="deliver")] == [None]
+    assert [row["outcome"] for row in messages(found, kind="deliver")] == [None]
 
 
 def test_four_protocols_in_one_file() -> None:
-    found = _tables(_capture("o_mixed_4_protocols"))
+    found = tables_of(named("o_mixed_4_protocols.pcap"))
     assert sorted([row["protocol"] for row in found["connections"]]) == ["0-10", "0-8", "0-9-1", "1.0"]
     decoded = {row["connection"] for row in found["connections"] if row["protocol"] in _DECODED}
     broken = [row for row in found["violations"] if row["connection"] in decoded]
@@ -177,7 +155,7 @@ def test_four_protocols_in_one_file() -> None:
 
 
 def test_a_reset_in_the_middle_of_a_frame() -> None:
-    found = _tables(_capture("o091_pika_rst_midframe"))
+    found = tables_of(named("o091_pika_rst_midframe.pcap"))
     (publish,) = _events(found, "basic.publish")
     fields = json.loads(publish["fields"])
     assert (fields["body_size"], fields["missing"]) == (50_000, 40_000)
@@ -192,15 +170,22 @@ def test_a_reset_in_the_middle_of_a_frame() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["channels", "exchange"])
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("o091_aiopika_channels_interleaved", "o091d_channels"),
+        ("o091_pika_exchange_types", "o091d_exchange"),
+        ("o10_proton_proton_types", "o10d_types"),
+    ],
+    ids=["channels", "exchange", "types"],
+)
 @pytest.mark.parametrize("kind", ["dup", "nsec", "bigendian", "reorder", "reseg_overlap", "seqwrap"])
-def test_lossless_rewrites_have_the_rows_of_their_source(name: str, kind: str) -> None:
-    sources = {"channels": "o091_aiopika_channels_interleaved", "exchange": "o091_pika_exchange_types"}
-    whole, rewritten = (_tables(_capture(each)) for each in (sources[name], f"o091d_{name}_{kind}"))
+def test_lossless_rewrites_have_the_rows_of_their_source(source: str, name: str, kind: str) -> None:
+    whole, rewritten = (tables_of(named(f"{each}.pcap")) for each in (source, f"{name}_{kind}"))
     assert not rewritten["violations"]
     for table, columns in (
         ("events", ("seq", "sender", "event", "size", "offset", "fields", "answers")),
-        ("messages", ("kind", "tag", "exchange", "body_sha256", "outcome", "seq", "settled_seq")),
+        ("messages", ("kind", "tag", "exchange", "address", "body_sha256", "headers", "outcome", "seq", "settled_seq")),
     ):
         before = sorted([repr([row[name] for name in columns]) for row in whole[table]])
         after = sorted([repr([row[name] for name in columns]) for row in rewritten[table]])

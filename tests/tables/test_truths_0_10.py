@@ -12,32 +12,17 @@ from typing import Any
 import pytest
 
 from amqp_sansio.capture import Segment, sort_key
-from amqp_sansio.tables import COLUMNS, FlowReplay, replay_segments
+from amqp_sansio.tables import FlowReplay, replay_segments
 from tests.kit.captures import everywhere, named, truth
 from tests.kit.tables import segments_of
-
-Tables = dict[str, list[dict[str, Any]]]
+from tests.tables.reading import Tables, messages, tables_of
 
 _CAPTURES = everywhere("o010_*.pcap")
 
 
-def _tables(path: Path, *, body: str = "base64") -> Tables:
-    found: Tables = {name: [] for name in COLUMNS}
-    for name, values in replay_segments(segments_of([path]), body=body):
-        columns = [column for column, _ in COLUMNS[name]]
-        found[name].append(dict(zip(columns, values, strict=True)))
-    for rows in found.values():
-        rows.sort(key=lambda row: row.get("seq") or 0)
-    return found
-
-
-def _messages(found: Tables, kind: str) -> list[dict[str, Any]]:
-    return [row for row in found["messages"] if row["kind"] == kind]
-
-
 def _bodies(found: Tables, kind: str) -> list[str]:
     by_seq = {row["seq"]: json.loads(row["fields"]) for row in found["events"]}
-    return [base64.b64decode(by_seq[row["seq"]].get("body", "")).decode() for row in _messages(found, kind)]
+    return [base64.b64decode(by_seq[row["seq"]].get("body", "")).decode() for row in messages(found, kind=kind)]
 
 
 def _events(found: Tables, name: str) -> int:
@@ -47,15 +32,15 @@ def _events(found: Tables, name: str) -> int:
 @pytest.mark.parametrize("path", _CAPTURES)
 def test_everything_that_is_known_of_a_capture(path: Path) -> None:
     known = truth(path)["truth"]
-    found = _tables(path)
+    found = tables_of(path)
     assert not found["violations"]
     (connection,) = found["connections"]
     assert (connection["protocol"], connection["complete"]) == ("0-10", True)
     assert connection["mechanism"] == ("ANONYMOUS" if "anonymous" in path.stem else "PLAIN")
     assert connection["client_product"] == "qpid python client"
-    deliveries = _messages(found, "deliver")
+    deliveries = messages(found, kind="deliver")
     if "publishes" in known:
-        assert len(_messages(found, "publish")) == known["publishes"]
+        assert len(messages(found, kind="publish")) == known["publishes"]
         assert all([row["outcome"] for row in found["messages"]])
     if "deliveries" in known:
         assert len(deliveries) == known["deliveries"]
@@ -81,31 +66,31 @@ def test_everything_that_is_known_of_a_capture(path: Path) -> None:
 def test_released_and_rejected() -> None:
     path = named("o010_messaging_release_reject.pcap")
     known = truth(path)["truth"]
-    found = _tables(path)
-    outcomes = Counter([row["outcome"] for row in _messages(found, "deliver")])
+    found = tables_of(path)
+    outcomes = Counter([row["outcome"] for row in messages(found, kind="deliver")])
     assert outcomes == {"released": known["released"], "rejected": known["rejected"], "accepted": len(known["rest"])}
-    accepted = [row for row in _messages(found, "deliver") if row["outcome"] == "accepted"]
+    accepted = [row for row in messages(found, kind="deliver") if row["outcome"] == "accepted"]
     assert [row["redelivered"] for row in accepted] == [again for _, again in known["rest"]]
     assert _bodies(found, "deliver")[-2:] == [body for body, _ in known["rest"]]
 
 
 def test_what_was_rolled_back() -> None:
-    found = _tables(named("o010_messaging_tx.pcap"))
-    outcomes = [row["outcome"] for row in _messages(found, "publish")]
+    found = tables_of(named("o010_messaging_tx.pcap"))
+    outcomes = [row["outcome"] for row in messages(found, kind="publish")]
     assert outcomes == ["accepted"] * 2 + ["released"] * 3
     assert _bodies(found, "publish")[:2] == truth(named("o010_messaging_tx.pcap"))["truth"]["bodies"]
 
 
 def test_a_login_that_failed() -> None:
-    (connection,) = _tables(named("o010_messaging_authfail.pcap"))["connections"]
+    (connection,) = tables_of(named("o010_messaging_authfail.pcap"))["connections"]
     assert (connection["closed_by"], connection["close_code"]) == ("server", 320)
     assert connection["close_text"] == "Authentication failed"
     assert "password" in connection["hint"]
 
 
 def test_all_types() -> None:
-    found = _tables(named("o010_messaging_types.pcap"))
-    sent, received = [_messages(found, kind)[0] for kind in ("publish", "deliver")]
+    found = tables_of(named("o010_messaging_types.pcap"))
+    sent, received = [messages(found, kind=kind)[0] for kind in ("publish", "deliver")]
     headers = json.loads(sent["headers"])
     assert json.loads(received["headers"]) == headers
     assert headers.pop("long") == "L" * 300

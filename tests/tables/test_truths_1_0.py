@@ -14,25 +14,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio.amqp_1_0 import Message
-from amqp_sansio.tables import COLUMNS, replay_segments
 from tests.kit.captures import everywhere, named, truth
-from tests.kit.tables import segments_of
-
-Tables = dict[str, list[dict[str, Any]]]
-
-
-def _tables(path: Path, *, body: str = "base64") -> Tables:
-    found: Tables = {name: [] for name in COLUMNS}
-    for name, values in replay_segments(segments_of([path]), body=body):
-        columns = [column for column, _ in COLUMNS[name]]
-        found[name].append(dict(zip(columns, values, strict=True)))
-    for rows in found.values():
-        rows.sort(key=lambda row: (row.get("opened_ns") or row.get("ts_ns") or 0, row.get("seq") or 0))
-    return found
-
-
-def _messages(found: Tables, **wanted: object) -> list[dict[str, Any]]:
-    return [row for row in found["messages"] if all([row[name] == value for name, value in wanted.items()])]
+from tests.tables.reading import Tables, messages, tables_of
 
 
 def _fields(found: Tables, *names: str, sender: str = "") -> list[dict[str, Any]]:
@@ -48,7 +31,7 @@ def _bodies(found: Tables, kind: str) -> list[Any]:
     """The decoded bodies of messages, in their order."""
     by_seq = {(row["connection"], row["seq"]): json.loads(row["fields"]) for row in found["events"]}
     bodies: list[Any] = []
-    for row in _messages(found, kind=kind):
+    for row in messages(found, kind=kind):
         fields = by_seq[row["connection"], row["seq"]]
         octets = base64.b64decode(fields["body"])
         bodies.append(octets if fields["body_kind"] == "data" else Message.from_wire(octets).body)
@@ -56,7 +39,7 @@ def _bodies(found: Tables, kind: str) -> list[Any]:
 
 
 def _outcomes(found: Tables, kind: str) -> list[str | None]:
-    return [row["outcome"] for row in _messages(found, kind=kind)]
+    return [row["outcome"] for row in messages(found, kind=kind)]
 
 
 def _told(outcomes: list[str]) -> list[str]:
@@ -94,7 +77,7 @@ def _knows(name: str) -> Callable[[Callable[[Tables, Any], None]], Callable[[Tab
 
 def _count_of(kind: str) -> Callable[[Tables, Any], None]:
     def check(found: Tables, known: Any) -> None:
-        assert len(_messages(found, kind=kind)) == known
+        assert len(messages(found, kind=kind)) == known
 
     return check
 
@@ -111,7 +94,7 @@ for _name, _kind in (
 
 @_knows("messages")
 def _messages_sent(found: Tables, known: Any) -> None:
-    assert len(_messages(found, kind="publish")) == known
+    assert len(messages(found, kind="publish")) == known
 
 
 @_knows("outcomes")
@@ -121,14 +104,14 @@ def _outcomes_of_sent(found: Tables, known: Any) -> None:
 
 @_knows("receiver_outcomes")
 def _outcomes_of_received(found: Tables, known: Any) -> None:
-    first = {row["body_sha256"]: row["outcome"] for row in reversed(_messages(found, kind="deliver"))}
-    sent = [row["body_sha256"] for row in _messages(found, kind="publish")]
+    first = {row["body_sha256"]: row["outcome"] for row in reversed(messages(found, kind="deliver"))}
+    sent = [row["body_sha256"] for row in messages(found, kind="publish")]
     assert [first[digest] for digest in sent] == _told(known)
 
 
 @_knows("sender_seen")
 def _outcomes_by_link(found: Tables, known: Any) -> None:
-    shown = {row["address"]: row["outcome"] for row in _messages(found, kind="publish")}
+    shown = {row["address"]: row["outcome"] for row in messages(found, kind="publish")}
     assert set(shown) == set(known)
     for address, seen in known.items():
         assert str(shown[address]) in seen.lower()
@@ -152,7 +135,7 @@ def _received_bodies(found: Tables, known: Any) -> None:
 @_knows("replies")
 def _reply_bodies(found: Tables, known: Any) -> None:
     assert _bodies(found, "deliver") == known
-    assert len({row["address"] for row in _messages(found, kind="deliver")}) == 1
+    assert len({row["address"] for row in messages(found, kind="deliver")}) == 1
 
 
 @_knows("body")
@@ -184,7 +167,7 @@ def _log(found: Tables, known: Any) -> None:
     for entry in known:
         kind: type[Any] = entry.__class__
         if kind is dict:
-            by_address = Counter([row["address"][-1] for row in _messages(found, kind="deliver")])
+            by_address = Counter([row["address"][-1] for row in messages(found, kind="deliver")])
             assert by_address == {name[-1]: count for name, count in entry.items()}
         elif kind is list and entry[0] == "transport":
             (row,) = found["connections"]
@@ -272,7 +255,7 @@ def _results(found: Tables, known: Any) -> None:
         accepted = [text for text in known if text.startswith("accepted / got")]
         assert len(accepted) == len(known)
         assert _outcomes(found, "publish").count("accepted") == len(known)
-        assert len(_messages(found, kind="deliver", outcome="accepted")) == len(known)
+        assert len(messages(found, kind="deliver", outcome="accepted")) == len(known)
         return
     errors = _errors(found)
     for _, _, reported in known:
@@ -297,7 +280,7 @@ def _failures(found: Tables, known: Any) -> None:
 @_knows("sent_properties")
 def _properties(found: Tables, known: Any) -> None:
     """All types at once, in the first message."""
-    rows = [json.loads(row["headers"]) for row in _messages(found, kind="publish") if row["headers"]]
+    rows = [json.loads(row["headers"]) for row in messages(found, kind="publish") if row["headers"]]
     headers = max(rows, key=len)
     names = re.findall(r"'(\w+)': ", known)
     assert list(headers) == names
@@ -327,7 +310,7 @@ _NOT_ON_THE_WIRE = {"kind", "error", "network"}
 def test_the_tables_say_what_was_done(path: Path) -> None:
     """Everything in the notes that were taken when the traffic was recorded."""
     known: dict[str, Any] = truth(path)["truth"]
-    found = _tables(path)
+    found = tables_of(path)
     if not truth(path)["ok"]:
         assert not found["messages"]
         assert found["connections"][0]["closed_by"] == "transport"
@@ -340,30 +323,16 @@ def test_the_tables_say_what_was_done(path: Path) -> None:
 
 @pytest.mark.parametrize("path", everywhere("o10_*.pcap"))
 def test_the_rows_are_the_same_whatever_is_kept_of_bodies(path: Path) -> None:
-    kept, sized = _tables(path), _tables(path, body="none")
+    kept, sized = tables_of(path), tables_of(path, body="none")
     for table in ("connections", "messages", "violations"):
         assert sized[table] == kept[table]
-
-
-@pytest.mark.parametrize("kind", ["dup", "nsec", "bigendian", "reorder", "reseg_overlap", "seqwrap"])
-def test_lossless_rewrites_have_the_rows_of_their_source(kind: str) -> None:
-    whole = _tables(named("o10_proton_proton_types.pcap"))
-    rewritten = _tables(named(f"o10d_types_{kind}.pcap"))
-    assert not rewritten["violations"]
-    for table, columns in (
-        ("events", ("seq", "sender", "event", "size", "offset", "fields", "answers")),
-        ("messages", ("kind", "tag", "address", "body_sha256", "headers", "outcome", "settled_seq")),
-    ):
-        before = sorted([repr([row[name] for name in columns]) for row in whole[table]])
-        after = sorted([repr([row[name] for name in columns]) for row in rewritten[table]])
-        assert after == before
 
 
 @pytest.mark.parametrize("kind", ["gap", "gaps_nosyn", "snap200"])
 def test_what_is_left_of_a_damaged_capture_is_true(kind: str) -> None:
     """Messages and outcomes are among the source's, and few of them are missing."""
-    whole = _tables(named("o10_proton_proton_types.pcap"))
-    damaged = _tables(named(f"o10d_types_{kind}.pcap"))
+    whole = tables_of(named("o10_proton_proton_types.pcap"))
+    damaged = tables_of(named(f"o10d_types_{kind}.pcap"))
     columns = ("kind", "tag", "address", "link")
     known = {tuple([row[name] for name in columns]): row["outcome"] for row in whole["messages"]}
     assert 20 <= len(damaged["messages"]) <= len(known)
@@ -374,7 +343,7 @@ def test_what_is_left_of_a_damaged_capture_is_true(kind: str) -> None:
 
 
 def test_two_places_on_the_way_have_seen_the_same_connection() -> None:
-    near, far = (_tables(named(f"{name}.pcap")) for name in ("o10_proton_lossy_tun", "o10_proton_lossy_tun_serverside"))
+    near, far = [tables_of(named(f"o10_proton_lossy_tun{end}.pcap")) for end in ("", "_serverside")]
     columns = ("kind", "channel", "address", "tag", "body_sha256", "outcome", "link")
     for found in (near, far):
         assert not found["violations"]
