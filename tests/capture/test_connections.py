@@ -83,12 +83,7 @@ def test_a_reset_ends_the_connection_a_moment_later(wire: Wire, by: str) -> None
     assert reassembler.due_ns == reset_at + SECOND
     items += reassembler.advance(reset_at + SECOND)
     side = "c" if by == CLIENT else "s"
-    assert brief(items) == [
-        START,
-        ("c", b"abc"),
-        ("s", b"xyz"),
-        ("end", "rst", side, True),
-    ]
+    assert brief(items) == [START, ("c", b"abc"), ("s", b"xyz"), ("end", "rst", side, True)]
     assert reassembler.finish() == []
 
 
@@ -262,12 +257,7 @@ def test_seen_from_the_middle_a_stream_begins_at_its_first_octet(wire: Wire) -> 
     wire.sent.update({CLIENT: 500, SERVER: 700})
     segments = [wire.segment(CLIENT, b"one"), wire.segment(SERVER, b"two")]
     items = run(segments)
-    assert brief(items) == [
-        UNKNOWN,
-        ("c", b"one"),
-        ("s", b"two"),
-        ("end", "end-of-capture", None, False),
-    ]
+    assert brief(items) == [UNKNOWN, ("c", b"one"), ("s", b"two"), ("end", "end-of-capture", None, False)]
     assert [item.offset for item in items if isinstance(item, StreamData)] == [0, 0]
 
 
@@ -323,12 +313,7 @@ def test_a_handshake_out_of_order(wire: Wire) -> None:
     end = wire.finish()
     for first in ([answer, syn, ack], [answer, ack, syn], [syn, ack, answer]):
         items = run([*first, *data, *end])
-        assert brief(items) == [
-            START,
-            ("c", b"one"),
-            ("s", b"two"),
-            ("end", "fin", "c", True),
-        ]
+        assert brief(items) == [START, ("c", b"one"), ("s", b"two"), ("end", "fin", "c", True)]
 
 
 def test_an_answer_from_the_connection_before_does_not_move_the_stream(wire: Wire) -> None:
@@ -337,12 +322,7 @@ def test_an_answer_from_the_connection_before_does_not_move_the_stream(wire: Wir
     segments += [wire.segment(SERVER, seq=3_000_000_000)]
     segments += wire.handshake()
     segments += [wire.segment(SERVER, b"one"), wire.segment(CLIENT, b"two"), *wire.finish()]
-    assert brief(run(segments)) == [
-        START,
-        ("s", b"one"),
-        ("c", b"two"),
-        ("end", "fin", "c", True),
-    ]
+    assert brief(run(segments)) == [START, ("s", b"one"), ("c", b"two"), ("end", "fin", "c", True)]
 
 
 def test_octets_with_the_syn_are_the_first(wire: Wire) -> None:
@@ -358,12 +338,7 @@ def test_both_ends_may_open_at_once(wire: Wire) -> None:
     segments += [wire.segment(CLIENT, seq=1000, flags=SYN | ACK)]
     segments += [wire.segment(SERVER, seq=2000, flags=SYN | ACK)]
     segments += [wire.segment(CLIENT, b"one"), wire.segment(SERVER, b"two"), *wire.finish()]
-    assert brief(run(segments)) == [
-        START,
-        ("c", b"one"),
-        ("s", b"two"),
-        ("end", "fin", "c", True),
-    ]
+    assert brief(run(segments)) == [START, ("c", b"one"), ("s", b"two"), ("end", "fin", "c", True)]
 
 
 def test_flows_in_order_are_told_apart() -> None:

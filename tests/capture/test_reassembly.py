@@ -298,11 +298,7 @@ def test_what_answers_comes_after_what_it_answers(wire: Wire) -> None:
     answer = wire.segment(SERVER, b"answer")
     thanks = wire.segment(CLIENT, b"thanks")
     for order in ([answer, question, thanks], [thanks, answer, question]):
-        assert content(run([*segments, *order])) == [
-            ("c", b"question"),
-            ("s", b"answer"),
-            ("c", b"thanks"),
-        ]
+        assert content(run([*segments, *order])) == [("c", b"question"), ("s", b"answer"), ("c", b"thanks")]
 
 
 def test_octets_that_wait_for_each_other_come_in_the_order_of_the_capture(wire: Wire) -> None:

@@ -243,14 +243,7 @@ def test_kinds_of_messages_and_properties(client: JmsClient, server: Server) -> 
     assert contents[:2] == ["application/octet-stream", "amqp/map"]
     assert published[1].body == b"\x00\xff\x01"
     entries, _ = decode_value(b"\xa8" + published[2].body)
-    assert dict(entries) == {
-        "int": 7,
-        "string": "seven",
-        "bytes": b"\x07",
-        "double": 7.5,
-        "long": -7,
-        "yes": True,
-    }
+    assert dict(entries) == {"int": 7, "string": "seven", "bytes": b"\x07", "double": 7.5, "long": -7, "yes": True}
 
     kinds = {"int": "Integer", "yes": "Boolean"}
     assert told[0]["properties"] == {
@@ -261,14 +254,7 @@ def test_kinds_of_messages_and_properties(client: JmsClient, server: Server) -> 
     assert (told[0]["priority"], told[0]["persistent"], told[0]["lives"]) == (7, False, 60_000)
     assert "replies" in told[0]["replyTo"]
     assert told[1]["body"] == "00ff01"
-    assert told[2]["body"] == {
-        "bytes": "07",
-        "double": 7.5,
-        "int": 7,
-        "long": -7,
-        "string": "seven",
-        "yes": True,
-    }
+    assert told[2]["body"] == {"bytes": "07", "double": 7.5, "int": 7, "long": -7, "string": "seven", "yes": True}
     assert told[3]["body"] == ["first", 2]
     assert told[5] == {"id is sent": True}
 

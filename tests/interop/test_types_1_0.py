@@ -138,11 +138,7 @@ def test_application_properties_and_annotations_of_every_simple_type(exact: Peer
 def test_types_that_rabbitmq_passes_on(rabbitmq: RabbitMQ) -> None:
     # A list of several items as the body, and arrays of most types, end its connection.
     bodies = {name: value for name, value in VALUES.items() if name not in ("list", "array")}
-    simple = {
-        name: value
-        for name, value in VALUES.items()
-        if not isinstance(value, (list, dict, Array, Described))
-    }
+    simple = {name: value for name, value in VALUES.items() if not isinstance(value, (list, dict, Array, Described))}
     peer = Peer("rabbitmq", rabbitmq)
     wire = peer.open()
     session = wire.session()

@@ -136,11 +136,7 @@ def test_latency_from_publish_to_delivery_comes_from_histories() -> None:
     assert histogram.count > 100
     gather = Gather()
     names = [name for name, _ in HISTORY_COLUMNS]
-    for what, certainty in (
-        ("deliver", "certain"),
-        ("deliver", "possible"),
-        ("redeliver", "certain"),
-    ):
+    for what, certainty in (("deliver", "certain"), ("deliver", "possible"), ("redeliver", "certain")):
         values = {
             "what": what,
             "ts_ns": 900,

@@ -154,12 +154,7 @@ def test_events() -> None:
     assert json.loads(first["fields"]) == {"octets": {"base64": "QU1RUAAACQE="}, "version": "0-0-9-1"}
     assert (first["sender"], first["channel"], first["size"], first["offset"]) == ("client", 0, 8, 0)
     assert json.loads(publish["fields"]) == {
-        "exchange": "e",
-        "routing_key": "q",
-        "mandatory": False,
-        "immediate": False,
-        "properties": {},
-        "body_size": 5,
+        "exchange": "e", "routing_key": "q", "mandatory": False, "immediate": False, "properties": {}, "body_size": 5
     }
     assert publish["ts"] == publish["ts_ns"] // 1000
     ack = next(event for event in events if event["event"] == "connection.close-ok")
@@ -175,11 +170,7 @@ def test_secrets_are_shown_only_when_asked_for() -> None:
 
 
 def test_bodies_are_shown_as_asked_for() -> None:
-    for body, keys in (
-        ("none", set[str]()),
-        ("size", {"body_size"}),
-        ("base64", {"body_size", "body"}),
-    ):
+    for body, keys in (("none", set[str]()), ("size", {"body_size"}), ("base64", {"body_size", "body"})):
         found = rows_of(_busy(), body=body)
         publish = next(row for row in found["events"] if row["event"] == "basic.publish")
         fields = json.loads(publish["fields"])

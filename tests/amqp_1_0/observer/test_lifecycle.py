@@ -68,9 +68,7 @@ def test_each_outcome_of_what_either_side_sends(state: Any, outcome: str) -> Non
 def test_what_a_rejection_says_is_in_the_text() -> None:
     error = Error(Symbol("amqp:not-allowed"), "no")
     talk = sent(0, 1, 2)
-    talk.server(
-        settle(0, Rejected(error)), settle(1, Rejected(Error(Symbol("x:y")))), settle(2, Rejected())
-    )
+    talk.server(settle(0, Rejected(error)), settle(1, Rejected(Error(Symbol("x:y")))), settle(2, Rejected()))
     assert [message.text for message in talk.messages] == ["amqp:not-allowed: no", "x:y", None]
 
 

@@ -116,9 +116,7 @@ def test_a_server_that_hangs_up_while_opening_has_a_hint(steps: int) -> None:
 
 @pytest.mark.rule("1.0/transport/connection/pipelined")
 def test_everything_of_the_opening_at_once() -> None:
-    talk = Talk10().client(
-        SASL, SaslInit(Symbol("PLAIN"), b"\0ann\0pw"), AMQP, Open("me", "v"), begin()
-    )
+    talk = Talk10().client(SASL, SaslInit(Symbol("PLAIN"), b"\0ann\0pw"), AMQP, Open("me", "v"), begin())
     talk.server(SASL, SaslMechanisms((Symbol("PLAIN"),)), SaslOutcome(0), AMQP, Open("s"), begin(0))
     found = _connection(talk)
     assert (found.user, found.vhost, found.closed_by, found.hint) == ("ann", "v", None, "")

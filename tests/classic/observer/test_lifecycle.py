@@ -286,11 +286,7 @@ def test_a_gap_leaves_a_transaction_open() -> None:
     talk.client(talk.named("basic.ack", 1), channel=1).gap(SERVER, 12)
     talk.client(talk.named("tx.commit"), channel=1).server(talk.named("tx.commit-ok"), channel=1)
     talk.server(_returned(talk, b"1")).finish()
-    assert talk.outcomes() == [
-        ("deliver", 1, None),
-        ("publish", None, None),
-        ("return", None, "settled"),
-    ]
+    assert talk.outcomes() == [("deliver", 1, None), ("publish", None, None), ("return", None, "settled")]
 
 
 def test_a_message_that_never_became_whole_is_no_message() -> None:

@@ -94,9 +94,7 @@ def test_a_heartbeat_on_a_channel(version: Version) -> None:
 @pytest.mark.rule("0-8/wire/trace-channel", "0-8/wire/frame-types")
 def test_the_rare_frames_of_0_8_are_units() -> None:
     talk = _open(AMQP_0_8)
-    talk.client(
-        frame(7, 0, b"trace"), frame(7, 1, b""), frame(4, 1, b""), frame(5, 1, b"")
-    ).finish()
+    talk.client(frame(7, 0, b"trace"), frame(7, 1, b""), frame(4, 1, b""), frame(5, 1, b"")).finish()
     assert _broken(talk) == [(Side.CLIENT, "0-8/wire/trace-channel")]
     assert [unit.event for unit in talk.observed[-4:]] == ["trace", "trace", "oob-method", "oob-header"]
     assert talk.observed[-4].content == b"trace"
