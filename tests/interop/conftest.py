@@ -148,6 +148,14 @@ def core() -> Iterator[ServerNode]:
         yield node
 
 
+@pytest.fixture
+def sound(core: ServerNode) -> Iterator[None]:
+    """The node on the core is alive after the test."""
+    yield
+    if core.failure is not None:
+        raise core.failure
+
+
 def _server(request: pytest.FixtureRequest) -> Server:
     return Server(request.param, request.getfixturevalue(request.param).port)
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -28,6 +28,7 @@ MessageSendFailed: Any = error.MessageSendFailed
 RetryPolicy: Any = error.RetryPolicy
 
 numbers = count(1)
+pytestmark = pytest.mark.usefixtures("sound")
 
 
 class Azure:
@@ -87,14 +88,6 @@ def on_node(request: pytest.FixtureRequest) -> Azure:
 def anywhere(request: pytest.FixtureRequest) -> Azure:
     node = request.getfixturevalue(request.param)
     return Azure(f"127.0.0.1:{node.port}", node if isinstance(node, Embedded) else None)
-
-
-@pytest.fixture(autouse=True)
-def sound(core: ServerNode) -> Iterator[None]:
-    """The node on the core is alive after each test."""
-    yield
-    if core.failure is not None:
-        raise core.failure
 
 
 def test_sending_and_receiving(anywhere: Azure) -> None:

@@ -23,14 +23,7 @@ Constants: Any = proton.Data
 UNDESCRIBED: Any = proton.UNDESCRIBED
 
 numbers = count(1)
-
-
-@pytest.fixture(autouse=True)
-def sound(core: ServerNode) -> Iterator[None]:
-    """The node is alive after each test."""
-    yield
-    if core.failure is not None:
-        raise core.failure
+pytestmark = pytest.mark.usefixtures("sound")
 
 
 def address() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,13 +10,7 @@ from tests.interop.brokers.facing_1_0 import Server
 from tests.interop.brokers.nodes import run_rhea_client
 from tests.kit.node_1_0 import ServerNode
 
-
-@pytest.fixture(autouse=True)
-def sound(core: ServerNode) -> Iterator[None]:
-    """The node is alive after each test."""
-    yield
-    if core.failure is not None:
-        raise core.failure
+pytestmark = pytest.mark.usefixtures("sound")
 
 
 def told_by(server: Server, scenario: str, user: str | None = None) -> Any:
