@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from tests.interop.brokers.brokerj import BrokerJ, run_brokerj
-from tests.interop.brokers.embedded import Embedded, run_embedded
+from tests.interop.brokers.brokerj import run_brokerj
+from tests.interop.brokers.embedded import run_embedded
 from tests.interop.brokers.facing_1_0 import Peer, Server
-from tests.interop.brokers.nodes import Node, run_proton, run_rhea
-from tests.interop.brokers.rabbitmq import RabbitMQ, run_rabbitmq
+from tests.interop.brokers.nodes import run_proton, run_rhea
+from tests.interop.brokers.rabbitmq import run_rabbitmq
 from tests.interop.brokers.starting import Brokers, Runner
-from tests.interop.brokers.suites import Report, run_amqplib, run_kombu, run_py_amqp
+from tests.interop.brokers.suites import run_amqplib, run_kombu, run_py_amqp
 from tests.kit.node_1_0 import ServerNode
 
 RUNNERS: dict[str, Runner] = {
@@ -77,60 +77,26 @@ def brokers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         found.stop()
 
 
-@pytest.fixture(scope="session")
-def rabbitmq(request: pytest.FixtureRequest, brokers: Brokers) -> RabbitMQ:
-    """A RabbitMQ node for the whole run; a test cleans up what it declares."""
-    broker: RabbitMQ = _running(request.config, brokers, "rabbitmq")
-    return broker
+def _whole_run(kind: str) -> Any:
+    """A fixture with what was started for the whole run under this name."""
+
+    @pytest.fixture(scope="session", name=kind)
+    def running(request: pytest.FixtureRequest, brokers: Brokers) -> Any:
+        return _running(request.config, brokers, kind)
+
+    return running
 
 
-@pytest.fixture(scope="session")
-def brokerj(request: pytest.FixtureRequest, brokers: Brokers) -> BrokerJ:
-    """A Qpid Broker-J for the whole run; a test cleans up what it declares."""
-    broker: BrokerJ = _running(request.config, brokers, "brokerj")
-    return broker
-
-
-@pytest.fixture(scope="session")
-def proton(request: pytest.FixtureRequest, brokers: Brokers) -> Node:
-    """A node on python-qpid-proton for the whole run; a test has addresses of its own."""
-    broker: Node = _running(request.config, brokers, "proton")
-    return broker
-
-
-@pytest.fixture(scope="session")
-def rhea(request: pytest.FixtureRequest, brokers: Brokers) -> Node:
-    """A node on rhea for the whole run; a test has addresses of its own."""
-    broker: Node = _running(request.config, brokers, "rhea")
-    return broker
-
-
-@pytest.fixture(scope="session")
-def embedded(request: pytest.FixtureRequest, brokers: Brokers) -> Embedded:
-    """The broker of this project for the whole run; a test has names of its own."""
-    broker: Embedded = _running(request.config, brokers, "embedded")
-    return broker
-
-
-@pytest.fixture(scope="session")
-def py_amqp_suite(request: pytest.FixtureRequest, brokers: Brokers) -> Report:
-    """What became of py-amqp's own tests."""
-    report: Report = _running(request.config, brokers, "py_amqp_suite")
-    return report
-
-
-@pytest.fixture(scope="session")
-def kombu_suite(request: pytest.FixtureRequest, brokers: Brokers) -> Report:
-    """What became of kombu's own tests of its transport for py-amqp."""
-    report: Report = _running(request.config, brokers, "kombu_suite")
-    return report
-
-
-@pytest.fixture(scope="session")
-def amqplib_suite(request: pytest.FixtureRequest, brokers: Brokers) -> Report:
-    """What became of amqplib's own tests."""
-    report: Report = _running(request.config, brokers, "amqplib_suite")
-    return report
+# Brokers: a test cleans up what it declares, or has addresses and names of its own.
+rabbitmq = _whole_run("rabbitmq")
+brokerj = _whole_run("brokerj")
+proton = _whole_run("proton")
+rhea = _whole_run("rhea")
+embedded = _whole_run("embedded")
+# What became of the own tests of py-amqp, of kombu's transport for py-amqp, and of amqplib.
+py_amqp_suite = _whole_run("py_amqp_suite")
+kombu_suite = _whole_run("kombu_suite")
+amqplib_suite = _whole_run("amqplib_suite")
 
 
 @pytest.fixture
