@@ -165,7 +165,8 @@ def test_a_map_reads_when_it_is_asked() -> None:
     assert repr(broken) == "<Map of 5 damaged octets>"
     assert broken.raw == b"\xc1\x03\x02\xa1\x01"
     assert pickle.loads(pickle.dumps(broken)).raw == broken.raw
-    for octets in (b"\xc1\x01\x00\x40", b"\xc0\x01\x00", b"\x40"):
+    twice = b"\xc1\x09\x04\xa1\x01a\x41\xa1\x01a\x41"
+    for octets in (b"\xc1\x01\x00\x40", b"\xc0\x01\x00", b"\x40", twice):
         with pytest.raises(CodecError):
             len(Map.from_wire(octets))
 

@@ -173,3 +173,11 @@ def test_a_message_that_is_only_counted_is_counted_right(
         assert unit.properties.message_id == "m"
         if treatment == "all":
             assert unit.body == (b"".join(data) if kind == 0x75 else sections[0])
+
+
+def test_a_message_with_an_unknown_section_is_counted_up_to_there() -> None:
+    """Whoever only counts bodies keeps no octets of it that could be checked."""
+    payload = Properties(message_id="m").encode() + b"\0\x53\x79\x45"
+    talk = _open(body="size").client(transfer(0, payload[:9], more=True)).client(transfer(None, payload[9:]))
+    unit = talk.last()
+    assert (unit.unit, unit.body_size, unit.properties.message_id, talk.rules) == ("content", 0, "m", [])

@@ -146,6 +146,14 @@ def test_an_id_that_is_declared_again_is_another_transaction() -> None:
     assert talk.outcomes() == [("publish", 1, "accepted"), ("publish", 4, "released")]
 
 
+def test_a_delivery_belongs_to_the_transaction_that_was_named_last() -> None:
+    talk = _transacted().declare(1, b"u").client(transfer(2, HELLO, state=within(b"t")))
+    talk.server(settle(2, within(b"u", Accepted()), settled=False)).discharge(3, fail=True)
+    assert not talk.messages
+    talk.discharge(4, b"u")
+    assert talk.outcomes() == [("publish", 2, "accepted")]
+
+
 @pytest.mark.rule("1.0/transactions/control-link-closed")
 @pytest.mark.parametrize("error", [None, Error(Symbol("amqp:transaction:timeout"))])
 def test_a_coordinator_that_detaches_rolls_back(error: Error | None) -> None:
@@ -267,6 +275,16 @@ def test_a_resumed_delivery_is_the_same_message() -> None:
         ("publish", 2, "accepted"),
         ("publish", 3, None),
     ]
+
+
+def test_a_resumed_delivery_stays_in_its_transaction() -> None:
+    talk = _transacted().client(transfer(0, HELLO, state=within(b"t"))).client(Detach(0)).server(Detach(0))
+    source, target = Source(address="me"), Target(address="q")
+    fields: dict[str, Any] = {"source": source, "target": target, UNSETTLED: {b"0": None}}
+    talk.client(Attach("out", 0, False, initial_delivery_count=1, **fields))
+    talk.server(Attach("out", 0, True, **fields), credit(0)).client(transfer(1, tag=b"0", resume=True))
+    talk.server(settle(1, within(b"t", Accepted()), settled=False)).discharge(2)
+    assert talk.outcomes() == [("publish", 0, "accepted")]
 
 
 def test_a_resumed_delivery_that_only_tells_its_end() -> None:

@@ -73,6 +73,7 @@ def _settled_mode(mode: int) -> Talk10:
 _ONCE: list[tuple[str, Callable[[], Talk10]]] = [
     ("transport/connection/open-channel-0", lambda: Talk10().client(AMQP + frame(Open("c"), channel=1))),
     ("transport/connection/open-first", lambda: Talk10().client(AMQP, begin()).server(AMQP, Open("s"))),
+    ("transport/connection/open-first", lambda: Talk10().client(AMQP, AMQP)),
     ("transport/version/header-first", lambda: Talk10().client(SASL, Open("c"))),
     ("transport/connection/idle-empty-when", lambda: Talk10().client(AMQP, EMPTY)),
     ("transport/close/nothing-after", lambda: opened().client(Close(), End(), Detach(0))),
@@ -281,6 +282,11 @@ def test_a_flow_without_delivery_count_is_a_warning() -> None:
     talk.client(transfer(0, X)).finish()
     assert _broken(talk) == [(Side.SERVER, "1.0/transport/flow/delivery-count-receiver")]
     assert _violations(talk)[0].severity == "warning"
+
+
+def test_behind_a_gap_a_flow_without_delivery_count_is_no_warning() -> None:
+    talk = Talk10().open().session().sender().gap("server", 100).server(_credit(delivery_count=None)).finish()
+    assert not _violations(talk)
 
 
 @pytest.mark.rule("1.0/transport/transfer/message-format")
