@@ -54,7 +54,7 @@ from amqp_sansio.amqp_0_10 import (
     XaResult,
     encode_headers,
 )
-from tests.broker.front_0_10_ground import FORCED, Sent, ZeroTenGround
+from tests.broker.front_0_10_ground import FORCED, Ground_0_10, Sent
 from tests.broker.front_models import Actor, Answer, Handle, Note, Place, Room, same
 from tests.broker.naive_0_10 import Flow, Terms
 from tests.broker.naive_values import Copy, Refusal
@@ -64,7 +64,7 @@ REASONS = {0: "full", 1: "unroutable", 2: "immediate"}
 SETTLING: dict[str, Any] = {"accept": MessageAccept, "reject": MessageReject, "release": MessageRelease}
 
 
-class ZeroTenStage(ZeroTenGround):
+class Stage_0_10(Ground_0_10):
     """A stage on which all speak 0-10."""
 
     def __init__(self, sizes: Sequence[int] = (1 << 16,)) -> None:
@@ -498,4 +498,4 @@ def _plain(result: object) -> object:
             return result
 
 
-__all__ = ["ZeroTenStage"]
+__all__ = ["Stage_0_10"]

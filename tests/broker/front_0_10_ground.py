@@ -44,7 +44,7 @@ from tests.broker.front_models import (
     Stage,
     same,
 )
-from tests.broker.naive_0_10 import Distributed, Flow, ZeroTenNaive
+from tests.broker.naive_0_10 import Distributed, Flow, Naive_0_10
 from tests.broker.naive_values import Refusal, fail
 
 R = TypeVar("R")
@@ -96,15 +96,15 @@ class Cut(NamedTuple):
     rushed: bool = False
 
 
-class ZeroTenGround(Stage):
-    """Sessions on connections that come and go; what is said on them is `ZeroTenStage`'s."""
+class Ground_0_10(Stage):
+    """Sessions on connections that come and go; what is said on them is `Stage_0_10`'s."""
 
     binds_by_arguments = False
-    naive: ZeroTenNaive
+    naive: Naive_0_10
 
     def __init__(self, sizes: Sequence[int] = (1 << 16,)) -> None:
         super().__init__(sizes)
-        self.naive = ZeroTenNaive(self, self.time_passed)
+        self.naive = Naive_0_10(self, self.time_passed)
         self.dtx = Distributed(self.naive)
         self.names = 0
         self.cores: dict[tuple[Line, int], Actor] = {}
@@ -490,4 +490,4 @@ def _executed(session: ServedSession, number: int) -> bool:
     return state.receiving.next_id is not None and state.receiving.next_id > number
 
 
-__all__ = ["FORCED", "Cut", "Sent", "ZeroTenGround"]
+__all__ = ["FORCED", "Cut", "Ground_0_10", "Sent"]

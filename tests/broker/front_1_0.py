@@ -21,8 +21,8 @@ from amqp_sansio.amqp_1_0 import (
 )
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.broker.front_1_0_attaching import Attaching
-from tests.broker.front_1_0_ties import OneZeroLine, Spout, Tap
-from tests.broker.front_1_0_values import CONDITIONS, STATUS, OneZeroNote, spot_of
+from tests.broker.front_1_0_ties import Line_1_0, Spout, Tap
+from tests.broker.front_1_0_values import CONDITIONS, STATUS, Note_1_0, spot_of
 from tests.broker.front_stage import same
 from tests.broker.naive_values import Binding, Refusal
 
@@ -40,12 +40,12 @@ class Response(NamedTuple):
     body: Any
 
 
-class OneZeroStage(Attaching):
+class Stage_1_0(Attaching):
     """All that clients of 1.0 do without transactions."""
 
     # Messages.
 
-    def send(self, spout: Spout, notes: Sequence[OneZeroNote], *, settled: bool | None = None) -> None:
+    def send(self, spout: Spout, notes: Sequence[Note_1_0], *, settled: bool | None = None) -> None:
         """Send messages, one behind the other; `settled` only where the link's mode is mixed."""
         link = spout.engine
         handles = [link.send(each.message(), settled=settled) for each in notes[: link.credit]]
@@ -69,7 +69,7 @@ class OneZeroStage(Attaching):
             same(end, None, f"how {spout} ended")
         self.compare()
 
-    def _publish(self, spout: Spout, note: OneZeroNote) -> tuple[tuple[str, ...], bool]:
+    def _publish(self, spout: Spout, note: Note_1_0) -> tuple[tuple[str, ...], bool]:
         """Why a message is refused, and whether it was routed."""
         owner = spout.line.owner
         assert owner is not None
@@ -82,7 +82,7 @@ class OneZeroStage(Attaching):
         routed, _, refused = result
         return ("full",) if refused else (), routed
 
-    def address(self, spout: Spout, note: OneZeroNote) -> None:
+    def address(self, spout: Spout, note: Note_1_0) -> None:
         """Find out where a message goes. Raises Refusal."""
         spot = spout.spot
         if spot.kind == "anonymous":
@@ -163,7 +163,7 @@ class OneZeroStage(Attaching):
 
     # The management node.
 
-    def request(self, line: OneZeroLine, method: str, path: str, body: Any = None) -> Response:
+    def request(self, line: Line_1_0, method: str, path: str, body: Any = None) -> Response:
         """Ask the management node of a connection."""
         if line.asking is None:
             session = line.engine.open_session()
@@ -188,7 +188,7 @@ class OneZeroStage(Attaching):
         return Response(int(str(message.subject)), message.body)
 
     def manage(
-        self, line: OneZeroLine, method: str, path: str, body: Any, command: Callable[[int], R]
+        self, line: Line_1_0, method: str, path: str, body: Any, command: Callable[[int], R]
     ) -> tuple[R | None, Response]:
         """A request that the naive model carries out with `command`; its result, None if both refuse."""
         response = self.request(line, method, path, body)
@@ -203,7 +203,7 @@ class OneZeroStage(Attaching):
         self.compare()
         return result, response
 
-    def declare_queue(self, line: OneZeroLine, name: str, **options: Any) -> None:
+    def declare_queue(self, line: Line_1_0, name: str, **options: Any) -> None:
         """`options`: durable, auto_delete, exclusive, arguments."""
         is_new = name not in self.naive.queues
         told: dict[str, Any] = {**options, "exclusive": line.owner if options.get("exclusive") else None}
@@ -216,7 +216,7 @@ class OneZeroStage(Attaching):
             same(response.status, 201 if is_new else 200, f"declaring {name}")
             self._check_shown(response, result)
 
-    def inspect_queue(self, line: OneZeroLine, name: str) -> None:
+    def inspect_queue(self, line: Line_1_0, name: str) -> None:
         """Ask for a queue."""
         result, response = self.manage(
             line, "GET", f"/queues/{_quoted(name)}", None,
@@ -232,7 +232,7 @@ class OneZeroStage(Attaching):
         shown = (body["durable"], body["auto_delete"], body["exclusive"])
         same(shown, (queue.durable, queue.auto_delete, queue.exclusive is not None), f"kind of {queue.name}")
 
-    def delete_queue(self, line: OneZeroLine, name: str) -> None:
+    def delete_queue(self, line: Line_1_0, name: str) -> None:
         """Delete a queue; one that isn't there counts as deleted."""
         is_there = name in self.naive.queues
         result, response = self.manage(
@@ -242,14 +242,14 @@ class OneZeroStage(Attaching):
         if result is not None:
             same(response.body["message_count"], result, f"deleted with {name}")
 
-    def purge(self, line: OneZeroLine, name: str) -> None:
+    def purge(self, line: Line_1_0, name: str) -> None:
         """Empty a queue."""
         path = f"/queues/{_quoted(name)}/messages"
         result, response = self.manage(line, "DELETE", path, None, lambda owner: self.naive.purge(owner, name))
         if result is not None:
             same(response.body["message_count"], result, f"purged of {name}")
 
-    def declare_exchange(self, line: OneZeroLine, name: str, **options: Any) -> None:
+    def declare_exchange(self, line: Line_1_0, name: str, **options: Any) -> None:
         """`options`: type, durable, auto_delete, internal, alternate."""
         told: dict[str, Any] = {"type": "direct", "durable": True, **options}
         alternate = options.get("alternate")
@@ -261,7 +261,7 @@ class OneZeroStage(Attaching):
             lambda _: self.naive.declare_exchange(name, compare=EXCHANGE_COMPARE, **told),
         )  # fmt: skip
 
-    def delete_exchange(self, line: OneZeroLine, name: str) -> None:
+    def delete_exchange(self, line: Line_1_0, name: str) -> None:
         """Delete an exchange; one that isn't there counts as deleted."""
         is_there = name in self.naive.exchanges
         self.manage(
@@ -270,7 +270,7 @@ class OneZeroStage(Attaching):
         )  # fmt: skip
 
     def bind(
-        self, line: OneZeroLine, kind: str, destination: str, source: str, key: str, arguments: dict[str, Any]
+        self, line: Line_1_0, kind: str, destination: str, source: str, key: str, arguments: dict[str, Any]
     ) -> None:
         """Bind a "queue" or "exchange"."""
         body = {"source": source, f"destination_{kind}": destination, "binding_key": key, "arguments": arguments}
@@ -279,7 +279,7 @@ class OneZeroStage(Attaching):
             lambda owner: self.naive.bind(kind, destination, source, key, arguments, owner, True),
         )  # fmt: skip
 
-    def unbind(self, line: OneZeroLine, binding: Binding) -> None:
+    def unbind(self, line: Line_1_0, binding: Binding) -> None:
         """Look a binding up, and undo it."""
         kind, destination, source, key = binding.kind, binding.destination, binding.source, binding.key
         there = [each for each in self.naive.bindings if each[:3] == binding[:3]]
@@ -324,4 +324,4 @@ def frames(tags: Sequence[bytes], ids: Sequence[int]) -> list[list[bytes]]:
     return groups
 
 
-__all__ = ["OneZeroStage", "Response", "frames"]
+__all__ = ["Response", "Stage_1_0", "frames"]

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from amqp_sansio.amqp_1_0 import LinkState, Released, Source, Symbol
-from tests.broker.front_1_0_ties import OneZeroLine, Spout, Tap, Tie, Ties
+from tests.broker.front_1_0_ties import Line_1_0, Spout, Tap, Tie, Ties
 from tests.broker.front_1_0_values import (
     ANONYMOUS,
     CONDITIONS,
     NO_LOCAL,
-    OneZeroNote,
+    Note_1_0,
     SourceTerms,
     Spot,
     TargetTerms,
@@ -102,7 +102,7 @@ class Attaching(Ties):
             self.destroy(old)
             self.end_with_nodes()
             return None
-        assert isinstance(line, OneZeroLine)
+        assert isinstance(line, Line_1_0)
         old.line, old.actor, old.place = line, actor, (line, actor.core.channel)
         old.engine, old.is_attached, old.deadline = link, True, None
         old.expiry = terms.expiry if old.lasts or not terms.expiry.lasts else old.expiry
@@ -196,7 +196,7 @@ class Attaching(Ties):
         publisher = tap.line.owner
 
         def wants(note: Note) -> bool:
-            assert isinstance(note, OneZeroNote)
+            assert isinstance(note, Note_1_0)
             local = note.publisher == publisher
             return all(not local if each.name == NO_LOCAL else each.wants(note) for each in wishes)
 

@@ -28,7 +28,7 @@ from amqp_sansio.events import Closed, Failed
 from amqp_sansio.sasl import Plain
 from tests.broker.front_1_0_values import (
     CONDITIONS,
-    OneZeroNote,
+    Note_1_0,
     SourceTerms,
     Spot,
     TargetTerms,
@@ -51,7 +51,7 @@ class Tie:
 
     def __init__(self, actor: Actor, name: str, terms: SourceTerms | TargetTerms, owner: int, spot: Spot) -> None:
         line = actor.line
-        assert isinstance(line, OneZeroLine)
+        assert isinstance(line, Line_1_0)
         self.line, self.actor, self.name, self.owner, self.spot = line, actor, name, owner, spot
         self.is_sender = isinstance(terms, TargetTerms)
         self.expiry = terms.expiry
@@ -123,7 +123,7 @@ class Tap(Tie):
         return self.owner, int.from_bytes(tag, "big")
 
 
-class OneZeroLine(Line):
+class Line_1_0(Line):
     """A connection. `leaving` are the channels of sessions that the client ends."""
 
     def __init__(self, stage: Ground, container: str) -> None:
@@ -156,8 +156,8 @@ class Ties(Ground):
 
     # What the ground asks.
 
-    def connect(self, container: str = "") -> OneZeroLine:
-        line = OneZeroLine(self, container or f"c{len(self.lines)}")
+    def connect(self, container: str = "") -> Line_1_0:
+        line = Line_1_0(self, container or f"c{len(self.lines)}")
         self.lines.append(line)
         self.pump()
         if not line.engine.is_open:
@@ -171,7 +171,7 @@ class Ties(Ground):
         self.pump()
         if not session.is_open:
             fail("a session isn't let in")
-        assert isinstance(line, OneZeroLine)
+        assert isinstance(line, Line_1_0)
         assert line.owner is not None
         line.leaving.discard(session.channel)
         actor = Actor(line, line.owner, session)
@@ -188,7 +188,7 @@ class Ties(Ground):
         elif isinstance(event, LinkClosed):
             self.closings.add((line, event.channel, event.link))
         elif isinstance(event, Failed) or (isinstance(event, Closed) and event.scope is not Scope.LINK):
-            assert isinstance(line, OneZeroLine)
+            assert isinstance(line, Line_1_0)
             if event.channel not in line.leaving:
                 fail(f"nobody asked for {event}")
 
@@ -206,7 +206,7 @@ class Ties(Ground):
 
     def _deliver(self, line: Line, event: Delivery) -> None:
         tap = self.tap_at(line, event.channel, event.link)
-        assert isinstance(line, OneZeroLine)
+        assert isinstance(line, Line_1_0)
         if line.asking is not None and event.channel == line.asking[0].session.channel:
             line.responses.append(event)
         elif tap is None:
@@ -241,7 +241,7 @@ class Ties(Ground):
         (tap,) = [each for each in self.taps() if each.seat == seen.place]
         event: Delivery = seen.event
         note, message = copy.note, event.message
-        assert isinstance(note, OneZeroNote)
+        assert isinstance(note, Note_1_0)
         same(event.settled, tap.settled, f"settled of {copy.note.body!r}")
         same((message.first_acquirer, message.delivery_count),
              (note.first and not copy.redelivered and not copy.count, note.failures + copy.count),
@@ -283,7 +283,7 @@ class Ties(Ground):
 
     @staticmethod
     def _leaving(line: Line) -> set[int]:
-        assert isinstance(line, OneZeroLine)
+        assert isinstance(line, Line_1_0)
         return line.leaving
 
     def check(self) -> None:
@@ -340,14 +340,14 @@ class Ties(Ground):
     def close(self, actor: Actor) -> None:
         """A client ends a session."""
         line = actor.line
-        assert isinstance(line, OneZeroLine)
+        assert isinstance(line, Line_1_0)
         line.leaving.add(actor.core.channel)
         actor.core.close()
         self.pump()
         self._leave([actor])
         self.compare()
 
-    def end(self, line: OneZeroLine, *, lost: bool) -> None:
+    def end(self, line: Line_1_0, *, lost: bool) -> None:
         """A connection is closed, or lost."""
         if lost:
             line.lose()
@@ -469,11 +469,11 @@ class Ties(Ground):
             return
         for copy in copies:
             note = copy.note
-            assert isinstance(note, OneZeroNote)
+            assert isinstance(note, Note_1_0)
             self.naive.settle(
                 tap.owner, [copy], act.outcome, transaction=branch, redelivered=act.redelivered, failed=act.failed,
                 excluded=act.excluded, rewritten=note.after(found, copy.count),
             )  # fmt: skip
 
 
-__all__ = ["LinkName", "OneZeroLine", "Spout", "Tap", "Tie", "Ties"]
+__all__ = ["Line_1_0", "LinkName", "Spout", "Tap", "Tie", "Ties"]

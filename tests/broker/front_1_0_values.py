@@ -69,7 +69,7 @@ DEFAULTS: tuple[DeliveryState | None, ...] = (None, Accepted(), Rejected(), Rele
 """Default outcomes of a source; without one a delivery is released."""
 
 
-class OneZeroNote(Note):
+class Note_1_0(Note):
     """A message of 1.0. `first` is what its header says of first-acquirer, `failures` its delivery-count, `notes` are
     its message-annotations, `error` is why it was rejected."""
 
@@ -101,19 +101,19 @@ class OneZeroNote(Note):
         properties = Properties(to=self.to, subject=self.subject) if self.to or self.subject is not None else None
         return Message(self.body, header=header, properties=properties, application_properties=self.headers or None)
 
-    def copied(self) -> OneZeroNote:
+    def copied(self) -> Note_1_0:
         """The same, to be written on."""
-        copy = OneZeroNote.__new__(OneZeroNote)
+        copy = Note_1_0.__new__(Note_1_0)
         copy.__dict__.update(self.__dict__)
         return copy
 
-    def letter(self, exchange: str, key: str, deaths: tuple[Dying, ...]) -> OneZeroNote:
+    def letter(self, exchange: str, key: str, deaths: tuple[Dying, ...]) -> Note_1_0:
         """A dead letter is the same message without its time to live."""
         copy = self.copied()
         copy.exchange, copy.key, copy.deaths, copy.ttl = exchange, key, deaths, None
         return copy
 
-    def after(self, state: DeliveryState, count: int) -> OneZeroNote | None:
+    def after(self, state: DeliveryState, count: int) -> Note_1_0 | None:
         """What an outcome makes of it (part 3 sections 3.4.3 and 3.4.5), None: nothing. `count`: the times that
         deliveries of it have failed in its queue."""
         if isinstance(state, Rejected):
@@ -202,7 +202,7 @@ class Wish(NamedTuple):
 
     name: str
     value: object
-    wants: Callable[[OneZeroNote], bool]
+    wants: Callable[[Note_1_0], bool]
     binds: tuple[str, str, dict[str, Any]] | None = None
     is_known: bool = True
     is_wrong: bool = False
@@ -222,37 +222,37 @@ _ALL = {"x-match": "all", "h": "1"}
 _ANY = {"x-match": "any", "h": "2", "i": "2"}
 
 
-def _subject_like(pattern: str) -> Callable[[OneZeroNote], bool]:
-    def like(note: OneZeroNote) -> bool:
+def _subject_like(pattern: str) -> Callable[[Note_1_0], bool]:
+    def like(note: Note_1_0) -> bool:
         return pattern == "#" if note.subject is None else matches_topic(pattern, note.subject)
 
     return like
 
 
-def _headers_like(arguments: dict[str, Any]) -> Callable[[OneZeroNote], bool]:
-    def like(note: OneZeroNote) -> bool:
+def _headers_like(arguments: dict[str, Any]) -> Callable[[Note_1_0], bool]:
+    def like(note: Note_1_0) -> bool:
         return matches_headers(arguments, note.headers)
 
     return like
 
 
-def _h_is_one(note: OneZeroNote) -> bool:
+def _h_is_one(note: Note_1_0) -> bool:
     return note.headers.get("h") == "1"
 
 
-def _h_is_another_or_i_is_there(note: OneZeroNote) -> bool:
+def _h_is_another_or_i_is_there(note: Note_1_0) -> bool:
     return note.headers.get("h", "1") != "1" or "i" in note.headers
 
 
-def _is_about_a_b(note: OneZeroNote) -> bool:
+def _is_about_a_b(note: Note_1_0) -> bool:
     return note.subject == "a.b"
 
 
-def _never(note: OneZeroNote) -> bool:
+def _never(note: Note_1_0) -> bool:
     return False
 
 
-def _always(note: OneZeroNote) -> bool:
+def _always(note: Note_1_0) -> bool:
     return True
 
 
@@ -348,5 +348,5 @@ def plain(values: Mapping[Any, Any]) -> dict[Any, Any]:
 
 __all__ = [
     "ANONYMOUS", "CONDITIONS", "DEFAULTS", "LIFETIMES", "NO_LOCAL", "OUTCOMES", "STATUS", "WISHES", "Act", "Expiry",
-    "OneZeroNote", "SourceTerms", "Spot", "TargetTerms", "Wish", "act_of", "plain", "spot_of",
+    "Note_1_0", "SourceTerms", "Spot", "TargetTerms", "Wish", "act_of", "plain", "spot_of",
 ]  # fmt: skip

@@ -17,9 +17,9 @@ from amqp_sansio.amqp_1_0 import (
     TransactionalState,
 )
 from amqp_sansio.events import Handle
-from tests.broker.front_1_0 import OneZeroStage, frames
-from tests.broker.front_1_0_ties import OneZeroLine, Spout, Tap
-from tests.broker.front_1_0_values import CONDITIONS, OneZeroNote, act_of
+from tests.broker.front_1_0 import Stage_1_0, frames
+from tests.broker.front_1_0_ties import Line_1_0, Spout, Tap
+from tests.broker.front_1_0_values import CONDITIONS, Note_1_0, act_of
 from tests.broker.front_stage import Actor, Seen, same
 from tests.broker.naive_values import Copy, NaiveQueue
 
@@ -40,7 +40,7 @@ class Control:
 
     def __init__(self, actor: Actor, engine: Any, serial: int) -> None:
         self.serial = serial
-        assert isinstance(actor.line, OneZeroLine)
+        assert isinstance(actor.line, Line_1_0)
         self.actor, self.line = actor, actor.line
         self.controller = Controller(engine)
         self.wire = (actor.line, actor.core.channel, engine.handle)
@@ -54,7 +54,7 @@ class Work:
     def __init__(self, control: Control, txn_id: bytes, branch: int) -> None:
         self.control, self.txn_id, self.branch = control, txn_id, branch
         self.fails = False
-        self.promised: list[OneZeroNote] = []
+        self.promised: list[Note_1_0] = []
         self.settled: list[Had] = []
         self.retired: dict[tuple[Tap, bytes], tuple[Had, DeliveryState, Handle[Any]]] = {}
         self.acquired: list[Had] = []
@@ -66,11 +66,11 @@ class Work:
         return (tap, tag) in self.retired or (tap, tag) in self.shown
 
 
-class TransactedStage(OneZeroStage):
+class TransactedStage(Stage_1_0):
     """All that clients of 1.0 do. `controls` are the control links, `works` the transactions that aren't over."""
 
     def __init__(self, sizes: Sequence[int] = (1 << 16,)) -> None:
-        OneZeroStage.__init__(self, sizes)
+        Stage_1_0.__init__(self, sizes)
         self.controls: list[Control] = []
         self.works: list[Work] = []
         self.taken: list[tuple[int, Copy, int]] = []
@@ -129,7 +129,7 @@ class TransactedStage(OneZeroStage):
         self.compare()
         return work
 
-    def post(self, spout: Spout, note: OneZeroNote, work: Work, *, settled: bool | None = None) -> None:
+    def post(self, spout: Spout, note: Note_1_0, work: Work, *, settled: bool | None = None) -> None:
         """Send a message in a transaction (part 4 section 4.4.1)."""
         link = spout.engine
         if not link.credit:
@@ -240,7 +240,7 @@ class TransactedStage(OneZeroStage):
         self.flow(tap, credit, drain=drain, properties=properties)
 
     def check_delivery(self, seen: Seen, copy: Copy) -> None:
-        OneZeroStage.check_delivery(self, seen, copy)
+        Stage_1_0.check_delivery(self, seen, copy)
         (tap,) = [each for each in self.taps() if each.seat == seen.place]
         event: Delivery = seen.event
         if tap.branch is None:
@@ -258,7 +258,7 @@ class TransactedStage(OneZeroStage):
         for owner, copy, branch in self.taken:
             self.naive.settle(owner, [copy], "accept", transaction=branch)
         self.taken.clear()
-        OneZeroStage.compare(self)
+        Stage_1_0.compare(self)
 
     # The end.
 
@@ -298,7 +298,7 @@ class TransactedStage(OneZeroStage):
                 return False
         return True
 
-    def _takers(self, note: OneZeroNote) -> list[NaiveQueue]:
+    def _takers(self, note: Note_1_0) -> list[NaiveQueue]:
         """The queues to which a message would go now."""
         naive = self.naive
         return naive.route(note, note.exchange) if note.exchange in naive.exchanges else []
@@ -367,7 +367,7 @@ class TransactedStage(OneZeroStage):
     def _default(self, had: Had) -> None:
         act, found = act_of(None, had.tap.terms.default)
         note, owner = had.copy.note, had.copy.owner
-        assert isinstance(note, OneZeroNote)
+        assert isinstance(note, Note_1_0)
         assert owner is not None
         self.naive.settle(
             owner, [had.copy], act.outcome, redelivered=act.redelivered, failed=act.failed, excluded=act.excluded,

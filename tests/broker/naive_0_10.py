@@ -65,7 +65,7 @@ class Flow:
         return (len(fresh), octets) if self.is_window else (0, 0)
 
 
-class ZeroTenNaive(NaiveBroker):
+class Naive_0_10(NaiveBroker):
     """The naive model with the rules of 0-10. `passed` is told of the time, for sessions and branches."""
 
     def __init__(self, witness: Witness, passed: Callable[[float], None]) -> None:
@@ -239,4 +239,4 @@ class Distributed:
                 self.naive.settle(owner, [copy], "release", redelivered=True)
 
 
-__all__ = ["Distributed", "Fate", "Flow", "Terms", "ZeroTenNaive"]
+__all__ = ["Distributed", "Fate", "Flow", "Naive_0_10", "Terms"]

@@ -49,13 +49,13 @@ def to_classic(content: Content) -> Any:
     return found.properties
 
 
-def to_zero_ten(content: Content) -> Any:
+def to_0_10(content: Content) -> Any:
     found = converted(content, AMQP_0_10)
     assert isinstance(found, ZeroTenContent)
     return found
 
 
-def to_one_zero(content: Content) -> amqp_1_0.Message:
+def to_1_0(content: Content) -> amqp_1_0.Message:
     found = converted(content, AMQP_1_0)
     assert isinstance(found, OneZeroContent)
     return found.message
@@ -201,14 +201,14 @@ def test_ids_of_1_0_as_0_9_1_shows_them() -> None:
 
 def test_ids_of_0_9_1_as_0_10_shows_them() -> None:
     shown = [
-        to_zero_ten(classic_content(message_id=each)).message_properties.message_id
+        to_0_10(classic_content(message_id=each)).message_properties.message_id
         for each in (str(ID), f"ID:{ID}", f"urn:uuid:{ID}", "m-1", "ID:550e8400-e29b-41d4-a716-44665544000g")
     ]
     assert shown == [ID, ID, ID, None, None]
 
 
 @pytest.mark.parametrize(
-    ("address", "classic", "zero_ten"),
+    ("address", "classic", "parts"),
     [
         ("answers", "answers", ("", "answers")),
         ("/queues/a%2Fb", "a/b", ("", "a/b")),
@@ -218,11 +218,11 @@ def test_ids_of_0_9_1_as_0_10_shows_them() -> None:
         ("/temp", "/temp", ("", "/temp")),
     ],
 )
-def test_where_answers_go(address: str, classic: str, zero_ten: tuple[str, str]) -> None:
+def test_where_answers_go(address: str, classic: str, parts: tuple[str, str]) -> None:
     content = one_zero_content(properties=amqp_1_0.Properties(reply_to=address))
     assert to_classic(content).reply_to == classic
-    assert to_zero_ten(content).message_properties.reply_to == amqp_0_10.ReplyTo(*zero_ten)
-    again = to_one_zero(converted(content, AMQP_0_9_1)).reply_to
+    assert to_0_10(content).message_properties.reply_to == amqp_0_10.ReplyTo(*parts)
+    again = to_1_0(converted(content, AMQP_0_9_1)).reply_to
     assert again in (address, classic)
 
 
@@ -246,20 +246,20 @@ def test_bodies_of_1_0_in_the_older_versions(
     old: Any = converted(content, AMQP_0_9_1)
     assert old.properties.content_type == content_type
     assert old.headers.get("x-amqp-body") == marker
-    newer = to_zero_ten(content)
+    newer = to_0_10(content)
     assert newer.body == old.body
     assert newer.message_properties.content_type == content_type
     if marker != "sections" or body == 7:
         assert old.body == octets
-    assert to_one_zero(old).typed_body == content.message.typed_body
-    assert to_one_zero(newer).encode() == content.payload
+    assert to_1_0(old).typed_body == content.message.typed_body
+    assert to_1_0(newer).encode() == content.payload
 
 
 def test_a_map_of_a_qpid_client_is_a_map_in_1_0() -> None:
     octets = amqp_0_10.encode_value({"a": 1, "b": [True]})[1:]
     told = "amqp/map"
     for content in (zero_ten_content(octets, content_type=told), classic_content(body=octets, content_type=told)):
-        found = to_one_zero(content)
+        found = to_1_0(content)
         assert found.body == {"a": 1, "b": [True]}
         assert found.content_type is None
         assert converted(converted(content, AMQP_1_0), content.version).size == len(octets)
@@ -274,7 +274,7 @@ def test_a_map_of_a_qpid_client_is_a_map_in_1_0() -> None:
     ],
 )  # fmt: skip
 def test_a_marker_that_says_something_wrong_is_no_marker(marker: str, body: bytes) -> None:
-    found = to_one_zero(classic_content(body=body, headers={"x-amqp-body": marker}))
+    found = to_1_0(classic_content(body=body, headers={"x-amqp-body": marker}))
     assert found.typed_body == amqp_1_0.Data(body)
 
 
@@ -283,7 +283,7 @@ def test_a_user_id_is_taken_from_no_header() -> None:
         classic_content(headers={"x-amqp-user-id": "admin"}),
         zero_ten_content(application_headers={"x-amqp-user-id": "admin"}),
     ):
-        assert to_one_zero(content).user_id is None
+        assert to_1_0(content).user_id is None
     annotated = one_zero_content(message_annotations={"x-opt-amqp-user-id": b"admin"})
     assert to_classic(annotated).user_id is None
 
@@ -292,12 +292,12 @@ def test_a_user_id_is_taken_from_no_header() -> None:
 def test_moments_come_back_to_the_millisecond(moment: int) -> None:
     content = one_zero_content(properties=amqp_1_0.Properties(creation_time=moment))
     for through in VERSIONS:
-        back = to_one_zero(converted(content, through))
+        back = to_1_0(converted(content, through))
         assert back.creation_time == moment
 
 
 def test_headers_that_application_properties_can_not_have() -> None:
-    found = to_one_zero(classic_content(headers={"a": 1, "b": {"c": [1]}, "d": [None]}))
+    found = to_1_0(classic_content(headers={"a": 1, "b": {"c": [1]}, "d": [None]}))
     assert found.application_properties == {"a": 1}
     assert found.message_annotations == {"x-opt-amqp-headers": {"b": {"c": [1]}, "d": [None]}}
 

@@ -31,7 +31,7 @@ from amqp_sansio.amqp_0_10 import (
     MessageStop,
     Xid,
 )
-from tests.broker.front_0_10 import ZeroTenStage
+from tests.broker.front_0_10 import Stage_0_10
 from tests.broker.front_0_10_ground import Cut
 from tests.broker.front_models import Actor, Handle, Line, Place
 
@@ -92,7 +92,7 @@ def weighed(weights: Mapping[str, int]) -> tuple[str, ...]:
     return tuple([name for name, weight in weights.items() for _ in range(weight)])
 
 
-class ZeroTenMachine(RuleBasedStateMachine):
+class Machine_0_10(RuleBasedStateMachine):
     """Sessions publish, subscribe with credit, browse and settle; nothing is transactional."""
 
     deeds: ClassVar[tuple[str, ...]] = weighed(
@@ -110,12 +110,12 @@ class ZeroTenMachine(RuleBasedStateMachine):
     acquires_at_once: ClassVar[st.SearchStrategy[bool]] = mostly(True, False)
     outcomes: ClassVar[tuple[str, ...]] = ("accept", "accept", "reject", "release", "release")
 
-    stage: ZeroTenStage
+    stage: Stage_0_10
 
     @initialize(sizes=SIZES, data=DATA)
     def begin(self, sizes: list[int], data: st.DataObject) -> None:
         """Two connections with sessions, queues, somebody who consumes, and perhaps a browser."""
-        self.stage = stage = ZeroTenStage(sizes)
+        self.stage = stage = Stage_0_10(sizes)
         first = stage.open(stage.connect(), max(self.timeouts))
         second = stage.open(stage.connect(), max(self.timeouts))
         stage.declare_exchange(first, "far", type="fanout")
@@ -396,7 +396,7 @@ class ZeroTenMachine(RuleBasedStateMachine):
         self.stage.advance(data.draw(st.sampled_from((0.5, 1.0, 3.0, 10.0))))
 
 
-class OctetsMachine(ZeroTenMachine):
+class OctetsMachine(Machine_0_10):
     """Credit of octets counts, for many who only look too."""
 
     deeds = weighed(
@@ -412,10 +412,10 @@ class OctetsMachine(ZeroTenMachine):
     arguments = NO_LETTERS
 
 
-class KeptMachine(ZeroTenMachine):
+class KeptMachine(Machine_0_10):
     """Sessions outlive their connections, which are lost in the middle of what they do."""
 
-    deeds = (*ZeroTenMachine.deeds, *weighed({"detaches": 5, "loses": 3, "resumes": 12, "is_cut": 16}))
+    deeds = (*Machine_0_10.deeds, *weighed({"detaches": 5, "loses": 3, "resumes": 12, "is_cut": 16}))
     timeouts = (0, 2, 5, 5, 5)
     octets = st.one_of(st.none(), OCTETS)
     arguments = NO_LETTERS
@@ -589,7 +589,7 @@ def bounded(case: Any) -> Any:
     return case
 
 
-TestMessages = bounded(ZeroTenMachine.TestCase)
+TestMessages = bounded(Machine_0_10.TestCase)
 TestOctets = bounded(OctetsMachine.TestCase)
 TestKeptSessions = bounded(KeptMachine.TestCase)
 TestTransactions = bounded(TxMachine.TestCase)

@@ -8,14 +8,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tests.broker.front_1_0_ties import OneZeroLine, Spout, Tap, Tie
+from tests.broker.front_1_0_ties import Line_1_0, Spout, Tap, Tie
 from tests.broker.front_1_0_values import (
     DEFAULTS,
     LIFETIMES,
     OUTCOMES,
     WISHES,
     Expiry,
-    OneZeroNote,
+    Note_1_0,
     SourceTerms,
     TargetTerms,
 )
@@ -132,8 +132,8 @@ class Clients(RuleBasedStateMachine):
     def is_ready(self) -> bool:
         return hasattr(self, "stage")
 
-    def a_line(self, data: st.DataObject) -> OneZeroLine:
-        lines = [each for each in self.stage.lines if isinstance(each, OneZeroLine)]
+    def a_line(self, data: st.DataObject) -> Line_1_0:
+        lines = [each for each in self.stage.lines if isinstance(each, Line_1_0)]
         return data.draw(st.sampled_from(lines)) if lines else self.stage.connect(CONTAINERS[0])
 
     def an_actor(self, data: st.DataObject) -> Actor:
@@ -144,7 +144,7 @@ class Clients(RuleBasedStateMachine):
     def a_name(self, data: st.DataObject, actor: Actor, *, sends: bool) -> str:
         """A name for a link, perhaps one that another connection has, or that is kept."""
         line = actor.line
-        assert isinstance(line, OneZeroLine)
+        assert isinstance(line, Line_1_0)
         ties = self.stage.ties
         known = [(name, ties.get((line.container, name, sends))) for name in NAMES]
         free = [name for name, tie in known if tie is None or not tie.is_attached or tie.line is not line]
@@ -167,8 +167,8 @@ class Clients(RuleBasedStateMachine):
                                           "E", "E/K")))  # fmt: skip
         return form.replace("E", exchange).replace("K", key)
 
-    def a_note(self, data: st.DataObject) -> OneZeroNote:
-        note = OneZeroNote(self.stage.new_body())
+    def a_note(self, data: st.DataObject) -> Note_1_0:
+        note = Note_1_0(self.stage.new_body())
         for name, value in data.draw(st.lists(st.sampled_from(FEATURES), max_size=3)):
             setattr(note, name, value)
         return note
@@ -419,7 +419,7 @@ class Transacted(Clients):
         self.stage.declare_exchange(line, "near", type="fanout")
         self.stage.bind(line, "queue", self.a_queue(data), "near", "", {})
 
-    def a_work(self, data: st.DataObject | None, line: OneZeroLine) -> Work | None:
+    def a_work(self, data: st.DataObject | None, line: Line_1_0) -> Work | None:
         """A transaction of a connection, seldom one that is over; without `data` whether there is one."""
         works = [each for each in self.stage.works if each.control.line is line]
         if data is None:

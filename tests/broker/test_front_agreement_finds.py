@@ -19,8 +19,8 @@ from amqp_sansio.amqp_0_10 import (
     QueueDelete,
 )
 from amqp_sansio.amqp_1_0 import Accepted, Modified
-from tests.broker.front_0_10 import ZeroTenStage
-from tests.broker.front_1_0_values import Expiry, OneZeroNote, SourceTerms, TargetTerms
+from tests.broker.front_0_10 import Stage_0_10
+from tests.broker.front_1_0_values import Expiry, Note_1_0, SourceTerms, TargetTerms
 from tests.broker.front_1_0_work import TransactedStage
 from tests.kit import hub_classic
 from tests.kit.hub_0_10 import World
@@ -126,7 +126,7 @@ class _Pair:
         self.tap, self.spout = tap, spout
 
     def send(self, count: int) -> None:
-        self.stage.send(self.spout, [OneZeroNote(self.stage.new_body()) for _ in range(count)])
+        self.stage.send(self.spout, [Note_1_0(self.stage.new_body()) for _ in range(count)])
         self.stage.check()
 
 
@@ -155,7 +155,7 @@ def test_a_link_with_unsettled_deliveries_does_not_go_on_as_one_that_sends_settl
 
 def test_what_one_command_acquires_is_acquired_at_once() -> None:
     """Nobody gets the second message because the first one, which it had no room for, is gone: both are."""
-    stage = ZeroTenStage()
+    stage = Stage_0_10()
     taking, looking = stage.open(stage.connect(), 0), stage.open(stage.connect(), 0)
     stage.declare_queue(taking, "q")
     cramped = stage.subscribe(taking, "q")
@@ -174,7 +174,7 @@ def test_what_one_command_acquires_is_acquired_at_once() -> None:
 
 
 def test_a_consumer_keeps_its_turn_though_it_was_granted_more_in_between() -> None:
-    stage = ZeroTenStage()
+    stage = Stage_0_10()
     actor = stage.open(stage.connect(), 0)
     stage.declare_queue(actor, "q")
     first, second = stage.subscribe(actor, "q"), stage.subscribe(actor, "q")
@@ -200,7 +200,7 @@ def test_what_a_commit_brings_at_once_is_shown_to_one_browser_after_the_other() 
     ]
     work = stage.declare(stage.control(pair.actor))
     for _ in range(2):
-        stage.post(pair.spout, OneZeroNote(stage.new_body()), work, settled=True)
+        stage.post(pair.spout, Note_1_0(stage.new_body()), work, settled=True)
     stage.discharge(work, fail=False)
     stage.check()
     assert [tap.engine.credit for tap in (pair.tap, *taps) if tap is not None] == [8, 8, 8]
@@ -217,7 +217,7 @@ def test_what_goes_back_and_what_is_posted_take_turns_together_in_a_commit() -> 
     state = Modified(delivery_failed=True, undeliverable_here=True)
     stage.retire(pair.tap, list(pair.tap.deliveries), state, work, settled=True)
     for priority in (4, 4, 9):
-        note = OneZeroNote(stage.new_body())
+        note = Note_1_0(stage.new_body())
         note.priority = priority
         stage.post(pair.spout, note, work, settled=True)
     stage.discharge(work, fail=False)
@@ -263,7 +263,7 @@ def test_what_an_inactive_consumer_waited_for_is_not_delivered_to_it_when_all_ar
         assert stage.attach_source(actor, name, SourceTerms("two", expiry=Expiry("session-end")), credit) is not None
     spout = stage.attach_target(sender, "x", TargetTerms("two"))
     assert spout is not None
-    stage.send(spout, [OneZeroNote(stage.new_body())])
+    stage.send(spout, [Note_1_0(stage.new_body())])
     if how == "end":
         stage.close(actor)
     else:
