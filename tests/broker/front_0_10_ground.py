@@ -25,7 +25,7 @@ from amqp_sansio.amqp_0_10 import (
     MessageReceived,
     SessionClosed,
 )
-from amqp_sansio.broker.contents.amqp_0_10 import ZeroTenContent
+from amqp_sansio.broker.contents.amqp_0_10 import Content_0_10
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import ServedSession, register_of
 from amqp_sansio.broker.model.content import Content
 from amqp_sansio.errors import Scope
@@ -315,7 +315,7 @@ class Ground_0_10(Stage):
 
     def body_of(self, content: Content) -> bytes:
         """The body of a message that came by 0-10."""
-        assert isinstance(content, ZeroTenContent)
+        assert isinstance(content, Content_0_10)
         return content.body
 
     def tells_end(self, place: Place) -> bool:

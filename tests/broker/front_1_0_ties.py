@@ -21,7 +21,7 @@ from amqp_sansio.amqp_1_0 import (
     LinkState,
     Released,
 )
-from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
+from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.model.content import Content
 from amqp_sansio.errors import Scope
 from amqp_sansio.events import Closed, Failed
@@ -196,7 +196,7 @@ class Ties(Ground):
         return Error("link", CONDITIONS.get(kind))
 
     def body_of(self, content: Content) -> bytes:
-        assert isinstance(content, OneZeroContent)
+        assert isinstance(content, Content_1_0)
         body: bytes = content.message.body
         return body
 

@@ -12,8 +12,8 @@ from amqp_sansio._classic.endpoint.connection import Connection as ClassicConnec
 from amqp_sansio.amqp_0_10.codec.message import Headers
 from amqp_sansio.amqp_0_10.codec.record import encode_headers
 from amqp_sansio.broker import Hub, Settings
-from amqp_sansio.broker.contents.amqp_0_10 import ZeroTenContent
-from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
+from amqp_sansio.broker.contents.amqp_0_10 import Content_0_10
+from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model.content import Content
 from amqp_sansio.sasl import Plain
@@ -75,14 +75,14 @@ class World:
 
     def publish(self, content: Content) -> None:
         """Publish the octets of a message by a client of its version."""
-        if isinstance(content, OneZeroContent):
+        if isinstance(content, Content_1_0):
             message: Any = content.message
             options: dict[str, Any] = {}
             if content.message_format:
                 message, options = content.payload, {"message_format": content.message_format}
             self.sender.send(message, **options)
             self.pump()
-        elif isinstance(content, ZeroTenContent):
+        elif isinstance(content, Content_0_10):
             message = amqp_0_10.Message(content.body, headers=content.header_segment)
             self.peer.publish(self.session, EXCHANGE, message)
         elif isinstance(content, ClassicContent):
@@ -93,17 +93,17 @@ class World:
         """The message that a client of a version has got, octet by octet."""
         if version is AMQP_1_0:
             (delivery,) = self.user.take(self.receiver)
-            return OneZeroContent(delivery.message.encode(), delivery.message_format)
+            return Content_1_0(delivery.message.encode(), delivery.message_format)
         if version is AMQP_0_10:
             (received,) = self.peer.got(self.session)
-            return ZeroTenContent(received.headers, received.body)
+            return Content_0_10(received.headers, received.body)
         (delivered,) = self.channels[version].deliveries()
         core: ClassicConnection = self.talks[version].core
         tables = core.dialect.tables
         return ClassicContent(version, delivered.properties.encode(tables), tables, delivered.body)
 
 
-def placed(content: ZeroTenContent, exchange: str, routing_key: str) -> ZeroTenContent:
+def placed(content: Content_0_10, exchange: str, routing_key: str) -> Content_0_10:
     """The message as a publisher of 0-10 writes it who says where it goes."""
     place = {"exchange": exchange, "routing_key": routing_key}
     structs: list[Any] = list(content.header_segment.structs)
@@ -112,7 +112,7 @@ def placed(content: ZeroTenContent, exchange: str, routing_key: str) -> ZeroTenC
     values: dict[str, Any] = {name: place.get(name, getattr(old, name)) for name in old.__match_args__}
     new = amqp_0_10.DeliveryProperties(**values)
     kept = [new if each is old else each for each in structs] if found else [new, *structs]
-    return ZeroTenContent(Headers(encode_headers(tuple(kept))), content.body)
+    return Content_0_10(Headers(encode_headers(tuple(kept))), content.body)
 
 
 @pytest.mark.rule("1.0/message/bare-immutable", "1.0/properties/unaltered", "1.0/message-annotations/propagate")
@@ -124,7 +124,7 @@ def test_what_one_publishes_all_consume(source: Version) -> None:
         if sample.name in NOT_PUBLISHED:
             continue
         published = sample.content
-        if isinstance(published, ZeroTenContent):
+        if isinstance(published, Content_0_10):
             # Where it goes stands in its own header segment.
             published = placed(published, EXCHANGE, KEY)
         world.publish(published)
@@ -145,7 +145,7 @@ def test_a_dead_letter_tells_its_story_in_every_version(cell: tuple[Version, Ver
     channel.declare("doomed", arguments=dead)
     assert channel.call("queue.bind", queue="doomed", exchange=EXCHANGE, routing_key=KEY) is not None
     (published,) = [each.content for each in samples(source) if each.name.startswith("body")][:1]
-    if isinstance(published, ZeroTenContent):
+    if isinstance(published, Content_0_10):
         published = placed(published, EXCHANGE, KEY)
     world.publish(published)
     alive = world.got(target)
@@ -164,7 +164,7 @@ def test_what_comes_again_is_the_same_message(source: Version) -> None:
     world = World()
     for sample in samples(source)[:3]:
         published = sample.content
-        if isinstance(published, ZeroTenContent):
+        if isinstance(published, Content_0_10):
             published = placed(published, EXCHANGE, KEY)
         world.publish(published)
         for version in VERSIONS[:2]:
@@ -191,9 +191,9 @@ def test_what_comes_again_is_the_same_message(source: Version) -> None:
 
 def octets(content: Content) -> tuple[bytes, bytes]:
     """All that goes over the wire of a message."""
-    if isinstance(content, OneZeroContent):
+    if isinstance(content, Content_1_0):
         return content.payload, b""
-    if isinstance(content, ZeroTenContent):
+    if isinstance(content, Content_0_10):
         return content.header_segment.raw, content.body
     assert isinstance(content, ClassicContent)
     return content.raw_properties, content.body

@@ -13,18 +13,18 @@ from amqp_sansio import amqp_0_10, amqp_1_0
 from amqp_sansio._classic.codec.table import RABBIT, SPEC_0_8, SPEC_0_9_1, Table
 from amqp_sansio._classic.codec.table_rules import TableRules
 from amqp_sansio.amqp_0_10 import Headers
-from amqp_sansio.broker.contents.amqp_0_10 import ZeroTenContent
-from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
+from amqp_sansio.broker.contents.amqp_0_10 import Content_0_10
+from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model.content import Content, Death
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0
 from tests.kit.broker_contents import (
     VERSIONS,
     classic_content,
+    content_0_10,
+    content_1_0,
     contents,
-    one_zero_content,
     sections_check,
-    zero_ten_content,
 )
 
 DEATHS = (
@@ -41,8 +41,8 @@ def full() -> list[Content]:
     return [
         classic_content(AMQP_0_8, **classic),
         classic_content(AMQP_0_9_1, **classic),
-        zero_ten_content(delivery_properties=delivery, application_headers=headers),
-        one_zero_content(header=amqp_1_0.Header(True, 7, 1500), application_properties=headers),
+        content_0_10(delivery_properties=delivery, application_headers=headers),
+        content_1_0(header=amqp_1_0.Header(True, 7, 1500), application_properties=headers),
     ]
 
 
@@ -50,8 +50,8 @@ def empty() -> list[Content]:
     return [
         classic_content(AMQP_0_8),
         classic_content(AMQP_0_9_1),
-        ZeroTenContent(Headers(b""), b"hello"),
-        one_zero_content(),
+        Content_0_10(Headers(b""), b"hello"),
+        content_1_0(),
     ]
 
 
@@ -169,13 +169,13 @@ def test_other_headers_keep_their_octets() -> None:
     assert dead.raw_properties.find(raw) > 0
     assert dead.properties.type == "caf\udce9"
     bare = b"\0\x53\x73\xd0\0\0\0\x09\0\0\0\1\xb1\0\0\0\0" + b"\0\x53\x75\xb0\0\0\0\1x" + b"\0\x53\x78\xc1\1\0"
-    assert OneZeroContent(bare).with_deaths(DEATHS).payload.endswith(bare)
+    assert Content_1_0(bare).with_deaths(DEATHS).payload.endswith(bare)
 
 
 def test_annotations_of_other_names_keep_their_octets() -> None:
     entry = b"\xb3\0\0\0\7x-opt-a\x81\0\0\0\0\0\0\0\1"
     section = b"\0\x53\x72\xd1" + (4 + len(entry)).to_bytes(4, "big") + b"\0\0\0\2" + entry
-    content = OneZeroContent(section + b"\0\x53\x75\xa0\1x")
+    content = Content_1_0(section + b"\0\x53\x75\xa0\1x")
     dead = content.with_deaths(DEATHS)
     assert entry in dead.payload
     assert dead.message.message_annotations["x-opt-a"] == 1
@@ -186,15 +186,15 @@ DAMAGED: list[Content] = [
     ClassicContent(AMQP_0_9_1, b"\xff\xfe\xff", RABBIT, b"hello"),
     ClassicContent(AMQP_0_9_1, b"", RABBIT, b"hello"),
     ClassicContent(AMQP_0_9_1, b"\x20\0\0\0\0\3\1aF", RABBIT, b"hello"),
-    ZeroTenContent(Headers(b"\0\0\0\x20\4\1\xff\xff"), b"hello"),
-    ZeroTenContent(Headers(b"\0\0\0\x0c\4\3\0\1" + b"\0\0\0\4\0\0\0\7"), b"hello"),
-    OneZeroContent(b"\0\x53\x70\xc0\xff"),
-    OneZeroContent(b"hello"),
-    OneZeroContent(b""),
-    OneZeroContent(b"\0\x53\x70\xc0\4\2\xa1\1a" + b"\0\x53\x75\xa0\5hello"),
-    OneZeroContent(b"\0\x53\x72\xc1\4\2\xa1\1a" + b"\0\x53\x75\xa0\5hello"),
-    OneZeroContent(b"\0\x53\x74\xc1\4\2\x40\x40\x40" + b"\0\x53\x75\xa0\5hello"),
-    OneZeroContent(b"\0\x53\x70\xc0\2\1\x41", 7),
+    Content_0_10(Headers(b"\0\0\0\x20\4\1\xff\xff"), b"hello"),
+    Content_0_10(Headers(b"\0\0\0\x0c\4\3\0\1" + b"\0\0\0\4\0\0\0\7"), b"hello"),
+    Content_1_0(b"\0\x53\x70\xc0\xff"),
+    Content_1_0(b"hello"),
+    Content_1_0(b""),
+    Content_1_0(b"\0\x53\x70\xc0\4\2\xa1\1a" + b"\0\x53\x75\xa0\5hello"),
+    Content_1_0(b"\0\x53\x72\xc1\4\2\xa1\1a" + b"\0\x53\x75\xa0\5hello"),
+    Content_1_0(b"\0\x53\x74\xc1\4\2\x40\x40\x40" + b"\0\x53\x75\xa0\5hello"),
+    Content_1_0(b"\0\x53\x70\xc0\2\1\x41", 7),
 ]
 
 
@@ -216,9 +216,9 @@ def test_reading_never_fails(version: Any, data: st.DataObject) -> None:
     octets = data.draw(st.binary(max_size=60))
     made: Content
     if version is AMQP_1_0:
-        made = OneZeroContent(octets)
+        made = Content_1_0(octets)
     elif version is AMQP_0_10:
-        made = ZeroTenContent(Headers(octets), b"")
+        made = Content_0_10(Headers(octets), b"")
     else:
         made = ClassicContent(version, octets, RABBIT, b"")
     for content in (made, data.draw(contents(version))):
@@ -250,7 +250,7 @@ def test_entries_of_x_death_that_say_something_else_are_passed_over() -> None:
     ids=["data", "two-data", "value", "sequence"],
 )
 def test_the_size_of_a_1_0_body(body: Any, size: int) -> None:
-    content = one_zero_content(body, properties=amqp_1_0.Properties(subject="s"), footer={"x-opt-f": 1})
+    content = content_1_0(body, properties=amqp_1_0.Properties(subject="s"), footer={"x-opt-f": 1})
     assert content.size == size
     assert content.octets == len(content.payload)
     with pytest.raises(AttributeError, match="nothing"):
@@ -260,8 +260,8 @@ def test_the_size_of_a_1_0_body(body: Any, size: int) -> None:
 def test_nothing_is_decoded_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(amqp_1_0.Message, "from_wire", None)
     made = (
-        OneZeroContent(b"\0\x53\x75\xa0\1x"),
-        ZeroTenContent(Headers(b"damaged"), b""),
+        Content_1_0(b"\0\x53\x75\xa0\1x"),
+        Content_0_10(Headers(b"damaged"), b""),
         ClassicContent(AMQP_0_9_1, b"\xff", RABBIT, b""),
     )
     assert [each.octets for each in made] == [6, 7, 1]

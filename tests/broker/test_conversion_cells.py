@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
+from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.conversion.common import Common
 from amqp_sansio.broker.conversion.values import Value, octets_of
@@ -71,11 +71,11 @@ def test_the_page_is_what_the_code_says() -> None:
 @settings(max_examples=20, deadline=None)
 def test_a_binary_body_keeps_its_octets(cell: tuple[Version, Version], body: bytes) -> None:
     source, target = cell
-    content: Any = conversions.one_zero(body)
+    content: Any = conversions.content_1_0(body)
     if source is not AMQP_1_0:
-        content = conversions.zero_ten(body) if source is AMQP_0_10 else conversions.classic(source, body)
+        content = conversions.content_0_10(body) if source is AMQP_0_10 else conversions.classic(source, body)
     there: Any = converted(content, target)
-    assert (there.message.body if isinstance(there, OneZeroContent) else there.body) == body
+    assert (there.message.body if isinstance(there, Content_1_0) else there.body) == body
     assert there.size == len(body)
 
 

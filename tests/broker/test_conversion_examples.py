@@ -22,10 +22,10 @@ from amqp_sansio._classic.codec.table import (
 from amqp_sansio._classic.codec.table_rules import TableRules
 from amqp_sansio.amqp_0_10 import Headers
 from amqp_sansio.amqp_1_0.codec import values
-from amqp_sansio.broker.contents.amqp_0_10 import ZeroTenContent
-from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
+from amqp_sansio.broker.contents.amqp_0_10 import Content_0_10
+from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.contents.classic import ClassicContent
-from amqp_sansio.broker.conversion import as_classic, as_one_zero, as_zero_ten, read
+from amqp_sansio.broker.conversion import as_0_10, as_1_0, as_classic, read
 from amqp_sansio.broker.model.content import Content, Message
 from amqp_sansio.testing import amqp_0_9_1 as testing_0_9_1
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
@@ -34,10 +34,10 @@ from tests.kit.broker_contents import (
     VERSIONS,
     cell_id,
     classic_content,
+    content_0_10,
+    content_1_0,
     converted,
-    one_zero_content,
     sections_check,
-    zero_ten_content,
 )
 
 ID = UUID("550e8400-e29b-41d4-a716-446655440000")
@@ -51,20 +51,20 @@ def to_classic(content: Content) -> Any:
 
 def to_0_10(content: Content) -> Any:
     found = converted(content, AMQP_0_10)
-    assert isinstance(found, ZeroTenContent)
+    assert isinstance(found, Content_0_10)
     return found
 
 
 def to_1_0(content: Content) -> amqp_1_0.Message:
     found = converted(content, AMQP_1_0)
-    assert isinstance(found, OneZeroContent)
+    assert isinstance(found, Content_1_0)
     return found.message
 
 
 def a_message(version: Version) -> Content:
     """The same message in every version."""
     if version is AMQP_1_0:
-        return one_zero_content(
+        return content_1_0(
             header=amqp_1_0.Header(durable=True, priority=7, ttl=1500),
             properties=amqp_1_0.Properties(
                 message_id=ID, user_id=b"guest", subject="order", reply_to="answers", correlation_id="order-7",
@@ -73,7 +73,7 @@ def a_message(version: Version) -> Content:
             application_properties={"a": 1, "b": "text", "c": True},
         )  # fmt: skip
     if version is AMQP_0_10:
-        return zero_ten_content(
+        return content_0_10(
             delivery_properties=amqp_0_10.DeliveryProperties(
                 priority=7, delivery_mode=2, ttl=1500, timestamp=1_700_000_000
             ),
@@ -101,24 +101,24 @@ def test_what_every_version_has_a_place_for_arrives_there(cell: tuple[Version, V
     assert (found.priority, found.ttl, found.persistent) == (7, 1.5, True)
     if isinstance(found, ClassicContent) and isinstance(wanted, ClassicContent):
         assert found.raw_properties == wanted.raw_properties
-    elif isinstance(found, OneZeroContent) and isinstance(wanted, OneZeroContent):
+    elif isinstance(found, Content_1_0) and isinstance(wanted, Content_1_0):
         assert found.payload == wanted.payload
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=cell_id)
 def test_a_message_that_says_nothing(cell: tuple[Version, Version]) -> None:
     source, target = cell
-    empty: Content = one_zero_content(b"")
+    empty: Content = content_1_0(b"")
     if source is not AMQP_1_0:
-        empty = ZeroTenContent(Headers(b""), b"") if source is AMQP_0_10 else classic_content(source, b"")
+        empty = Content_0_10(Headers(b""), b"") if source is AMQP_0_10 else classic_content(source, b"")
     found = converted(empty, target)
     if source is target:
         assert found is empty
     elif isinstance(found, ClassicContent):
         assert found.raw_properties == b"\0\0"
-    elif isinstance(found, OneZeroContent):
+    elif isinstance(found, Content_1_0):
         assert found.payload == b"\0\x53\x75\xa0\0"
-    elif isinstance(found, ZeroTenContent):
+    elif isinstance(found, Content_0_10):
         assert found.delivery_properties == amqp_0_10.DeliveryProperties(exchange="shop", routing_key="orders.new")
         assert found.message_properties == amqp_0_10.MessageProperties(content_length=0)
 
@@ -127,13 +127,13 @@ DAMAGED: list[tuple[Content, bytes]] = [
     (ClassicContent(AMQP_0_8, b"\xff\xff", RABBIT_0_8, b"hello"), b"hello"),
     (ClassicContent(AMQP_0_9_1, b"\x80\0\xffx", RABBIT, b"hello"), b"hello"),
     (ClassicContent(AMQP_0_9_1, b"\x20\0\0\0\0\3\1aF", RABBIT, b"hello"), b"hello"),
-    (ZeroTenContent(Headers(b"\0\0\0\x20\4\1\xff\xff"), b"hello"), b"hello"),
-    (ZeroTenContent(Headers(b"\0\0\0\x0c\4\3\0\1\0\0\0\4\0\0\0\7"), b"hello"), b"hello"),
-    (OneZeroContent(b"\0\x53\x73\xc0\4\1\xa1\1\xff\0\x53\x75\xa0\5hello"), b"hello"),
-    (OneZeroContent(b"\0\x53\x78\xc1\1\0\0\x53\x75\xa0\1x"), b"\0\x53\x78\xc1\1\0\0\x53\x75\xa0\1x"),
-    (OneZeroContent(b"\0\x53\x75\xa0\5hello\0\x53\x78\xc1\4\2\xa1\1a"), b"hello"),
-    (OneZeroContent(b"\0\x53\x77\xa1\1\xff"), b"\0\x53\x77\xa1\1\xff"),
-    (OneZeroContent(b"no sections"), b"no sections"),
+    (Content_0_10(Headers(b"\0\0\0\x20\4\1\xff\xff"), b"hello"), b"hello"),
+    (Content_0_10(Headers(b"\0\0\0\x0c\4\3\0\1\0\0\0\4\0\0\0\7"), b"hello"), b"hello"),
+    (Content_1_0(b"\0\x53\x73\xc0\4\1\xa1\1\xff\0\x53\x75\xa0\5hello"), b"hello"),
+    (Content_1_0(b"\0\x53\x78\xc1\1\0\0\x53\x75\xa0\1x"), b"\0\x53\x78\xc1\1\0\0\x53\x75\xa0\1x"),
+    (Content_1_0(b"\0\x53\x75\xa0\5hello\0\x53\x78\xc1\4\2\xa1\1a"), b"hello"),
+    (Content_1_0(b"\0\x53\x77\xa1\1\xff"), b"\0\x53\x77\xa1\1\xff"),
+    (Content_1_0(b"no sections"), b"no sections"),
 ]
 
 
@@ -146,7 +146,7 @@ def test_damage_says_nothing_and_the_body_stays(number: int, target: Version) ->
         assert found is content
         return
     sections_check(found)
-    assert (found.message.body if isinstance(found, OneZeroContent) else found.body) == body
+    assert (found.message.body if isinstance(found, Content_1_0) else found.body) == body
     assert read(found).properties == {}
     assert read(found).headers == []
 
@@ -154,9 +154,9 @@ def test_damage_says_nothing_and_the_body_stays(number: int, target: Version) ->
 @pytest.mark.parametrize("source", VERSIONS, ids=lambda version: version.label)
 @given(octets=st.binary(max_size=80))
 def test_any_octets_convert(source: Version, octets: bytes) -> None:
-    content: Content = OneZeroContent(octets)
+    content: Content = Content_1_0(octets)
     if source is AMQP_0_10:
-        content = ZeroTenContent(Headers(octets), b"x")
+        content = Content_0_10(Headers(octets), b"x")
     elif source is not AMQP_1_0:
         content = ClassicContent(source, octets, RABBIT, b"x")
     for target in VERSIONS:
@@ -193,7 +193,7 @@ def test_values_that_a_dialect_has_not() -> None:
 
 def test_ids_of_1_0_as_0_9_1_shows_them() -> None:
     shown = [
-        to_classic(one_zero_content(properties=amqp_1_0.Properties(message_id=each))).message_id
+        to_classic(content_1_0(properties=amqp_1_0.Properties(message_id=each))).message_id
         for each in ("m-1", ID, 7, b"m-1", b"\xff", "m" * 256)
     ]
     assert shown == ["m-1", f"urn:uuid:{ID}", "7", "m-1", "\udcff", None]
@@ -219,7 +219,7 @@ def test_ids_of_0_9_1_as_0_10_shows_them() -> None:
     ],
 )
 def test_where_answers_go(address: str, classic: str, parts: tuple[str, str]) -> None:
-    content = one_zero_content(properties=amqp_1_0.Properties(reply_to=address))
+    content = content_1_0(properties=amqp_1_0.Properties(reply_to=address))
     assert to_classic(content).reply_to == classic
     assert to_0_10(content).message_properties.reply_to == amqp_0_10.ReplyTo(*parts)
     again = to_1_0(converted(content, AMQP_0_9_1)).reply_to
@@ -242,7 +242,7 @@ def test_where_answers_go(address: str, classic: str, parts: tuple[str, str]) ->
 def test_bodies_of_1_0_in_the_older_versions(
     body: Any, octets: bytes, content_type: str | None, marker: str | None
 ) -> None:
-    content = one_zero_content(body)
+    content = content_1_0(body)
     old: Any = converted(content, AMQP_0_9_1)
     assert old.properties.content_type == content_type
     assert old.headers.get("x-amqp-body") == marker
@@ -258,7 +258,7 @@ def test_bodies_of_1_0_in_the_older_versions(
 def test_a_map_of_a_qpid_client_is_a_map_in_1_0() -> None:
     octets = amqp_0_10.encode_value({"a": 1, "b": [True]})[1:]
     told = "amqp/map"
-    for content in (zero_ten_content(octets, content_type=told), classic_content(body=octets, content_type=told)):
+    for content in (content_0_10(octets, content_type=told), classic_content(body=octets, content_type=told)):
         found = to_1_0(content)
         assert found.body == {"a": 1, "b": [True]}
         assert found.content_type is None
@@ -281,16 +281,16 @@ def test_a_marker_that_says_something_wrong_is_no_marker(marker: str, body: byte
 def test_a_user_id_is_taken_from_no_header() -> None:
     for content in (
         classic_content(headers={"x-amqp-user-id": "admin"}),
-        zero_ten_content(application_headers={"x-amqp-user-id": "admin"}),
+        content_0_10(application_headers={"x-amqp-user-id": "admin"}),
     ):
         assert to_1_0(content).user_id is None
-    annotated = one_zero_content(message_annotations={"x-opt-amqp-user-id": b"admin"})
+    annotated = content_1_0(message_annotations={"x-opt-amqp-user-id": b"admin"})
     assert to_classic(annotated).user_id is None
 
 
 @pytest.mark.parametrize("moment", [0, 1, -1, -1_000, 999, (1 << 63) // 1000 * 1000, (1 << 63) - 1, -(1 << 63)])
 def test_moments_come_back_to_the_millisecond(moment: int) -> None:
-    content = one_zero_content(properties=amqp_1_0.Properties(creation_time=moment))
+    content = content_1_0(properties=amqp_1_0.Properties(creation_time=moment))
     for through in VERSIONS:
         back = to_1_0(converted(content, through))
         assert back.creation_time == moment
@@ -304,7 +304,7 @@ def test_headers_that_application_properties_can_not_have() -> None:
 
 def test_annotations_of_1_0_as_headers() -> None:
     annotations = {"x-opt-trace": "1", "x-opt-url": values.Described(values.Symbol("u"), "v"), values.ULong(7): 1}
-    headers = to_classic(one_zero_content(message_annotations=annotations)).headers
+    headers = to_classic(content_1_0(message_annotations=annotations)).headers
     assert headers["x-opt-trace"] == "1"
     assert set(headers) == {"x-opt-trace", "x-amqp-message-annotations"}
 
@@ -314,7 +314,7 @@ def test_annotations_of_1_0_as_headers() -> None:
 def test_carried_octets_that_are_no_map_are_nothing(name: str, octets: bytes) -> None:
     found = converted(classic_content(headers={f"x-amqp-{name}": octets}), AMQP_1_0)
     sections_check(found)
-    assert isinstance(found, OneZeroContent)
+    assert isinstance(found, Content_1_0)
     assert found.payload == b"\0\x53\x75\xa0\5hello"
 
 
@@ -331,10 +331,10 @@ def test_values_nested_deeper_than_a_version_allows_are_left_out() -> None:
 
 def test_a_message_in_several_queues_is_converted_once() -> None:
     message = Message(classic_content(content_type="text/plain"), "e", "k", 1)
-    assert as_one_zero(message) is not as_one_zero(message)
+    assert as_1_0(message) is not as_1_0(message)
     message.copies = 2
-    first = as_one_zero(message)
-    assert as_one_zero(message) is first
-    assert as_zero_ten(message) is as_zero_ten(message)
-    assert as_one_zero(message).payload == first.payload
+    first = as_1_0(message)
+    assert as_1_0(message) is first
+    assert as_0_10(message) is as_0_10(message)
+    assert as_1_0(message).payload == first.payload
     assert as_classic(message, AMQP_0_8, RABBIT_0_8).version is AMQP_0_8

@@ -20,7 +20,7 @@ from amqp_sansio.broker.model.content import Content
 from amqp_sansio.broker.model.exchange import Binding, HeadersExchange, binding_key
 from amqp_sansio.broker.model.faults import Fault, FaultKind
 from amqp_sansio.broker.model.headers import MODES, HeadersIndex, comparable, match_mode
-from tests.kit.broker_topology import Topology, classic, one_zero, zero_ten
+from tests.kit.broker_topology import Topology, classic, headers_0_10, headers_1_0
 from tests.kit.steps import count_steps
 
 NAN = float("nan")
@@ -129,7 +129,7 @@ def test_what_is_added_and_removed_leaves_nothing_behind(bindings: list[dict[str
         ({"x-match": b"any", "a": 1, "b": 2}, {"a": 1}, True),
     ],
 )
-@pytest.mark.parametrize("content", (classic, zero_ten, one_zero))
+@pytest.mark.parametrize("content", (classic, headers_0_10, headers_1_0))
 def test_a_queue_gets_what_its_arguments_match(
     content: Any, arguments: dict[str, Any], headers: dict[str, Any], expected: bool
 ) -> None:

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from amqp_sansio import amqp_0_10, amqp_1_0
 from amqp_sansio._classic.codec.methods import BasicProperties
 from amqp_sansio._classic.codec.table_rules import RABBIT, RABBIT_0_8, TableRules
-from amqp_sansio.broker.contents.amqp_0_10 import ZeroTenContent
-from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
+from amqp_sansio.broker.contents.amqp_0_10 import Content_0_10
+from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.contents.classic import ClassicContent
-from amqp_sansio.broker.conversion import amqp_0_10 as zero_ten
-from amqp_sansio.broker.conversion import amqp_1_0 as one_zero
-from amqp_sansio.broker.conversion import as_classic, as_one_zero, as_zero_ten, classic
+from amqp_sansio.broker.conversion import amqp_0_10 as conversion_0_10
+from amqp_sansio.broker.conversion import amqp_1_0 as conversion_1_0
+from amqp_sansio.broker.conversion import as_0_10, as_1_0, as_classic, classic
 from amqp_sansio.broker.conversion.common import Common
 from amqp_sansio.broker.model.content import Content, Message
 from amqp_sansio.testing import amqp_0_8 as testing_0_8
@@ -41,24 +41,24 @@ def classic_content(
     return ClassicContent(version, BasicProperties(**properties).encode(tables), tables, body)
 
 
-def zero_ten_content(body: bytes = b"hello", **sections: Any) -> ZeroTenContent:
+def content_0_10(body: bytes = b"hello", **sections: Any) -> Content_0_10:
     """A message of 0-10."""
     message = amqp_0_10.Message(body, **sections)
-    return ZeroTenContent(message.headers, body)
+    return Content_0_10(message.headers, body)
 
 
-def one_zero_content(body: Any = b"hello", **sections: Any) -> OneZeroContent:
+def content_1_0(body: Any = b"hello", **sections: Any) -> Content_1_0:
     """A message of 1.0."""
-    return OneZeroContent(amqp_1_0.Message(body, **sections).encode())
+    return Content_1_0(amqp_1_0.Message(body, **sections).encode())
 
 
 def converted(content: Content, target: Version, rules: TableRules | None = None) -> Content:
     """The message as `target` has it, published to exchange "shop" with "orders.new"."""
     message = Message(content, EXCHANGE, KEY, 1)
     if target is AMQP_1_0:
-        return as_one_zero(message)
+        return as_1_0(message)
     if target is AMQP_0_10:
-        return as_zero_ten(message)
+        return as_0_10(message)
     return as_classic(message, target, rules or RULES[target])
 
 
@@ -66,18 +66,18 @@ def said(content: Content) -> Common:
     """What a message says."""
     if isinstance(content, ClassicContent):
         return classic.read(content)
-    if isinstance(content, ZeroTenContent):
-        return zero_ten.read(content)
-    assert isinstance(content, OneZeroContent)
-    return one_zero.read(content)
+    if isinstance(content, Content_0_10):
+        return conversion_0_10.read(content)
+    assert isinstance(content, Content_1_0)
+    return conversion_1_0.read(content)
 
 
 def contents(version: Version) -> st.SearchStrategy[Content]:
     """Well-formed messages of a version."""
     if version is AMQP_1_0:
-        return testing_1_0.messages().map(lambda message: OneZeroContent(message.encode()))
+        return testing_1_0.messages().map(lambda message: Content_1_0(message.encode()))
     if version is AMQP_0_10:
-        return testing_0_10.messages().map(lambda message: ZeroTenContent(message.headers, message.body))
+        return testing_0_10.messages().map(lambda message: Content_0_10(message.headers, message.body))
     properties = testing_0_8.properties() if version is AMQP_0_8 else testing_0_9_1.properties()
     tables = RULES[version]
 
@@ -91,8 +91,8 @@ def sections_check(content: Content) -> None:
     """Raise CodecError for anything that a strict receiver wouldn't read."""
     if isinstance(content, ClassicContent):
         BasicProperties.from_wire(content.raw_properties, content.tables).check()
-    elif isinstance(content, ZeroTenContent):
+    elif isinstance(content, Content_0_10):
         content.header_segment.check()
-    elif isinstance(content, OneZeroContent) and not content.message_format:
+    elif isinstance(content, Content_1_0) and not content.message_format:
         content.message.check()
         assert content.message.body_kind != "none"

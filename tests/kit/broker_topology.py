@@ -9,8 +9,8 @@ from amqp_sansio import amqp_0_9_1, amqp_0_10, amqp_1_0
 from amqp_sansio._classic.codec.table import RABBIT
 from amqp_sansio.amqp_0_10.codec.message_fields import Headers
 from amqp_sansio.amqp_0_10.codec.record import encode_headers
-from amqp_sansio.broker.contents.amqp_0_10 import ZeroTenContent
-from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
+from amqp_sansio.broker.contents.amqp_0_10 import Content_0_10
+from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.model.broker import Broker
@@ -89,13 +89,13 @@ def classic(headers: Mapping[str, Any] = NO_ARGUMENTS) -> Content:
     return ClassicContent(AMQP_0_9_1, properties.encode(RABBIT), RABBIT, b"")
 
 
-def zero_ten(headers: Mapping[str, Any]) -> Content:
+def headers_0_10(headers: Mapping[str, Any]) -> Content:
     """A message of 0-10 with these application headers."""
     properties = amqp_0_10.MessageProperties(application_headers=amqp_0_10.Map(dict(headers)))
-    return ZeroTenContent(Headers(encode_headers((properties,))), b"")
+    return Content_0_10(Headers(encode_headers((properties,))), b"")
 
 
-def one_zero(headers: Mapping[str, Any]) -> Content:
+def headers_1_0(headers: Mapping[str, Any]) -> Content:
     """A message of 1.0 with these application properties."""
     message = amqp_1_0.Message(b"", application_properties=dict(headers))
-    return OneZeroContent(message.encode())
+    return Content_1_0(message.encode())

@@ -37,7 +37,7 @@ from amqp_sansio.amqp_1_0 import (
 )
 from amqp_sansio.amqp_1_0.codec import conditions
 from amqp_sansio.amqp_1_0.model import states
-from amqp_sansio.broker.frontends.amqp_1_0.frontend import OneZeroFrontend
+from amqp_sansio.broker.frontends.amqp_1_0.frontend import Frontend_1_0
 from amqp_sansio.broker.frontends.amqp_1_0.targets import IncomingLink
 from tests.kit.facing_1_0 import AMQP_HEADER, SASL_HEADER, Sent, octets_of, parse, sasl
 from tests.kit.hostile_1_0 import Choices, Peer
@@ -99,10 +99,10 @@ class HubPeer(Peer):
         self.paired = ""
 
     @property
-    def front(self) -> OneZeroFrontend:
+    def front(self) -> Frontend_1_0:
         """The hub's books of the connection."""
         front = self.driver.hub.clients[self.number].front
-        assert isinstance(front, OneZeroFrontend)
+        assert isinstance(front, Frontend_1_0)
         return front
 
     @property

@@ -21,7 +21,7 @@ from amqp_sansio.amqp_1_0 import (
 )
 from amqp_sansio.broker import snapshot
 from amqp_sansio.broker.client import Client
-from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
+from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.hub import Hub
 from amqp_sansio.broker.model.commands import (
     Bind,
@@ -243,7 +243,7 @@ class World:
         """Messages put into a queue by the test."""
         for body in bodies:
             message = body if isinstance(body, Message) else Message(body)
-            content = OneZeroContent(message.encode())
+            content = Content_1_0(message.encode())
             self.hub.apply(Publish(self.owner, "", queue, content))
         self.hub.settle()
         self.pump()

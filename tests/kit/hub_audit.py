@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from amqp_sansio.amqp_0_10.model.states import Attachment
 from amqp_sansio.broker import Hub
-from amqp_sansio.broker.frontends.amqp_0_10.frontend import ZeroTenFrontend
+from amqp_sansio.broker.frontends.amqp_0_10.frontend import Frontend_0_10
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import Register, ServedSession
-from amqp_sansio.broker.frontends.amqp_1_0.frontend import OneZeroFrontend
+from amqp_sansio.broker.frontends.amqp_1_0.frontend import Frontend_1_0
 from amqp_sansio.broker.frontends.amqp_1_0.links import NodeLink, Termini
 from amqp_sansio.broker.frontends.amqp_1_0.sources import OutgoingLink
 from amqp_sansio.broker.frontends.classic.frontend import ClassicFrontend
@@ -247,16 +247,16 @@ def _audit_hub(hub: Hub) -> None:
     for front in hub.fronts.values():
         if isinstance(front, ClassicFrontend):
             _audit_classic(front, known)
-        elif isinstance(front, OneZeroFrontend):
-            _audit_one_zero(front, known)
+        elif isinstance(front, Frontend_1_0):
+            _audit_1_0(front, known)
     register: Register | None = hub.shared.get("0-10")
     if register is not None:
         for session in register.known.values():
             _audit_session(register, session)
             known[session.owner] = None
     for front in hub.fronts.values():
-        if isinstance(front, ZeroTenFrontend):
-            _audit_zero_ten(front)
+        if isinstance(front, Frontend_0_10):
+            _audit_0_10(front)
     termini: Termini | None = hub.shared.get("1.0")
     if termini is not None:
         _audit_termini(termini)
@@ -332,7 +332,7 @@ def _audit_session(register: Register, session: ServedSession) -> None:
     assert desk.octets == staged, session
 
 
-def _audit_zero_ten(front: ZeroTenFrontend) -> None:
+def _audit_0_10(front: Frontend_0_10) -> None:
     using_0_10.check_books(front.connection)
     for channel, session in front.attached.items():
         core = session.core
@@ -351,7 +351,7 @@ def _audit_zero_ten(front: ZeroTenFrontend) -> None:
         assert all([each.core is not None for each in books.values()])
 
 
-def _audit_one_zero(front: OneZeroFrontend, known: dict[Owner, None]) -> None:
+def _audit_1_0(front: Frontend_1_0, known: dict[Owner, None]) -> None:
     using_1_0.check_books(front.connection)
     owner = front._connection_owner
     if owner is None or owner.is_closed:
@@ -372,7 +372,7 @@ def _audit_one_zero(front: OneZeroFrontend, known: dict[Owner, None]) -> None:
     assert len(front.management.waiting) <= len(front.management.requests) + len(front.management.responses)
 
 
-def _audit_outgoing(front: OneZeroFrontend, link: OutgoingLink) -> None:
+def _audit_outgoing(front: Frontend_1_0, link: OutgoingLink) -> None:
     assert link.link.is_attached or link.link.closing is not None, link.link_key
     if link.acquires:
         assert all([each.owner is link.owner for each in link.outbox])

@@ -13,10 +13,10 @@ from amqp_sansio._classic.codec.methods import BasicProperties
 from amqp_sansio._classic.codec.table import RABBIT, RABBIT_0_8, Table, Timestamp, Typed
 from amqp_sansio.amqp_0_10.codec.values import Struct32
 from amqp_sansio.amqp_1_0.codec import values
-from amqp_sansio.broker.contents.amqp_0_10 import ZeroTenContent
-from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
+from amqp_sansio.broker.contents.amqp_0_10 import Content_0_10
+from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.contents.classic import ClassicContent
-from amqp_sansio.broker.conversion import as_classic, as_one_zero, as_zero_ten, read
+from amqp_sansio.broker.conversion import as_0_10, as_1_0, as_classic, read
 from amqp_sansio.broker.conversion.common import ANNOTATION_PREFIX, HEADER_PREFIX, Common
 from amqp_sansio.broker.model.content import Content, Death, Message
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
@@ -55,9 +55,9 @@ def convert(content: Content, target: Version) -> Content:
     """Return the message in the target's version."""
     message = Message(content, "shop", "orders", 1)
     if target is AMQP_1_0:
-        return as_one_zero(message)
+        return as_1_0(message)
     if target is AMQP_0_10:
-        return as_zero_ten(message)
+        return as_0_10(message)
     return as_classic(message, target, RULES[target])
 
 
@@ -67,15 +67,15 @@ def classic(version: Version, body: bytes = b"hello", **properties: Any) -> Clas
     return ClassicContent(version, raw, RULES[version], body)
 
 
-def zero_ten(body: bytes = b"hello", **sections: Any) -> ZeroTenContent:
+def content_0_10(body: bytes = b"hello", **sections: Any) -> Content_0_10:
     """Make a message of 0-10."""
     message = amqp_0_10.Message(body, **sections)
-    return ZeroTenContent(message.headers, body)
+    return Content_0_10(message.headers, body)
 
 
-def one_zero(body: Any = b"hello", **sections: Any) -> OneZeroContent:
+def content_1_0(body: Any = b"hello", **sections: Any) -> Content_1_0:
     """Make a message of 1.0."""
-    return OneZeroContent(amqp_1_0.Message(body, **sections).encode())
+    return Content_1_0(amqp_1_0.Message(body, **sections).encode())
 
 
 def _classic_samples(version: Version) -> list[Sample]:
@@ -136,30 +136,30 @@ def _raw_properties(content: Content) -> Any:
     return content.raw_properties if isinstance(content, ClassicContent) else None
 
 
-def _zero_ten_samples() -> list[Sample]:
-    def delivery(**fields: Any) -> ZeroTenContent:
-        return zero_ten(delivery_properties=amqp_0_10.DeliveryProperties(**fields))
+def _samples_0_10() -> list[Sample]:
+    def delivery(**fields: Any) -> Content_0_10:
+        return content_0_10(delivery_properties=amqp_0_10.DeliveryProperties(**fields))
 
-    def message(**fields: Any) -> ZeroTenContent:
-        return zero_ten(message_properties=amqp_0_10.MessageProperties(**fields))
+    def message(**fields: Any) -> Content_0_10:
+        return content_0_10(message_properties=amqp_0_10.MessageProperties(**fields))
 
-    def typed(**types: Any) -> ZeroTenContent:
+    def typed(**types: Any) -> Content_0_10:
         headers = {name: amqp_0_10.Typed(name.replace("_", "-"), value) for name, value in types.items()}
-        return zero_ten(application_headers=headers)
+        return content_0_10(application_headers=headers)
 
     def delivered(*names: str) -> Callable[[Content], Any]:
         return lambda content: [
-            getattr(content.delivery_properties, name) for name in names if isinstance(content, ZeroTenContent)
+            getattr(content.delivery_properties, name) for name in names if isinstance(content, Content_0_10)
         ]
 
     answers = amqp_0_10.ReplyTo("amq.direct", "answers")
     numbers = dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"), 7)
     return [
-        Sample("body", zero_ten()),
+        Sample("body", content_0_10()),
         Sample("content-type, content-encoding", message(content_type="text/plain", content_encoding="gzip")),
         Sample("body of content-type amqp/map", _MAP),
         Sample("body of content-type amqp/list", _LIST),
-        Sample("body of content-type amqp/map that isn't one", zero_ten(b"no map", content_type="amqp/map")),
+        Sample("body of content-type amqp/map that isn't one", content_0_10(b"no map", content_type="amqp/map")),
         Sample("content-length", message(content_length=5), _content_length),
         Sample("delivery-mode persistent", delivery(delivery_mode=2)),
         Sample("delivery-mode non-persistent", delivery(delivery_mode=1)),
@@ -190,7 +190,7 @@ def _zero_ten_samples() -> list[Sample]:
         Sample("user-id", message(user_id=b"guest")),
         Sample("user-id above 255 octets", message(user_id=b"u" * 300)),
         Sample("app-id", message(app_id=b"shop")),
-        Sample("subject (qpid.subject)", zero_ten(application_headers={"qpid.subject": "order"})),
+        Sample("subject (qpid.subject)", content_0_10(application_headers={"qpid.subject": "order"})),
         Sample(
             "headers: text, numbers, booleans, bytes, void",
             typed(str16="a", boolean=True, vbin32=b"\xff", void=None, float=0.5, double=0.5, **numbers),
@@ -200,62 +200,62 @@ def _zero_ten_samples() -> list[Sample]:
             "headers: datetime, dec32, dec64",
             typed(datetime=1_700_000_000, dec32=Decimal("9.95"), dec64=Decimal("9.95")),
         ),
-        Sample("headers: maps, lists", zero_ten(application_headers={"a": {"b": [1, "c", {"d": None}]}})),
+        Sample("headers: maps, lists", content_0_10(application_headers={"a": {"b": [1, "c", {"d": None}]}})),
         Sample("headers: arrays", typed(array=[1, 2])),
-        Sample("headers: struct32", zero_ten(application_headers={"a": Struct32(0x9901, b"\xff")})),
-        Sample("further structs of the header segment", zero_ten(others=(Struct32(0x9901, b"\xff"),)), _others),
+        Sample("headers: struct32", content_0_10(application_headers={"a": Struct32(0x9901, b"\xff")})),
+        Sample("further structs of the header segment", content_0_10(others=(Struct32(0x9901, b"\xff"),)), _others),
         Sample("deaths", delivery(ttl=5).with_deaths(_DEATHS)),
     ]
 
 
 _MAP_OCTETS = amqp_0_10.encode_value({"a": 1, "b": ["c", None]})[1:]
 _LIST_OCTETS = amqp_0_10.encode_value([1, "c", {"d": True}])[1:]
-_MAP = zero_ten(_MAP_OCTETS, content_type="amqp/map")
-_LIST = zero_ten(_LIST_OCTETS, content_type="amqp/list")
+_MAP = content_0_10(_MAP_OCTETS, content_type="amqp/map")
+_LIST = content_0_10(_LIST_OCTETS, content_type="amqp/list")
 
 
 def _content_length(content: Content) -> Any:
-    return content.message_properties.content_length if isinstance(content, ZeroTenContent) else None
+    return content.message_properties.content_length if isinstance(content, Content_0_10) else None
 
 
 def _others(content: Content) -> Any:
-    return content.header_segment.others if isinstance(content, ZeroTenContent) else None
+    return content.header_segment.others if isinstance(content, Content_0_10) else None
 
 
-def _one_zero_samples() -> list[Sample]:
-    def header(**fields: Any) -> OneZeroContent:
-        return one_zero(header=amqp_1_0.Header(**fields))
+def _samples_1_0() -> list[Sample]:
+    def header(**fields: Any) -> Content_1_0:
+        return content_1_0(header=amqp_1_0.Header(**fields))
 
-    def properties(**fields: Any) -> OneZeroContent:
-        return one_zero(properties=amqp_1_0.Properties(**fields))
+    def properties(**fields: Any) -> Content_1_0:
+        return content_1_0(properties=amqp_1_0.Properties(**fields))
 
-    def application(**named: Any) -> OneZeroContent:
-        return one_zero(application_properties=named)
+    def application(**named: Any) -> Content_1_0:
+        return content_1_0(application_properties=named)
 
-    def annotation(key: Any, value: Any) -> OneZeroContent:
-        return one_zero(message_annotations={key: value})
+    def annotation(key: Any, value: Any) -> Content_1_0:
+        return content_1_0(message_annotations={key: value})
 
     described = values.Described(_SYMBOL("example:url"), "http://example.org/")
     return [
-        Sample("body: one data section", one_zero()),
-        Sample("body: several data sections", one_zero(amqp_1_0.Data(b"a", b"b")), _parts),
-        Sample("body: amqp-value, string", one_zero("hello")),
-        Sample("body: amqp-value, binary", one_zero(amqp_1_0.AmqpValue(b"hello"))),
-        Sample("body: amqp-value, null", one_zero(amqp_1_0.AmqpValue(None))),
-        Sample("body: amqp-value, map", one_zero({"a": 1, "b": ["c", None]})),
-        Sample("body: amqp-value, list", one_zero(amqp_1_0.AmqpValue([1, "c", {"d": True}]))),
-        Sample("body: amqp-value, map with keys that aren't strings", one_zero({1: "a"})),
-        Sample("body: amqp-value of another type", one_zero(described)),
-        Sample("body: amqp-sequence", one_zero(amqp_1_0.AmqpSequence([1, 2], ["a"]))),
-        Sample("message format other than 0", OneZeroContent(b"any octets", 0x100)),
+        Sample("body: one data section", content_1_0()),
+        Sample("body: several data sections", content_1_0(amqp_1_0.Data(b"a", b"b")), _parts),
+        Sample("body: amqp-value, string", content_1_0("hello")),
+        Sample("body: amqp-value, binary", content_1_0(amqp_1_0.AmqpValue(b"hello"))),
+        Sample("body: amqp-value, null", content_1_0(amqp_1_0.AmqpValue(None))),
+        Sample("body: amqp-value, map", content_1_0({"a": 1, "b": ["c", None]})),
+        Sample("body: amqp-value, list", content_1_0(amqp_1_0.AmqpValue([1, "c", {"d": True}]))),
+        Sample("body: amqp-value, map with keys that aren't strings", content_1_0({1: "a"})),
+        Sample("body: amqp-value of another type", content_1_0(described)),
+        Sample("body: amqp-sequence", content_1_0(amqp_1_0.AmqpSequence([1, 2], ["a"]))),
+        Sample("message format other than 0", Content_1_0(b"any octets", 0x100)),
         Sample("header.durable", header(durable=True)),
         Sample("header.priority", header(priority=9)),
         Sample("header.ttl", header(ttl=60_000)),
         Sample("header.first-acquirer, delivery-count", header(first_acquirer=True, delivery_count=2), _delivery),
-        Sample("delivery annotations", one_zero(delivery_annotations={"x-opt-a": 1}), _delivery_annotations),
+        Sample("delivery annotations", content_1_0(delivery_annotations={"x-opt-a": 1}), _delivery_annotations),
         Sample("message annotations: x-opt-", annotation("x-opt-trace", "1")),
         Sample("message annotations: x-opt-, of a type of 1.0's own", annotation("x-opt-url", described)),
-        Sample("message annotations: other keys", one_zero(message_annotations={"a": 1, values.ULong(7): [1]})),
+        Sample("message annotations: other keys", content_1_0(message_annotations={"a": 1, values.ULong(7): [1]})),
         Sample("message-id, string", properties(message_id="m-1")),
         Sample("message-id, a URN as string", properties(message_id=f"urn:uuid:{_UUID}")),
         Sample("message-id, uuid", properties(message_id=_UUID)),
@@ -296,35 +296,35 @@ def _one_zero_samples() -> list[Sample]:
                 d=Decimal("9.95"),
             ),
         ),
-        Sample("application properties: a name above 255 octets", one_zero(application_properties={"n" * 300: 1})),
-        Sample("footer", one_zero(footer={"x-opt-crc": b"\x01"})),
+        Sample("application properties: a name above 255 octets", content_1_0(application_properties={"n" * 300: 1})),
+        Sample("footer", content_1_0(footer={"x-opt-crc": b"\x01"})),
         Sample("deaths", header(ttl=5).with_deaths(_DEATHS)),
     ]  # fmt: skip
 
 
 def _parts(content: Content) -> Any:
-    return content.message.typed_body if isinstance(content, OneZeroContent) else None
+    return content.message.typed_body if isinstance(content, Content_1_0) else None
 
 
 def _delivery(content: Content) -> Any:
-    if not isinstance(content, OneZeroContent):
+    if not isinstance(content, Content_1_0):
         return None
     return content.header.first_acquirer, content.header.delivery_count
 
 
 def _delivery_annotations(content: Content) -> Any:
-    return dict(content.message.delivery_annotations) if isinstance(content, OneZeroContent) else None
+    return dict(content.message.delivery_annotations) if isinstance(content, Content_1_0) else None
 
 
 def _reply_to(content: Content) -> Any:
-    return content.message.reply_to if isinstance(content, OneZeroContent) else None
+    return content.message.reply_to if isinstance(content, Content_1_0) else None
 
 
 def samples(version: Version) -> list[Sample]:
     """Return all samples of a version."""
     if version is AMQP_1_0:
-        return _one_zero_samples()
-    return _zero_ten_samples() if version is AMQP_0_10 else _classic_samples(version)
+        return _samples_1_0()
+    return _samples_0_10() if version is AMQP_0_10 else _classic_samples(version)
 
 
 _LOSSES = {
@@ -370,7 +370,7 @@ def outcome(sample: Sample, source: Version, target: Version) -> str:
 
 
 def _carries(content: Content) -> bool:
-    if isinstance(content, OneZeroContent):
+    if isinstance(content, Content_1_0):
         return any([str(key).startswith(ANNOTATION_PREFIX) for key in content.annotations])
     return any([name.startswith(HEADER_PREFIX) for name in content.headers])
 

@@ -22,7 +22,7 @@ from amqp_sansio.amqp_0_10.codec.types import decode_value
 from amqp_sansio.amqp_1_0 import decode as decode_one
 from amqp_sansio.amqp_1_0.codec.composite import decode_frame_body
 from amqp_sansio.amqp_1_0.codec.message import check_message
-from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
+from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.frontends.amqp_1_0.selecting import Selector
 from amqp_sansio.broker.frontends.amqp_1_0.selector import SelectorError
 from amqp_sansio.broker.model.content import Message
@@ -91,7 +91,7 @@ def _selector(pieces: Sequence[bytes]) -> Lines:
 
 _MESSAGES: Final = tuple(
     Message(
-        OneZeroContent(amqp_1_0.Message(b"", application_properties=values).encode()), "", "", 1
+        Content_1_0(amqp_1_0.Message(b"", application_properties=values).encode()), "", "", 1
     )
     for values in (
         {},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
+from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.model import commands
 from amqp_sansio.errors import CodecError
 
@@ -240,7 +240,7 @@ class ExchangeView:
 
 def body_of(content: Content) -> bytes:
     """Return the body's octets; see `StoredMessage.body`."""
-    if isinstance(content, OneZeroContent):
+    if isinstance(content, Content_1_0):
         return _body_1_0(content.payload)
     body: bytes = getattr(content, "body", b"")
     return body

@@ -1,4 +1,4 @@
-"""ZeroTenContent: a message as 0-10 encodes it (class 4: delivery-properties, message-properties, and a body)."""
+"""Content_0_10: a message as 0-10 encodes it (class 4: delivery-properties, message-properties, and a body)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LONGEST: Final = 0xFFFF
 _COUNT: Final = Form(">I")
 
 
-class ZeroTenContent(Content):
+class Content_0_10(Content):
     """The octets of a header segment, `header_segment`, and of a body. Decodes on access.
 
     `has_body`: there is a body segment, which may be empty.
@@ -137,7 +137,7 @@ class ZeroTenContent(Content):
         """The times to live in "x-death" that were removed from the message."""
         return read_expirations(self.headers.get(DEATH))
 
-    def with_deaths(self, deaths: tuple[Death, ...]) -> ZeroTenContent:
+    def with_deaths(self, deaths: tuple[Death, ...]) -> Content_0_10:
         """Return the message with these deaths in its application headers, and without ttl and expiration.
 
         A damaged header segment and damaged headers are replaced, since they are unreadable.
@@ -157,13 +157,13 @@ class ZeroTenContent(Content):
                 new = []
             else:
                 structs.append(struct)
-        return ZeroTenContent(_segment(structs + new), self.body, self.has_body)
+        return Content_0_10(_segment(structs + new), self.body, self.has_body)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ZeroTenContent, (self.header_segment, self.body, self.has_body)
+        return Content_0_10, (self.header_segment, self.body, self.has_body)
 
     def __repr__(self) -> str:
-        return f"<ZeroTenContent, {self.size} octets>"
+        return f"<Content_0_10, {self.size} octets>"
 
 
 _NO_DELIVERY_PROPERTIES: Final = DeliveryProperties()
@@ -230,4 +230,4 @@ def map_entries(raw: bytes) -> list[tuple[str, bytes]]:
     return found
 
 
-__all__ = ["DEFAULT_PRIORITY", "ZeroTenContent", "check_values", "dead_headers", "map_entries"]
+__all__ = ["DEFAULT_PRIORITY", "Content_0_10", "check_values", "dead_headers", "map_entries"]

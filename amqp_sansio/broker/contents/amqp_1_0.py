@@ -1,4 +1,4 @@
-"""OneZeroContent: a message as 1.0 encodes it (part 3 section 3.2: header, annotations, the bare message, footer)."""
+"""Content_1_0: a message as 1.0 encodes it (part 3 section 3.2: header, annotations, the bare message, footer)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MESSAGE_ANNOTATIONS: Final = b"\0\x53\x72"
 _DEFAULTS: Final = Header()
 
 
-class OneZeroContent(Content):
+class Content_1_0(Content):
     """A message's sections, `payload`, as transferred. Decodes on access.
 
     Of a message in another format than the specification's own, 0, only the size is known, and it is never changed.
@@ -53,7 +53,7 @@ class OneZeroContent(Content):
     def __getattr__(self, name: str) -> Any:
         # The start of the body is only located when its size is asked for.
         if name != "size":
-            raise AttributeError(f"OneZeroContent has no {name}")
+            raise AttributeError(f"Content_1_0 has no {name}")
         self.size = self._body_octets()
         return self.size
 
@@ -158,14 +158,14 @@ class OneZeroContent(Content):
         """The times to live in "x-opt-deaths" that were removed from the message."""
         return read_ttls(self.annotations.get(DEATHS))
 
-    def with_deaths(self, deaths: tuple[Death, ...]) -> OneZeroContent:
+    def with_deaths(self, deaths: tuple[Death, ...]) -> Content_1_0:
         """Return the message with these deaths in its message annotations, and without ttl.
 
         Damaged annotations are replaced. If even the sections are unreadable, or the format isn't 0, the octets stay
         unchanged and the deaths are kept beside them.
         """
         if self.message_format:
-            return OneZeroContent(self.payload, self.message_format, deaths)
+            return Content_1_0(self.payload, self.message_format, deaths)
         header = self.header
         text = None if header.ttl is None else str(header.ttl)
         expirations = add_expiration(self.expirations, deaths, text)
@@ -173,9 +173,9 @@ class OneZeroContent(Content):
         if header.ttl is not None:
             header = Header(header.durable, header.priority, None, header.first_acquirer, header.delivery_count)
         try:
-            return OneZeroContent(self._with(header, changes))
+            return Content_1_0(self._with(header, changes))
         except CodecError:
-            return OneZeroContent(self.payload, 0, deaths)
+            return Content_1_0(self.payload, 0, deaths)
 
     def _with(self, header: Header, annotations: Mapping[Any, Any]) -> bytes:
         """Return the sections with another header, and new annotations for these keys. Raises CodecError."""
@@ -204,10 +204,10 @@ class OneZeroContent(Content):
         return _MESSAGE_ANNOTATIONS + encode_items(0xC1, 2 * (len(kept) + len(new)), octets)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return OneZeroContent, (self.payload, self.message_format, self._deaths)
+        return Content_1_0, (self.payload, self.message_format, self._deaths)
 
     def __repr__(self) -> str:
-        return f"<OneZeroContent, {len(self.payload)} octets>"
+        return f"<Content_1_0, {len(self.payload)} octets>"
 
 
 def _value_at(payload: bytes, name: str, start: int) -> int:
@@ -273,4 +273,4 @@ def write_deaths(deaths: tuple[Death, ...], expirations: Expirations) -> Array:
     return Array(maps, dict)
 
 
-__all__ = ["DEATHS", "OneZeroContent", "map_entries", "read_deaths", "read_ttls", "write_deaths"]
+__all__ = ["DEATHS", "Content_1_0", "map_entries", "read_deaths", "read_ttls", "write_deaths"]

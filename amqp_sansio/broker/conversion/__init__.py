@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...versions import AMQP_0_10, AMQP_1_0
-from ..contents.amqp_0_10 import ZeroTenContent
-from ..contents.amqp_1_0 import OneZeroContent
+from ..contents.amqp_0_10 import Content_0_10
+from ..contents.amqp_1_0 import Content_1_0
 from ..contents.classic import ClassicContent
 from . import amqp_0_10, amqp_1_0, classic
 
@@ -41,25 +41,25 @@ def as_classic(message: Message, version: Version, tables: TableRules) -> Classi
     return found
 
 
-def as_zero_ten(message: Message) -> ZeroTenContent:
+def as_0_10(message: Message) -> Content_0_10:
     """Return the message in 0-10; its own content if it has that already. Damaged properties are left out."""
     content = message.content
-    if isinstance(content, ZeroTenContent):
+    if isinstance(content, Content_0_10):
         return content
     found = _found(message, AMQP_0_10)
-    if not isinstance(found, ZeroTenContent):
+    if not isinstance(found, Content_0_10):
         found = amqp_0_10.write(read(content), message.exchange, message.routing_key)
         _keep(message, AMQP_0_10, found)
     return found
 
 
-def as_one_zero(message: Message) -> OneZeroContent:
+def as_1_0(message: Message) -> Content_1_0:
     """Return the message in 1.0; its own content if it has that already. Damaged properties are left out."""
     content = message.content
-    if isinstance(content, OneZeroContent):
+    if isinstance(content, Content_1_0):
         return content
     found = _found(message, AMQP_1_0)
-    if not isinstance(found, OneZeroContent):
+    if not isinstance(found, Content_1_0):
         found = amqp_1_0.write(read(content))
         _keep(message, AMQP_1_0, found)
     return found
@@ -81,11 +81,11 @@ def read(content: Content) -> Common:
     """Read a message in version-independent form, without damaged properties."""
     if isinstance(content, ClassicContent):
         return classic.read(content)
-    if isinstance(content, ZeroTenContent):
+    if isinstance(content, Content_0_10):
         return amqp_0_10.read(content)
-    if isinstance(content, OneZeroContent):
+    if isinstance(content, Content_1_0):
         return amqp_1_0.read(content)
     raise TypeError(f"{content!r} is of no version's encoding")
 
 
-__all__ = ["as_classic", "as_one_zero", "as_zero_ten", "read"]
+__all__ = ["as_0_10", "as_1_0", "as_classic", "read"]

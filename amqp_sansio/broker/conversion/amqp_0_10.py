@@ -8,7 +8,7 @@ from ...amqp_0_10.codec.message import Message
 from ...amqp_0_10.codec.records import DeliveryProperties, MessageProperties, ReplyTo
 from ...amqp_0_10.codec.types import Map
 from ...amqp_0_10.codec.values import Datetime
-from ..contents.amqp_0_10 import ZeroTenContent, dead_headers
+from ..contents.amqp_0_10 import Content_0_10, dead_headers
 from . import amqp_0_10_values
 from .bodies import content_type
 from .common import (
@@ -30,7 +30,7 @@ _LATEST: Final = 1 << 63
 _TEXTS: Final = {"content_type": "content-type", "content_encoding": "content-encoding"}
 
 
-def read(content: ZeroTenContent) -> Common:
+def read(content: Content_0_10) -> Common:
     """Read a message, without a damaged header segment or damaged headers."""
     common = Common(content.body)
     properties = content.message_properties
@@ -80,7 +80,7 @@ def _read_delivery(common: Common, delivery: DeliveryProperties) -> None:
             common.put("timestamp", ("uint64", seconds))
 
 
-def write(common: Common, exchange: str, routing_key: str) -> ZeroTenContent:
+def write(common: Common, exchange: str, routing_key: str) -> Content_0_10:
     """Write the message in 0-10, published to `exchange` with `routing_key`."""
     # Properties with an exact place; others are carried.
     kept: list[str] = []
@@ -103,7 +103,7 @@ def write(common: Common, exchange: str, routing_key: str) -> ZeroTenContent:
             content_length=len(common.body), application_headers=headers, **held
         ),
     )
-    return ZeroTenContent(found.headers, common.body)
+    return Content_0_10(found.headers, common.body)
 
 
 def _write_delivery(common: Common, kept: list[str]) -> dict[str, Any]:

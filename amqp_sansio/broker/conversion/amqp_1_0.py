@@ -9,7 +9,7 @@ from ...amqp_1_0.codec.message import Message
 from ...amqp_1_0.codec.performatives import Header, Properties
 from ...amqp_1_0.codec.types import Symbol, Timestamp, UInt
 from ...errors import CodecError
-from ..contents.amqp_1_0 import DEATHS, OneZeroContent, write_deaths
+from ..contents.amqp_1_0 import DEATHS, Content_1_0, write_deaths
 from . import amqp_1_0_values, bodies
 from .common import (
     ANNOTATION_PREFIX,
@@ -47,7 +47,7 @@ _VALUES: Final = {
 _KINDS: Final = {"group_sequence": "uint32", "absolute_expiry_time": "time", "creation_time": "time"}
 
 
-def read(content: OneZeroContent) -> Common:
+def read(content: Content_1_0) -> Common:
     """Read a message, without damaged sections; if none can be told apart, all octets are the body."""
     if content.message_format:
         common = Common(content.payload)
@@ -150,10 +150,10 @@ def _name(key: Value) -> str:
     return text_of(key[1]) if key[0] == "binary" else str(key[1])
 
 
-def write(common: Common) -> OneZeroContent:
+def write(common: Common) -> Content_1_0:
     """Write the message in 1.0."""
     if common.form.startswith("format "):
-        return OneZeroContent(common.body, int(common.form.removeprefix("format ")))
+        return Content_1_0(common.body, int(common.form.removeprefix("format ")))
     # Properties with an exact place; others are carried.
     kept: list[str] = []
     header = _write_header(common, kept)
@@ -179,7 +179,7 @@ def write(common: Common) -> OneZeroContent:
     parts.append(bodies.write_body(common))
     if common.footer:
         parts += (b"\0\x53\x78", common.footer)
-    return OneZeroContent(b"".join(parts))
+    return Content_1_0(b"".join(parts))
 
 
 def _write_header(common: Common, kept: list[str]) -> Header | None:

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 def front_for(hub: HubContext, number: int, version: Version, connection: Any, client: ClientContext) -> Frontend:
     """Create the front end for an engine's connection."""
     if version is AMQP_1_0:
-        from .amqp_1_0 import OneZeroFrontend
+        from .amqp_1_0 import Frontend_1_0
 
-        return OneZeroFrontend(hub, number, connection, client)
+        return Frontend_1_0(hub, number, connection, client)
     if version is AMQP_0_10:
-        from .amqp_0_10 import ZeroTenFrontend
+        from .amqp_0_10 import Frontend_0_10
 
-        return ZeroTenFrontend(hub, number, connection, client)
+        return Frontend_0_10(hub, number, connection, client)
     from .classic import ClassicFrontend
 
     return ClassicFrontend(hub, number, connection, client)

@@ -23,7 +23,7 @@ from amqp_sansio.amqp_0_10 import (
 )
 from amqp_sansio.amqp_1_0 import Message as Message_1_0
 from amqp_sansio.broker import BrokerLimits, Settings
-from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
+from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.model.queue import Owner
 from tests.kit.hub_0_10 import World
@@ -80,7 +80,7 @@ def from_elsewhere(world: World, queue: str, *bodies: bytes) -> None:
     """Put messages of 1.0 into a queue."""
     owner: Owner = world.hub.apply(commands.OpenOwner("/", "guest"))
     for body in bodies:
-        content = OneZeroContent(Message_1_0(body=body).encode())
+        content = Content_1_0(Message_1_0(body=body).encode())
         world.hub.apply(commands.Publish(owner, "", queue, content))
     world.hub.settle()
     world.hub.apply(commands.CloseOwner(owner))

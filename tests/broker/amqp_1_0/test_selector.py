@@ -30,7 +30,7 @@ from amqp_sansio.amqp_1_0 import (
     ULong,
     UShort,
 )
-from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
+from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.frontends.amqp_1_0.pattern import Pattern
 from amqp_sansio.broker.frontends.amqp_1_0.selecting import Selector, evaluate
 from amqp_sansio.broker.frontends.amqp_1_0.selector import SelectorError, parse
@@ -126,7 +126,7 @@ def test_what_is_false(text: str) -> None:
 )
 def test_what_is_unknown(text: str) -> None:
     assert value_of(text) in (None, False)
-    assert not Selector(text).accepts(Stored(OneZeroContent(MESSAGE.encode()), "", "", 1))
+    assert not Selector(text).accepts(Stored(Content_1_0(MESSAGE.encode()), "", "", 1))
 
 
 @pytest.mark.rule("1.0/filters/selector/names")
@@ -317,7 +317,7 @@ def test_of_a_damaged_message_nothing_is_selected(octets: bytes, where: int) -> 
     damaged = Message.from_wire(whole[:where] + octets + whole[where + len(octets) :])
     for name in ("colour", "JMSMessageID", "JMSPriority", "JMSType", "amqp.ttl"):
         evaluate(parse(f"{name} = {name}"), damaged)
-    stored = Stored(OneZeroContent(damaged.encode()), "", "", 1)
+    stored = Stored(Content_1_0(damaged.encode()), "", "", 1)
     assert Selector("colour = 'blue' OR TRUE").accepts(stored) in (True, False)
 
 
@@ -367,6 +367,6 @@ def test_a_part_with_gaps_has_a_longest_length() -> None:
 
 def test_a_selector_pickles() -> None:
     selector = Selector("colour = 'blue'")
-    stored = Stored(OneZeroContent(MESSAGE.encode()), "", "", 1)
+    stored = Stored(Content_1_0(MESSAGE.encode()), "", "", 1)
     assert pickle.loads(pickle.dumps(selector)).accepts(stored)
-    assert not selector.accepts(Stored(OneZeroContent(b"\xff", 9), "", "", 1))
+    assert not selector.accepts(Stored(Content_1_0(b"\xff", 9), "", "", 1))

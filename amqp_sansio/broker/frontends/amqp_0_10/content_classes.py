@@ -11,9 +11,9 @@ from ....amqp_0_10.codec.records import FileProperties, StreamProperties
 from ....amqp_0_10.codec.types import Map
 from ....amqp_0_10.codec.values import Datetime
 from ....errors import CodecError
-from ...contents.amqp_0_10 import ZeroTenContent, check_values
+from ...contents.amqp_0_10 import Content_0_10, check_values
 from ...contents.deaths import DEATH, write_deaths
-from ...conversion import as_zero_ten
+from ...conversion import as_0_10
 from ...model.content import NO_HEADERS, Filter, Measure
 from .segments import outgoing
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NO_RESUMING: Final[Mapping[str, Any]] = {}
 
 
-class FileContent(ZeroTenContent):
+class FileContent(Content_0_10):
     """A file (class 9): file-properties and a body. It counts as persistent (rule file/storage)."""
 
     __slots__ = ()
@@ -63,7 +63,7 @@ class FileContent(ZeroTenContent):
             return NO_HEADERS
         return found
 
-    def with_deaths(self, deaths: tuple[Death, ...]) -> ZeroTenContent:
+    def with_deaths(self, deaths: tuple[Death, ...]) -> Content_0_10:
         """Return the same content with these deaths in the headers of its properties, which it replaces if they are
         unreadable."""
         structs = self.structs
@@ -136,19 +136,19 @@ class TransferMeasure(Measure):
 
     def __init__(self, resume: Mapping[str, Any] = NO_RESUMING) -> None:
         self.resume = resume
-        self._last: tuple[Message, ZeroTenContent] | None = None
+        self._last: tuple[Message, Content_0_10] | None = None
 
     def octets_of(self, message: Message) -> int:
         """Return the octets of header and body, as sent."""
         content = self.content(message)
         return len(outgoing(content.header_segment.raw, False, self.resume)) + content.size
 
-    def content(self, message: Message) -> ZeroTenContent:
+    def content(self, message: Message) -> Content_0_10:
         """Return the message in 0-10's encoding; the last result is cached."""
         last = self._last
         if last is not None and last[0] is message:
             return last[1]
-        content: ZeroTenContent = as_zero_ten(message)
+        content: Content_0_10 = as_0_10(message)
         self._last = message, content
         return content
 

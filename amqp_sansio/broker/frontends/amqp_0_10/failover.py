@@ -9,7 +9,7 @@ from ....amqp_0_10.codec.record import encode_headers
 from ....amqp_0_10.codec.records import DeliveryProperties, MessageProperties
 from ....amqp_0_10.codec.types import Map
 from ....amqp_0_10.codec.values import Typed
-from ...contents.amqp_0_10 import ZeroTenContent
+from ...contents.amqp_0_10 import Content_0_10
 from ...model.commands import Publish
 from ...model.queue import Queue
 
@@ -27,7 +27,7 @@ def tell_queue(hub: HubContext, owner: Owner, exchange: str, queue: str) -> None
         DeliveryProperties(exchange=exchange),
         MessageProperties(application_headers=Map({_HEADER: urls})),
     )
-    content = ZeroTenContent(Headers(encode_headers(structs)), b"")
+    content = Content_0_10(Headers(encode_headers(structs)), b"")
     hub.apply(Publish(owner, "", queue, content))
 
 

@@ -1,4 +1,4 @@
-"""ZeroTenFrontend: one 0-10 connection, from login to end (0-10 classes 1 and 2)."""
+"""Frontend_0_10: one 0-10 connection, from login to end (0-10 classes 1 and 2)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _MANY: Final = 256
 """Most publishes accepted by one command."""
 
 
-class ZeroTenFrontend(SessionFrontend):
+class Frontend_0_10(SessionFrontend):
     """Serves a 0-10 client from the model."""
 
     __slots__ = ("client", "vhost")

@@ -17,7 +17,7 @@ from ....amqp_0_10.codec.records import (
 from ....amqp_0_10.model.credit import BYTE, CREDIT, INFINITE, MESSAGE
 from ....amqp_0_10.model.execution import NOT_IMPLEMENTED, RESOURCE_LIMIT_EXCEEDED, ExecutionError
 from ....errors import EndpointClosed, LimitExceeded
-from ...contents.amqp_0_10 import ZeroTenContent
+from ...contents.amqp_0_10 import Content_0_10
 from ...model.commands import Publish
 from ...model.content import Message
 from .segments import stamped
@@ -68,7 +68,7 @@ def transfer(
     hub = front.hub
     if hub.is_blocked and not session.is_held:
         hold(front, session)
-    content = ZeroTenContent(stamped(headers, exchange, calendar(front)), event.body, event.has_body)
+    content = Content_0_10(stamped(headers, exchange, calendar(front)), event.body, event.has_body)
     owner = session.owner
     work = current_work(front, session)
     tells = explicit and not discards

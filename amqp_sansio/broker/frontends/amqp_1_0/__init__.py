@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .frontend import OneZeroFrontend
+from .frontend import Frontend_1_0
 
-__all__ = ["OneZeroFrontend"]
+__all__ = ["Frontend_1_0"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ....amqp_1_0 import Described, Symbol
 from ....amqp_1_0.codec.conditions import INVALID_FIELD
 from ....errors import CodecError
-from ...conversion import as_one_zero
+from ...conversion import as_1_0
 from ...model.content import Filter
 from ...model.headers import HeadersIndex
 from ...model.topic import TopicTrie
@@ -100,7 +100,7 @@ class HeadersLike(Filter):
         self.index.add("", pairs, True)
 
     def accepts(self, message: Message) -> bool:
-        return bool(self.index.match(as_one_zero(message).headers))
+        return bool(self.index.match(as_1_0(message).headers))
 
 
 class Filters:
@@ -139,7 +139,7 @@ class Filters:
 
 def subject_of(message: Message) -> str | None:
     """Return the subject of a message in 1.0."""
-    content = as_one_zero(message)
+    content = as_1_0(message)
     if content.message_format:
         return None
     try:

@@ -1,4 +1,4 @@
-"""OneZeroFrontend: a client of 1.0, between its engine and the model."""
+"""Frontend_1_0: a client of 1.0, between its engine and the model."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _VHOST: Final = "vhost:"
 _DEFAULT_VHOST: Final = "/"
 
 
-class OneZeroFrontend(LinkFrontend):
+class Frontend_1_0(LinkFrontend):
     """One connection. `senders` are the links that the broker sends on, by name."""
 
     __slots__ = ("coordination", "management", "senders")
@@ -363,20 +363,20 @@ class OneZeroFrontend(LinkFrontend):
         self._is_over()
 
 
-_HANDLERS: Final[Mapping[type[Event], Callable[[OneZeroFrontend, Any], None]]] = {
-    ScramKeysRequested: OneZeroFrontend.on_scram_keys,
-    AuthenticationRequested: OneZeroFrontend.on_authenticate,
-    OpenRequested: OneZeroFrontend.on_open,
-    SessionRequested: OneZeroFrontend.on_session,
-    LinkRequested: OneZeroFrontend.on_attach,
-    Delivery: OneZeroFrontend.on_deliver,
-    TransactionRequested: OneZeroFrontend.on_transact,
-    CreditChanged: OneZeroFrontend.on_credit,
-    Settled: OneZeroFrontend.on_settle,
-    Updated: OneZeroFrontend.on_update,
-    Resumed: OneZeroFrontend.on_resume,
-    LinkClosed: OneZeroFrontend.on_link_closed,
-    LinkFailed: OneZeroFrontend.on_failed,
-    Failed: OneZeroFrontend.on_failed,
-    Closed: OneZeroFrontend.on_closed,
+_HANDLERS: Final[Mapping[type[Event], Callable[[Frontend_1_0, Any], None]]] = {
+    ScramKeysRequested: Frontend_1_0.on_scram_keys,
+    AuthenticationRequested: Frontend_1_0.on_authenticate,
+    OpenRequested: Frontend_1_0.on_open,
+    SessionRequested: Frontend_1_0.on_session,
+    LinkRequested: Frontend_1_0.on_attach,
+    Delivery: Frontend_1_0.on_deliver,
+    TransactionRequested: Frontend_1_0.on_transact,
+    CreditChanged: Frontend_1_0.on_credit,
+    Settled: Frontend_1_0.on_settle,
+    Updated: Frontend_1_0.on_update,
+    Resumed: Frontend_1_0.on_resume,
+    LinkClosed: Frontend_1_0.on_link_closed,
+    LinkFailed: Frontend_1_0.on_failed,
+    Failed: Frontend_1_0.on_failed,
+    Closed: Frontend_1_0.on_closed,
 }

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ....amqp_1_0 import Error, Header, Message, Symbol
-from ...contents.amqp_1_0 import OneZeroContent
-from ...conversion import as_one_zero
+from ...contents.amqp_1_0 import Content_1_0
+from ...conversion import as_1_0
 
 if TYPE_CHECKING:
     from ...model.content import Content
@@ -28,7 +28,7 @@ def payload_of(entry: Entry, now: float, *, says_where: bool = False) -> tuple[b
     another consumer, or time elapsed of a time to live (part 3 section 3.2.1). With `says_where`, message-annotations
     name the exchange and routing key it was published with, as in RabbitMQ 4.
     """
-    content = as_one_zero(entry.message)
+    content = as_1_0(entry.message)
     octets, form = content.payload, content.message_format
     if form:
         return octets, form
@@ -67,18 +67,18 @@ def without_delivery_annotations(payload: bytes) -> bytes:
 def annotated(entry: Entry, annotations: Mapping[Any, Any]) -> Content | None:
     """Return the message with message-annotations merged into its own; new ones win (part 3 section 3.4.5). None if its
     format is unknown."""
-    content = as_one_zero(entry.message)
+    content = as_1_0(entry.message)
     if content.message_format:
         return None
     message = Message.from_wire(content.payload)
     merged = {**message.message_annotations, **annotations}
-    return OneZeroContent(message.replace(message_annotations=merged).encode())
+    return Content_1_0(message.replace(message_annotations=merged).encode())
 
 
 def rejected(entry: Entry, error: Error | None) -> Content | None:
     """Return the message for the node that takes rejected ones: with one more failed delivery, and the error in its
     delivery-annotations (part 3 section 3.4.3). None if its format is unknown."""
-    content = as_one_zero(entry.message)
+    content = as_1_0(entry.message)
     if content.message_format:
         return None
     message = Message.from_wire(content.payload)
@@ -86,4 +86,4 @@ def rejected(entry: Entry, error: Error | None) -> Content | None:
     count = header.delivery_count + entry.delivery_count + 1
     changed = Header(header.durable, header.priority, header.ttl, False, count)
     annotations: dict[Any, Any] | None = {_REJECTED: error} if error is not None else None
-    return OneZeroContent(message.replace(header=changed, delivery_annotations=annotations).encode())
+    return Content_1_0(message.replace(header=changed, delivery_annotations=annotations).encode())

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from ....amqp_1_0 import Char, Decimal32, Decimal64, Decimal128, Symbol
 from ....errors import CodecError
-from ...conversion import as_one_zero
+from ...conversion import as_1_0
 from ...model.content import Filter
 from .selector import bounded, parse
 
@@ -45,7 +45,7 @@ class Selector(Filter):
 
     def accepts(self, message: Message) -> bool:
         """Whether the condition is true of the message; false for an unreadable one."""
-        content = as_one_zero(message)
+        content = as_1_0(message)
         return not content.message_format and evaluate(self.program, content.message) is True
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -14,7 +14,7 @@ from ....amqp_1_0.codec.conditions import (
     RESOURCE_LIMIT_EXCEEDED,
 )
 from ....errors import CodecError
-from ...contents.amqp_1_0 import OneZeroContent
+from ...contents.amqp_1_0 import Content_1_0
 from ...model.commands import Publish, UnlinkQueue
 from ...model.faults import Fault
 from . import addresses
@@ -148,7 +148,7 @@ class IncomingLink(NodeLink):
         else:
             exchange = node.name
             key = node.key if node.key is not None else (_subject_of(event) or "")
-        content = OneZeroContent(
+        content = Content_1_0(
             event.payload if event.message_format else without_delivery_annotations(event.payload),
             event.message_format,
         )
