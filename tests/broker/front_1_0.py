@@ -283,9 +283,7 @@ class Stage_1_0(Attaching):
         """Look a binding up, and undo it."""
         kind, destination, source, key = binding.kind, binding.destination, binding.source, binding.key
         there = [each for each in self.naive.bindings if each[:3] == binding[:3]]
-        found = self.request(
-            line, "GET", f"/bindings?src={_quoted(source)}&dst{kind[0]}={_quoted(destination)}"
-        ).body
+        found = self.request(line, "GET", f"/bindings?src={_quoted(source)}&dst{kind[0]}={_quoted(destination)}").body
         to = f"destination_{kind}"
         shown = [(each["source"], each[to], each["binding_key"], each["arguments"]) for each in found]
         arguments = [{name: value for name, (_, value) in each.arguments} for each in there]

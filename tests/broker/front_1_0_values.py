@@ -95,9 +95,7 @@ class Note_1_0(Note):
     def message(self) -> Message:
         """As a client writes it."""
         ttl = None if self.ttl is None else int(self.ttl * 1000)
-        header = Header(
-            priority=self.priority, ttl=ttl, first_acquirer=self.first, delivery_count=self.failures
-        )
+        header = Header(priority=self.priority, ttl=ttl, first_acquirer=self.first, delivery_count=self.failures)
         properties = Properties(to=self.to, subject=self.subject) if self.to or self.subject is not None else None
         return Message(self.body, header=header, properties=properties, application_properties=self.headers or None)
 

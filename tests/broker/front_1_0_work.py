@@ -176,9 +176,7 @@ class TransactedStage(Stage_1_0):
                 work.posted.append((spout, handle, told.outcome))
         self.compare()
 
-    def retire(
-        self, tap: Tap, tags: Sequence[bytes], state: DeliveryState, work: Work, *, settled: bool
-    ) -> None:
+    def retire(self, tap: Tap, tags: Sequence[bytes], state: DeliveryState, work: Work, *, settled: bool) -> None:
         """Bind outcomes to a transaction (part 4 section 4.4.2)."""
         settled = settled and not any(self.is_second(tap, each) for each in tags)
         ids = [tap.deliveries[tag].delivery_id for tag in tags]

@@ -239,9 +239,7 @@ class ClassicStage(ClassicGround):
         elif not multiple:
             (actor.core.reject if outcome == "reject" else actor.core.release)(tag)
         else:
-            return self.send(
-                actor, "basic.nack", delivery_tag=tag, multiple=True, requeue=outcome == "release"
-            )
+            return self.send(actor, "basic.nack", delivery_tag=tag, multiple=True, requeue=outcome == "release")
         self.pump()
         return self.answer(actor, None)
 

@@ -152,9 +152,7 @@ class ClassicGround(Stage):
         match event:
             case Delivery(channel, tag, number, redelivered, exchange, key, body):
                 owner = self.by_number[line, channel].owner
-                self.saw(
-                    Seen(line, (owner, tag), (owner, number), body, redelivered, None, (exchange, key), event)
-                )
+                self.saw(Seen(line, (owner, tag), (owner, number), body, redelivered, None, (exchange, key), event))
             case ConsumerCancelled(channel, tag):
                 self.ended((self.by_number[line, channel].owner, tag))
             case MessageReturned(_, code, _, exchange, key, body):

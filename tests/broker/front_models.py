@@ -186,9 +186,7 @@ class Stage(Ground):
     def delete_exchange(self, actor: Actor, name: str, *, if_unused: bool = False) -> None:
         """Delete an exchange."""
         answer = self.tell_delete_exchange(actor, name, if_unused=if_unused)
-        self.judge(
-            actor, "delete_exchange", answer, lambda: self.naive.delete_exchange(name, if_unused=if_unused)
-        )
+        self.judge(actor, "delete_exchange", answer, lambda: self.naive.delete_exchange(name, if_unused=if_unused))
 
     def bind(
         self, actor: Actor, queue: str, exchange: str, key: str, arguments: dict[str, Any] | None = None
@@ -285,9 +283,7 @@ class Stage(Ground):
             self.undecided.setdefault(transaction, {}).update(taken)
         self.judge(
             actor, "settle", answer,
-            lambda: self.naive.settle(
-                actor.owner, list(taken.values()), outcome, transaction=transaction, **flags
-            ),
+            lambda: self.naive.settle(actor.owner, list(taken.values()), outcome, transaction=transaction, **flags),
         )  # fmt: skip
 
     def begin(self, actor: Actor) -> None:

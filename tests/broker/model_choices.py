@@ -185,9 +185,7 @@ class Terms(NamedTuple):
     measured: bool
 
 
-TERMS = st.builds(
-    Terms, rarely(True, False), NEVER, NEVER, NEVER, st.sampled_from((0, 0, 0, 1, -1)), NEVER, SELDOM
-)  # fmt: skip
+TERMS = st.builds(Terms, rarely(True, False), NEVER, NEVER, NEVER, st.sampled_from((0, 0, 0, 1, -1)), NEVER, SELDOM)
 
 
 class Nature(NamedTuple):

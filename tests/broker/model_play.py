@@ -287,9 +287,7 @@ class Play(RuleBasedStateMachine):
     def purge(self, owner: int, name: str) -> None:
         """A queue is emptied."""
         both, asks = self.both, self.owner(owner)
-        result, expected = both.do(
-            commands.PurgeQueue(both.owners[asks], name), lambda: both.naive.purge(asks, name)
-        )
+        result, expected = both.do(commands.PurgeQueue(both.owners[asks], name), lambda: both.naive.purge(asks, name))
         same(result, expected, "purged messages")
 
     def settle_some(

@@ -334,9 +334,7 @@ class NaiveFlow:
         returns = (mandatory and not queues) or (immediate and not consumed)
         return (bool(queues), consumed, refused), returns
 
-    def _enqueue(
-        self, queue: NaiveQueue, note: Note, immediate: bool = False, promised: bool = False
-    ) -> Copy | None:
+    def _enqueue(self, queue: NaiveQueue, note: Note, immediate: bool = False, promised: bool = False) -> Copy | None:
         overflow = queue.arguments.get("x-overflow", "drop-head")
         if overflow != "drop-head" and not promised and self._is_beyond(queue, 1, len(note.body)):
             self._happened("refused", queue, note)
@@ -498,9 +496,7 @@ class NaiveFlow:
                 else:
                     pairs.append((consumer, wanted[0]))
         for consumer, copy in following.items():
-            better = [
-                each for each in following if each.priority > consumer.priority and self._wants(each, copy)
-            ]
+            better = [each for each in following if each.priority > consumer.priority and self._wants(each, copy)]
             if not better:
                 pairs.append((consumer, copy))
         return pairs

@@ -241,12 +241,7 @@ def test_entries_of_x_death_that_say_something_else_are_passed_over() -> None:
 
 @pytest.mark.parametrize(
     ("body", "size"),
-    [
-        (b"hello", 5),
-        (amqp_1_0.Data(b"ab", b"c" * 300), 302),
-        ("hello", 7),
-        (amqp_1_0.AmqpSequence([1], [2]), 10),
-    ],
+    [(b"hello", 5), (amqp_1_0.Data(b"ab", b"c" * 300), 302), ("hello", 7), (amqp_1_0.AmqpSequence([1], [2]), 10)],
     ids=["data", "two-data", "value", "sequence"],
 )
 def test_the_size_of_a_1_0_body(body: Any, size: int) -> None:

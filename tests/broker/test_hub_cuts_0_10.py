@@ -31,9 +31,7 @@ class Talk:
 
     def __init__(self, step: int) -> None:
         self.step = step
-        self.hub = Hub(
-            Settings(users={"guest": "guest"}, heartbeat=0.0, seed=b"cuts", history=1000)
-        )
+        self.hub = Hub(Settings(users={"guest": "guest"}, heartbeat=0.0, seed=b"cuts", history=1000))
         self.end = self.hub.connect()
         self.client = Connection.client(Config(sasl=Plain("guest", "guest"), heartbeat=0))
         self.sent = b""
@@ -75,10 +73,7 @@ class Talk:
 
 def publish(talk: Talk, count: int, sync: bool = False) -> list[Any]:
     """The client publishes many at once, then reads; the handles of their outcomes."""
-    sent = [
-        talk.session.transfer("", Message(b"m%d" % n, routing_key="q"), sync=sync)
-        for n in range(count)
-    ]
+    sent = [talk.session.transfer("", Message(b"m%d" % n, routing_key="q"), sync=sync) for n in range(count)]
     talk.settle()
     return [each.outcome for each in sent]
 
@@ -112,9 +107,7 @@ def consumed_meanwhile(talk: Talk) -> None:
     talk.session.call(MessageSubscribe("q", "d", 0, 0))
     talk.session.top_up("d", 100)
     publish(talk, 5)
-    talk.session.accept(
-        *[each.command_id for each in talk.events if isinstance(each, MessageReceived)]
-    )
+    talk.session.accept(*[each.command_id for each in talk.events if isinstance(each, MessageReceived)])
     publish(talk, 5)
     talk.session.call(QueueQuery("q"))
     talk.settle()
@@ -137,12 +130,7 @@ def faulty_behind(talk: Talk) -> None:
 @pytest.mark.parametrize(
     "scene",
     [
-        burst,
-        large_burst,
-        synced_in_between,
-        unroutable_in_between,
-        consumed_meanwhile,
-        detached_behind,
+        burst, large_burst, synced_in_between, unroutable_in_between, consumed_meanwhile, detached_behind,
         faulty_behind,
     ],
 )

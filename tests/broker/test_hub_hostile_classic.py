@@ -171,11 +171,7 @@ def _drawn(name: str) -> st.SearchStrategy[list[bytes]]:
     messages: st.SearchStrategy[Any] = strategies.messages(sent_by=Side.CLIENT, dialect=name)
     opening = frame(METHOD, 1, get_dialect(name).named["channel.open"]().encode(tables))
     return st.lists(
-        st.one_of(
-            methods.filter(is_alone).map(of_method),
-            messages.map(of_message),
-            st.just(opening),
-        ),
+        st.one_of(methods.filter(is_alone).map(of_method), messages.map(of_message), st.just(opening)),
         min_size=5,
         max_size=20,
     )

@@ -369,9 +369,7 @@ def test_a_receiver_that_named_a_count_far_from_the_senders_gets_what_it_asks_fo
     wild = _wild(driver)
     driver.feed(wild.number, octets_of(_receiver("in", snd_settle_mode=1)))
     for window, count in (0, 0), (50, 0x7FFF_FFFF), (50, 0):
-        driver.feed(
-            wild.number, octets_of(Flow(0, window, 0, 50, handle=0, delivery_count=count, link_credit=5))
-        )
+        driver.feed(wild.number, octets_of(Flow(0, window, 0, 50, handle=0, delivery_count=count, link_credit=5)))
     names = [name for name, _ in _names(driver, wild.number)]
     assert names[-2:] == ["transfer", "transfer"]
 
@@ -393,9 +391,7 @@ def test_a_response_that_the_link_does_not_take_is_no_fault_of_the_connection(
     place, paired = "/management", {Symbol("paired"): True}
     source, target = Source(place), Target(place)
     into = Attach("m", 0, True, source=source, target=target, properties=paired, **changes)
-    out = Attach(
-        "m", 1, False, source=source, target=target, properties=paired, initial_delivery_count=0
-    )
+    out = Attach("m", 1, False, source=source, target=target, properties=paired, initial_delivery_count=0)
     asked = Properties(message_id=ULong(1), to="/queues/q", subject="GET", reply_to="$me")
     request = Message(AmqpValue(None), properties=asked).encode()
     driver.feed(wild.number, octets_of(into) + octets_of(out) + _credit())

@@ -117,9 +117,7 @@ def test_higher_priorities_of_consumers_come_first() -> None:
     model.consume(key="high", windows=(Window(2),), priority=10)
     for body in "abc":
         model.publish(body)
-    assert [str(entry.consumer.key) for entry in model.delivered() if entry.consumer] == [
-        *("high", "high", "low"),
-    ]
+    assert [str(entry.consumer.key) for entry in model.delivered() if entry.consumer] == [*("high", "high", "low")]
 
 
 @pytest.mark.rule("0-9-1/basic/priority-2")

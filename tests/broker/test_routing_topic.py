@@ -40,9 +40,7 @@ def trie_of(*patterns: str) -> TopicTrie[str]:
     return trie
 
 
-@pytest.mark.rule(
-    "0-8/exchange.topic/wildcards", "0-9-1/exchange.topic/wildcards", "0-10/model/topic-binding"
-)
+@pytest.mark.rule("0-8/exchange.topic/wildcards", "0-9-1/exchange.topic/wildcards", "0-10/model/topic-binding")
 @pytest.mark.parametrize(
     ("pattern", "matching", "others"),
     [

@@ -203,7 +203,5 @@ def test_settings_load_no_engine_before_a_client_wants_it() -> None:
         "a.receive_data(AMQP_0_10.header, 0.0);"
         "print(sorted({name.split('.')[1] for name in sys.modules if name.startswith('amqp_sansio.amqp_')}))"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout.split("\n")[:2] == ["[]", "['amqp_0_10']"]

@@ -64,9 +64,7 @@ def test_who_is_let_in(credentials: Credentials, peer_name: str, user: str) -> N
 
 
 def test_a_refusal_says_why_and_holds_no_secret() -> None:
-    refused = SETTINGS.authenticate(
-        Credentials("PLAIN", "me", "wr0ng"), is_secure=False, peer_name=""
-    )
+    refused = SETTINGS.authenticate(Credentials("PLAIN", "me", "wr0ng"), is_secure=False, peer_name="")
     assert refused.reason == "the password of user 'me' is wrong"
     assert "s3cret" not in repr(SETTINGS) and "s3cret" not in repr(SETTINGS.users["me"])
 
@@ -121,9 +119,7 @@ def test_keys_are_made_once_and_the_same_again_with_the_same_seed() -> None:
     assert first == pickle.loads(pickle.dumps(settings)).scram_keys("SCRAM-SHA-256", "guest")
     assert first != Settings(seed=b"b").scram_keys("SCRAM-SHA-256", "guest")
     assert first == scram_keys("guest", first.salt)
-    assert settings.scram_keys("SCRAM-SHA-1", "guest") == scram_keys(
-        "guest", first.salt, digest="sha1"
-    )
+    assert settings.scram_keys("SCRAM-SHA-1", "guest") == scram_keys("guest", first.salt, digest="sha1")
 
 
 @pytest.mark.parametrize("user", ["nobody", "card"])

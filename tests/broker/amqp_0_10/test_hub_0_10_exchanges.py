@@ -55,15 +55,9 @@ def routed(peer: Peer, session: Session, exchange: str, key: str, *queues: str, 
 
 
 @pytest.mark.rule(
-    "0-10/exchange/required-types",
-    "0-10/exchange/recommended-types",
-    "0-10/exchange/required-instances",
-    "0-10/model/amq.direct",
-    "0-10/model/amq.fanout",
-    "0-10/model/amq.topic",
-    "0-10/model/amq.match",
-    "0-10/model/amq.failover",
-    "0-10/model/system",
+    "0-10/exchange/required-types", "0-10/exchange/recommended-types", "0-10/exchange/required-instances",
+    "0-10/model/amq.direct", "0-10/model/amq.fanout", "0-10/model/amq.topic", "0-10/model/amq.match",
+    "0-10/model/amq.failover", "0-10/model/system",
 )
 @pytest.mark.parametrize(
     ("name", "kind"),
@@ -327,12 +321,8 @@ def test_many_bindings_and_one_copy(peer: Peer, session: Session) -> None:
 
 
 @pytest.mark.rule(
-    "0-10/exchange.bind/empty-queue",
-    "0-10/exchange.bind/queue-existence",
-    "0-10/exchange.bind/exchange-existence",
-    "0-10/exchange.bind/name-required",
-    "0-10/exchange.bind/unknown-argument",
-    "0-10/model/headers-x-match",
+    "0-10/exchange.bind/empty-queue", "0-10/exchange.bind/queue-existence", "0-10/exchange.bind/exchange-existence",
+    "0-10/exchange.bind/name-required", "0-10/exchange.bind/unknown-argument", "0-10/model/headers-x-match",
     "0-10/model/system-binding",
 )
 @pytest.mark.parametrize(
@@ -360,9 +350,7 @@ def test_binds_that_are_refused(peer: Peer, session: Session, command: Any, code
 
 
 @pytest.mark.rule(
-    "0-10/exchange.unbind/queue",
-    "0-10/exchange.unbind/exchange",
-    "0-10/exchange.unbind/name-required",
+    "0-10/exchange.unbind/queue", "0-10/exchange.unbind/exchange", "0-10/exchange.unbind/name-required",
     "0-10/exchange.unbind/binding-key",
 )
 @pytest.mark.parametrize(
@@ -491,9 +479,7 @@ def test_a_shared_queue_gets_no_updates(peer: Peer, session: Session) -> None:
 
 
 @pytest.mark.rule(
-    "0-10/model/failover-private",
-    "0-10/model/failover-emit",
-    "0-10/model/failover-message",
+    "0-10/model/failover-private", "0-10/model/failover-emit", "0-10/model/failover-message",
     "0-10/model/failover-order",
 )
 def test_private_queues_are_told_of_other_addresses() -> None:

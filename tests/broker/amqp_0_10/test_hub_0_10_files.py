@@ -133,10 +133,7 @@ def forced(peer: Peer, session: Session, command: Command[Any]) -> int:
 
 
 @pytest.mark.rule(
-    "0-10/file.publish/default",
-    "0-10/file/acks",
-    "0-10/file.open-ok/behavior",
-    "0-10/file.deliver/non-zero",
+    "0-10/file.publish/default", "0-10/file/acks", "0-10/file.open-ok/behavior", "0-10/file.deliver/non-zero",
 )
 @pytest.mark.parametrize("no_ack", [False, True])
 def test_a_file_goes_from_publisher_to_consumer(world: World, peer: Peer, session: Session, no_ack: bool) -> None:
@@ -286,12 +283,8 @@ def test_files_that_are_rejected_for_good_or_too_often(peer: Peer, session: Sess
 
 
 @pytest.mark.rule(
-    "0-10/file.consume/queue-empty",
-    "0-10/file.consume/tag-empty",
-    "0-10/file.consume/tag-in-use",
-    "0-10/stream.consume/queue-empty",
-    "0-10/stream.consume/tag-empty",
-    "0-10/stream.consume/tag-in-use",
+    "0-10/file.consume/queue-empty", "0-10/file.consume/tag-empty", "0-10/file.consume/tag-in-use",
+    "0-10/stream.consume/queue-empty", "0-10/stream.consume/tag-empty", "0-10/stream.consume/tag-in-use",
 )
 @pytest.mark.parametrize("kind", [FileConsume, StreamConsume])
 @pytest.mark.parametrize(("queue", "tag"), [("", "t"), ("q", ""), ("q", "used")])
@@ -453,12 +446,7 @@ def test_a_packet_goes_to_its_consumer_and_is_gone(world: World, peer: Peer, ses
 @pytest.mark.rule("0-10/stream.publish/mandatory", "0-10/stream.publish/immediate", "0-10/stream.publish/refusal")
 @pytest.mark.parametrize(
     ("key", "mandatory", "immediate", "code"),
-    [
-        ("nowhere", True, False, 312),
-        ("nowhere", False, False, 0),
-        ("q", False, True, 313),
-        ("q", True, False, 0),
-    ],
+    [("nowhere", True, False, 312), ("nowhere", False, False, 0), ("q", False, True, 313), ("q", True, False, 0)],
 )
 def test_packets_that_come_back(
     peer: Peer, session: Session, key: str, mandatory: bool, immediate: bool, code: int

@@ -223,8 +223,7 @@ def flags(events: list[MessageReceived]) -> list[tuple[bytes, bool]]:
 
 
 @pytest.mark.rule(
-    "0-10/message.delivery-properties/redelivered",
-    "0-10/message.release/ordering",
+    "0-10/message.delivery-properties/redelivered", "0-10/message.release/ordering",
     "0-10/message.release/set-redelivered",
 )
 @pytest.mark.parametrize("marks", [False, True])

@@ -96,9 +96,7 @@ def test_an_unknown_argument_of_a_queue_is_not_implemented(peer: Peer, session: 
 
 
 @pytest.mark.rule(
-    "0-10/queue.declare/persistence",
-    "0-10/queue.declare/durable-types",
-    "0-10/queue.declare/durable-pre-existence",
+    "0-10/queue.declare/persistence", "0-10/queue.declare/durable-types", "0-10/queue.declare/durable-pre-existence",
     "0-10/message/persistent-message",
 )
 def test_durable_queues_survive_and_stay_as_declared_first(world: World, peer: Peer, session: Session) -> None:

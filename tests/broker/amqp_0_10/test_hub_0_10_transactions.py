@@ -185,10 +185,7 @@ def begun(peer: Peer, session: Session, xid: Xid = X, **options: bool) -> int | 
 
 
 @pytest.mark.rule(
-    "0-10/dtx/transactionality",
-    "0-10/dtx.end/success",
-    "0-10/dtx.prepare/durable",
-    "0-10/dtx.prepare/remember",
+    "0-10/dtx/transactionality", "0-10/dtx.end/success", "0-10/dtx.prepare/durable", "0-10/dtx.prepare/remember",
 )
 @pytest.mark.parametrize("phases", [1, 2])
 def test_a_branch_is_committed(peer: Peer, session: Session, second: Session, phases: int, world: World) -> None:
@@ -275,12 +272,8 @@ def test_work_between_suspend_and_resume_is_not_the_branchs(peer: Peer, session:
 
 
 @pytest.mark.rule(
-    "0-10/dtx.commit/unknown-xid",
-    "0-10/dtx.prepare/unknown-xid",
-    "0-10/dtx.rollback/unknown-xid",
-    "0-10/dtx.forget/unknown-xid",
-    "0-10/dtx.get-timeout/unknown-xid",
-    "0-10/dtx.set-timeout/unknown-xid",
+    "0-10/dtx.commit/unknown-xid", "0-10/dtx.prepare/unknown-xid", "0-10/dtx.rollback/unknown-xid",
+    "0-10/dtx.forget/unknown-xid", "0-10/dtx.get-timeout/unknown-xid", "0-10/dtx.set-timeout/unknown-xid",
 )
 @pytest.mark.parametrize(
     "command",
@@ -293,9 +286,7 @@ def test_an_unknown_branch(peer: Peer, session: Session, command: Any) -> None:
 
 
 @pytest.mark.rule(
-    "0-10/dtx.commit/not-disassociated",
-    "0-10/dtx.prepare/not-disassociated",
-    "0-10/dtx.rollback/not-disassociated",
+    "0-10/dtx.commit/not-disassociated", "0-10/dtx.prepare/not-disassociated", "0-10/dtx.rollback/not-disassociated",
     "0-10/dtx.forget/not-disassociated",
 )
 @pytest.mark.parametrize(
@@ -309,12 +300,8 @@ def test_a_branch_that_is_worked_for(peer: Peer, session: Session, second: Sessi
 
 
 @pytest.mark.rule(
-    "0-10/dtx.commit/illegal-state",
-    "0-10/dtx.commit/one-phase",
-    "0-10/dtx.commit/two-phase",
-    "0-10/dtx.forget/illegal-state",
-    "0-10/dtx.prepare/illegal-state",
-    "0-10/dtx.rollback/illegal-state",
+    "0-10/dtx.commit/illegal-state", "0-10/dtx.commit/one-phase", "0-10/dtx.commit/two-phase",
+    "0-10/dtx.forget/illegal-state", "0-10/dtx.prepare/illegal-state", "0-10/dtx.rollback/illegal-state",
     "0-10/dtx.start/illegal-state",
 )
 @pytest.mark.parametrize(
@@ -341,9 +328,7 @@ def test_commands_in_the_wrong_state(
 
 
 @pytest.mark.rule(
-    "0-10/dtx.select/required",
-    "0-10/dtx.start/illegal-state",
-    "0-10/dtx.end/illegal-state",
+    "0-10/dtx.select/required", "0-10/dtx.start/illegal-state", "0-10/dtx.end/illegal-state",
     "0-10/dtx.end/not-associated",
 )
 @pytest.mark.parametrize(

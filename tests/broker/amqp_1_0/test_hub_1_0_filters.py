@@ -154,9 +154,7 @@ def test_the_topic_filter_wants_a_pattern(pattern: str, subjects: list[str]) -> 
     ids=["all", "any", "present", "x-ignored", "nothing"],
 )
 @pytest.mark.parametrize("address", ["jobs", "/exchanges/amq.headers"])
-def test_the_headers_filter_wants_application_properties(
-    address: str, wanted: Any, bodies: list[str]
-) -> None:
+def test_the_headers_filter_wants_application_properties(address: str, wanted: Any, bodies: list[str]) -> None:
     world = World()
     world.queue("jobs")
     user = world.connect()

@@ -33,9 +33,7 @@ class Managing:
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         """A request; the status and body of its response."""
         self.count += 1
-        properties = Properties(
-            message_id=ULong(self.count), to=path, subject=method, reply_to="$me"
-        )
+        properties = Properties(message_id=ULong(self.count), to=path, subject=method, reply_to="$me")
         self.sender.send(Message(body, properties=properties))
         (response,) = self.user.take(self.receiver)
         self.receiver.accept(response)

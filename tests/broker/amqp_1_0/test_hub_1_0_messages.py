@@ -193,9 +193,7 @@ def test_what_is_rejected_tells_the_node_for_dead_letters_why() -> None:
     ],
     ids=["none", "accepted", "rejected", "modified"],
 )
-def test_without_an_outcome_the_default_one_holds(
-    default: Any, state: tuple[int, int], count: int
-) -> None:
+def test_without_an_outcome_the_default_one_holds(default: Any, state: tuple[int, int], count: int) -> None:
     world = jobs()
     user = world.connect()
     source = Source("jobs", default_outcome=default)

@@ -135,11 +135,7 @@ def test_a_terminus_expires_as_its_policy_says(policy: str, timeout: int) -> Non
     receiver = user.receiver(lasting(policy=policy, timeout=timeout), session, name="mine", credit=1)
     world.put("jobs", b"one")
     assert user.bodies(receiver) == [b"one"]
-    steps = [
-        ("link-detach", receiver.detach),
-        ("session-end", session.close),
-        ("connection-close", user.end.close),
-    ]
+    steps = [("link-detach", receiver.detach), ("session-end", session.close), ("connection-close", user.end.close)]
     for name, step in steps:
         step()
         world.pump()

@@ -602,9 +602,7 @@ def test_the_broker_keeps_what_was_retired_when_a_client_vanishes(talk: Talk) ->
 @pytest.mark.rule("1.0/transport/disposition/detached-links", "1.0/transactions/txn-work/kinds")
 @pytest.mark.parametrize("commits", [False, True])
 @pytest.mark.parametrize("settled", [False, True])
-def test_what_is_retired_after_a_detach_is_work_of_the_transaction(
-    talk: Talk, settled: bool, commits: bool
-) -> None:
+def test_what_is_retired_after_a_detach_is_work_of_the_transaction(talk: Talk, settled: bool, commits: bool) -> None:
     talk.world.put("jobs", b"one", b"two")
     source = Source("jobs", expiry_policy=Symbol("never"), default_outcome=Released())
     receiver = talk.user.receiver(source, talk.session, name="mine", credit=2)

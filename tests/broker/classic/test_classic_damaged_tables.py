@@ -71,15 +71,11 @@ def test_damaged_client_properties(name: str, validate: bool | None) -> None:
 
 @pytest.mark.parametrize("name", DIALECTS)
 @pytest.mark.parametrize("entry", DAMAGED, ids=("tag", "length"))
-def test_tables_that_nobody_checked_beforehand_are_answered_when_they_are_read(
-    name: str, entry: bytes
-) -> None:
+def test_tables_that_nobody_checked_beforehand_are_answered_when_they_are_read(name: str, entry: bytes) -> None:
     """An engine's configuration may leave them to the front end, which reads the arguments of a queue."""
     config = server_config(dialect=get_dialect(name), validate_content=False)
     world = World(None, configs={version_of(name): config})
-    talk, other = [
-        world.client(version=version_of(name), dialect=get_dialect(name)).channel() for _ in range(2)
-    ]
+    talk, other = [world.client(version=version_of(name), dialect=get_dialect(name)).channel() for _ in range(2)]
     declare = _payload(name, get_dialect(name).named["queue.declare"], "arguments", entry)
     octets = frame(1, talk.number, declare.replace(entry, DAMAGED[entry]))
     talk.user.end.receive_data(octets, world.now)

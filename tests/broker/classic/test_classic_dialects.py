@@ -43,9 +43,7 @@ def _front(world: World) -> ClassicFrontend:
         ({"product": 5}, "-rabbit"),
     ],
 )
-def test_a_client_is_spoken_to_as_what_it_says_it_is(
-    version: Version, properties: dict[str, Any], kind: str
-) -> None:
+def test_a_client_is_spoken_to_as_what_it_says_it_is(version: Version, properties: dict[str, Any], kind: str) -> None:
     world = World()
     dialect = get_dialect(f"{version.label}{kind}")
     user = world.client(version=version, dialect=dialect, properties=properties)
