@@ -29,21 +29,6 @@ from amqp_sansio.broker import Settings
 from tests.kit.hub_0_10 import Peer, World
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def peer(world: World) -> Peer:
-    return world.connect()
-
-
-@pytest.fixture
-def session(peer: Peer) -> Session:
-    return peer.session()
-
-
 def routed(peer: Peer, session: Session, exchange: str, key: str, *queues: str, **headers: Any) -> list[str]:
     """Which of the queues get a message, which is taken out again."""
     message = Message(b"m", routing_key=key, application_headers=headers or None)
@@ -98,23 +83,6 @@ def test_every_queue_is_bound_to_the_nameless_exchange_by_its_name(peer: Peer, s
     assert peer.call(session, ExchangeBound(queue="one", binding_key="two")).key_not_matched
 
 
-@pytest.mark.rule("0-10/exchange/default-access")
-@pytest.mark.parametrize(
-    "command",
-    [
-        ExchangeDeclare("", "direct"),
-        ExchangeDeclare("", "direct", passive=True),
-        ExchangeDelete(""),
-        ExchangeBind("q", "", "key"),
-        ExchangeUnbind("q", "", "q"),
-    ],
-    ids=["declare", "passive", "delete", "bind", "unbind"],
-)
-def test_the_default_exchange_is_out_of_reach(peer: Peer, session: Session, command: Any) -> None:
-    peer.queue(session, "q")
-    assert peer.refused(session, command) == 542
-
-
 @pytest.mark.rule("0-10/exchange.declare/minimum")
 def test_hundred_exchanges(peer: Peer, session: Session) -> None:
     for number in range(100):
@@ -123,43 +91,6 @@ def test_hundred_exchanges(peer: Peer, session: Session) -> None:
 
 
 # Declaring.
-
-
-@pytest.mark.rule("0-10/exchange.declare/reserved-names", "0-10/model/exchange-naming")
-def test_names_of_the_standard_are_refused_unless_they_exist_or_passive(peer: Peer, session: Session) -> None:
-    peer.call(session, ExchangeDeclare("amq.direct", "direct", passive=True))
-    peer.call(session, ExchangeDeclare("amq.direct", "direct"))
-    assert peer.refused(session, ExchangeDeclare("amq.mine", "direct")) == 530
-
-
-@pytest.mark.rule("0-10/exchange.declare/name-required")
-def test_an_exchange_needs_a_name(peer: Peer, session: Session) -> None:
-    assert peer.refused(session, ExchangeDeclare("", "direct")) == 542
-
-
-@pytest.mark.rule("0-10/exchange.declare/typed")
-def test_the_type_stays(peer: Peer, session: Session) -> None:
-    peer.call(session, ExchangeDeclare("e", "direct"))
-    peer.call(session, ExchangeDeclare("e", "direct"))
-    assert peer.refused(session, ExchangeDeclare("e", "topic")) == 530
-
-
-@pytest.mark.rule("0-10/exchange.declare/type-not-found", "0-10/model/type-naming", "0-10/exchange/extensions")
-@pytest.mark.parametrize("kind", ["strange", "x-strange", ""])
-def test_an_unknown_type_is_not_found(peer: Peer, session: Session, kind: str) -> None:
-    assert peer.refused(session, ExchangeDeclare("e", kind)) == 404
-
-
-@pytest.mark.rule("0-10/exchange.declare/passive")
-def test_passive_looks_whether_it_exists(peer: Peer, session: Session) -> None:
-    peer.call(session, ExchangeDeclare("e", "direct"))
-    peer.call(session, ExchangeDeclare("e", "direct", passive=True, arguments={"strange": 1}))
-    assert peer.refused(session, ExchangeDeclare("f", "direct", passive=True)) == 404
-
-
-@pytest.mark.rule("0-10/exchange.declare/unknown-argument")
-def test_an_unknown_argument_is_not_implemented(peer: Peer, session: Session) -> None:
-    assert peer.refused(session, ExchangeDeclare("e", "direct", arguments={"strange": 1})) == 540
 
 
 @pytest.mark.rule("0-10/exchange.declare/durable-support", "0-10/exchange.declare/durable-sticky")
@@ -198,14 +129,6 @@ def test_of_an_unknown_exchange_nothing_is_said(peer: Peer, session: Session) ->
 
 
 # Alternate exchanges.
-
-
-@pytest.mark.rule("0-10/exchange.declare/alt-pre-existing")
-def test_the_alternate_exchange_stays(peer: Peer, session: Session) -> None:
-    peer.call(session, ExchangeDeclare("e", "direct", "amq.fanout"))
-    peer.call(session, ExchangeDeclare("e", "direct", "amq.fanout"))
-    peer.call(session, ExchangeDeclare("e", "direct"))
-    assert peer.refused(session, ExchangeDeclare("e", "direct", "amq.direct")) == 530
 
 
 @pytest.mark.rule("0-10/exchange.declare/alt-empty")
@@ -253,32 +176,10 @@ def test_the_alternates_own_alternate_is_not_used(peer: Peer, session: Session) 
 # Deleting.
 
 
-@pytest.mark.rule("0-10/exchange.delete/exists")
-def test_deleting_an_unknown_exchange(peer: Peer, session: Session) -> None:
-    assert peer.refused(session, ExchangeDelete("nowhere")) == 404
-
-
-@pytest.mark.rule("0-10/exchange.delete/name-required")
-def test_deleting_needs_a_name(peer: Peer, session: Session) -> None:
-    assert peer.refused(session, ExchangeDelete("")) == 542
-
-
-@pytest.mark.rule("0-10/exchange.delete/used-as-alternate")
-@pytest.mark.parametrize("user", ["exchange", "queue"])
-def test_an_alternate_exchange_can_not_be_deleted(peer: Peer, session: Session, user: str) -> None:
-    peer.call(session, ExchangeDeclare("spare", "fanout"))
-    if user == "exchange":
-        peer.call(session, ExchangeDeclare("e", "direct", "spare"))
-    else:
-        peer.call(session, QueueDeclare("q", "spare"))
-    assert peer.refused(session, ExchangeDelete("spare")) == 530
-
-
 @pytest.mark.rule("0-10/exchange.delete/in-use")
-def test_if_unused_means_without_bindings(peer: Peer, session: Session) -> None:
+def test_if_unused_means_without_bindings(peer: Peer, session: Session, second: Session) -> None:
     peer.call(session, ExchangeDeclare("e", "direct"))
     peer.queue(session, "q", ("e", "k"))
-    second = peer.session(b"second")
     assert peer.refused(second, ExchangeDelete("e", if_unused=True)) == 406
     assert not peer.call(session, ExchangeQuery("e")).not_found
     peer.call(session, ExchangeDelete("e"))
@@ -318,54 +219,6 @@ def test_many_bindings_and_one_copy(peer: Peer, session: Session) -> None:
     peer.queue(session, "q", *keys)
     peer.publish(session, "amq.topic", Message(b"m", routing_key="a.b"))
     assert peer.drain(session, "q") == [b"m"]
-
-
-@pytest.mark.rule(
-    "0-10/exchange.bind/empty-queue", "0-10/exchange.bind/queue-existence", "0-10/exchange.bind/exchange-existence",
-    "0-10/exchange.bind/name-required", "0-10/exchange.bind/unknown-argument", "0-10/model/headers-x-match",
-    "0-10/model/system-binding",
-)
-@pytest.mark.parametrize(
-    ("command", "code"),
-    [
-        (ExchangeBind("", "amq.direct", "k"), 542),
-        (ExchangeBind("nowhere", "amq.direct", "k"), 404),
-        (ExchangeBind("q", "nowhere", "k"), 404),
-        (ExchangeBind("q", "", "k"), 542),
-        (ExchangeBind("q", "amq.direct", "k", {"strange": 1}), 540),
-        (ExchangeBind("q", "amq.match", "k"), 542),
-        (ExchangeBind("q", "amq.match", "k", {"a": 1}), 542),
-        (ExchangeBind("q", "amq.match", "k", {"x-match": "some"}), 542),
-        (ExchangeBind("q", "amq.match", "k", {"x-match": 1}), 542),
-        (ExchangeBind("q", "amq.system", "k"), 530),
-    ],
-    ids=[
-        "empty queue", "no queue", "no exchange", "empty exchange", "argument", "no arguments", "no x-match",
-        "other x-match", "number as x-match", "system",
-    ],
-)  # fmt: skip
-def test_binds_that_are_refused(peer: Peer, session: Session, command: Any, code: int) -> None:
-    peer.queue(session, "q")
-    assert peer.refused(session, command) == code
-
-
-@pytest.mark.rule(
-    "0-10/exchange.unbind/queue", "0-10/exchange.unbind/exchange", "0-10/exchange.unbind/name-required",
-    "0-10/exchange.unbind/binding-key",
-)
-@pytest.mark.parametrize(
-    ("command", "code"),
-    [
-        (ExchangeUnbind("nowhere", "amq.direct", "k"), 404),
-        (ExchangeUnbind("q", "nowhere", "k"), 404),
-        (ExchangeUnbind("q", "", "k"), 542),
-        (ExchangeUnbind("q", "amq.direct", "other"), 404),
-    ],
-    ids=["no queue", "no exchange", "empty exchange", "no binding"],
-)
-def test_unbinds_that_are_refused(peer: Peer, session: Session, command: Any, code: int) -> None:
-    peer.queue(session, "q", ("amq.direct", "k"))
-    assert peer.refused(session, command) == code
 
 
 @pytest.mark.rule("0-10/exchange.bound/unset-ignored")
@@ -466,18 +319,6 @@ def test_headers_exchanges_match_headers(
 # Failover.
 
 
-@pytest.mark.rule("0-10/model/failover", "0-10/model/failover-optional", "0-10/model/failover-single")
-def test_there_is_one_failover_exchange(peer: Peer, session: Session) -> None:
-    peer.call(session, ExchangeDeclare("amq.failover", "failover", passive=True))
-    assert peer.refused(session, ExchangeDeclare("mine", "failover")) == 530
-
-
-@pytest.mark.rule("0-10/model/failover-shared")
-def test_a_shared_queue_gets_no_updates(peer: Peer, session: Session) -> None:
-    peer.queue(session, "q")
-    assert peer.refused(session, ExchangeBind("q", "amq.failover", "")) == 530
-
-
 @pytest.mark.rule(
     "0-10/model/failover-private", "0-10/model/failover-emit", "0-10/model/failover-message",
     "0-10/model/failover-order",
@@ -501,10 +342,6 @@ def test_private_queues_are_told_of_other_addresses() -> None:
     # Bound already: nothing new.
     peer.call(session, ExchangeBind("mine", "amq.failover", ""))
     assert peer.got(session) == []
-
-
-def test_predeclared_exchanges_stay(peer: Peer, session: Session) -> None:
-    assert peer.refused(session, ExchangeDelete("amq.topic")) == 530
 
 
 _WITH_DELETED: list[tuple[str, Callable[[str], Any]]] = [("queue", QueueDelete), ("exchange", ExchangeDelete)]

@@ -48,18 +48,8 @@ from tests.kit.hub_0_10 import Peer, World
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def peer(world: World) -> Peer:
-    return world.connect()
-
-
-@pytest.fixture
-def session(peer: Peer) -> Session:
-    session = peer.session()
+def session(peer: Peer, session: Session) -> Session:
+    """It has declared the queue "q"."""
     peer.queue(session, "q")
     return session
 
@@ -162,10 +152,6 @@ def test_a_file_may_be_published_before_it_is_staged(peer: Peer, session: Sessio
     assert peer.depth(session, "q") == 1
 
 
-def test_a_file_that_was_never_staged(peer: Peer, session: Session) -> None:
-    assert peer.refused(session, FilePublish("", "q", identifier="f")) == 404
-
-
 def test_a_client_that_has_half_of_a_file_gets_the_rest(peer: Peer, session: Session) -> None:
     send(peer, session, b"123456")
     peer.call(session, FileConsume("q", "tag"))
@@ -247,8 +233,7 @@ def test_all_files_are_acknowledged_by_zero(world: World, peer: Peer, session: S
 
 
 @pytest.mark.rule("0-10/file.reject/requeue", "0-10/file.reject/server")
-def test_a_rejected_file_goes_to_another_client(peer: Peer, session: Session) -> None:
-    second = peer.session(b"second")
+def test_a_rejected_file_goes_to_another_client(peer: Peer, session: Session, second: Session) -> None:
     peer.call(session, FileConsume("q", "a"))
     peer.call(session, FileConsume("q", "b"))
     send(peer, session, b"f")
@@ -296,8 +281,7 @@ def test_consumers_that_are_refused(peer: Peer, session: Session, kind: Any, que
 @pytest.mark.rule("0-10/file.consume/exclusive", "0-10/stream.consume/exclusive")
 @pytest.mark.parametrize("kind", [FileConsume, StreamConsume])
 @pytest.mark.parametrize("first", [True, False])
-def test_an_exclusive_consumer(peer: Peer, session: Session, kind: Any, first: bool) -> None:
-    second = peer.session(b"second")
+def test_an_exclusive_consumer(peer: Peer, session: Session, second: Session, kind: Any, first: bool) -> None:
     peer.call(session, kind("q", "t", exclusive=first))
     assert peer.refused(second, kind("q", "t", exclusive=not first)) == 405
 
@@ -388,8 +372,7 @@ def test_files_of_no_octets_have_a_bound_too() -> None:
         assert peer.code_of(session) == 506
 
 
-def test_files_and_acks_are_transactional(world: World, peer: Peer, session: Session) -> None:
-    second = peer.session(b"second")
+def test_files_and_acks_are_transactional(world: World, peer: Peer, session: Session, second: Session) -> None:
     send(peer, second, b"1")
     peer.call(session, TxSelect())
     peer.call(session, FileConsume("q", "t"))

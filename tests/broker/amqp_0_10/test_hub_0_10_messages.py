@@ -45,18 +45,8 @@ from tests.kit.octets_0_10 import routed
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def peer(world: World) -> Peer:
-    return world.connect()
-
-
-@pytest.fixture
-def session(peer: Peer) -> Session:
-    session = peer.session()
+def session(peer: Peer, session: Session) -> Session:
+    """It has declared the queue "q"."""
     peer.queue(session, "q")
     return session
 
@@ -291,8 +281,7 @@ def test_subscriptions_need_their_queue(peer: Peer, session: Session) -> None:
 
 @pytest.mark.rule("0-10/message.subscribe/exclusive-in-use")
 @pytest.mark.parametrize("first", [True, False])
-def test_an_exclusive_subscription(peer: Peer, session: Session, first: bool) -> None:
-    second = peer.session(b"second")
+def test_an_exclusive_subscription(peer: Peer, session: Session, second: Session, first: bool) -> None:
     peer.subscribe(session, "q", exclusive=first)
     assert peer.refused(second, MessageSubscribe("q", "d", 0, 0, exclusive=not first)) == 405
     third = peer.session(b"third")
@@ -328,8 +317,7 @@ def test_no_accepts_are_needed_with_accept_mode_none(world: World, peer: Peer, s
 
 
 @pytest.mark.rule("0-10/model/acquire-to-dequeue")
-def test_browsing_and_acquiring(peer: Peer, session: Session) -> None:
-    second = peer.session(b"second")
+def test_browsing_and_acquiring(peer: Peer, session: Session, second: Session) -> None:
     peer.put(session, "q", b"1", b"2", b"3")
     peer.subscribe(session, "q", acquire_mode=NOT_ACQUIRED, credit=10)
     got = peer.got(session)

@@ -39,60 +39,7 @@ from amqp_sansio.amqp_0_10 import (
 )
 from tests.kit.hub_0_10 import Peer, World
 
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def peer(world: World) -> Peer:
-    return world.connect()
-
-
-@pytest.fixture
-def session(peer: Peer) -> Session:
-    return peer.session()
-
-
 # Declaring.
-
-
-@pytest.mark.rule("0-10/queue.declare/reserved-prefix", "0-10/model/queue-naming")
-def test_names_of_the_standard_are_refused(peer: Peer, session: Session) -> None:
-    second = peer.session(b"second")
-    assert peer.refused(second, QueueDeclare("amq.mine", passive=True)) == 404
-    assert peer.refused(session, QueueDeclare("amq.mine")) == 530
-
-
-def test_a_queue_needs_a_name(peer: Peer, session: Session) -> None:
-    assert peer.refused(session, QueueDeclare("")) == 542
-
-
-@pytest.mark.rule("0-10/queue.declare/alt-pre-existing")
-def test_the_alternate_exchange_of_a_queue_stays(peer: Peer, session: Session) -> None:
-    peer.call(session, QueueDeclare("q", "amq.fanout"))
-    peer.call(session, QueueDeclare("q"))
-    peer.call(session, QueueDeclare("q", "amq.fanout"))
-    assert peer.refused(session, QueueDeclare("q", "amq.direct")) == 530
-
-
-@pytest.mark.rule("0-10/queue.declare/alt-unknown")
-def test_the_alternate_exchange_of_a_queue_has_to_exist(peer: Peer, session: Session) -> None:
-    assert peer.refused(session, QueueDeclare("q", "nowhere")) == 404
-
-
-@pytest.mark.rule("0-10/queue.declare/passive")
-def test_a_passive_declaration_looks_whether_it_exists(peer: Peer, session: Session) -> None:
-    peer.queue(session, "q")
-    peer.call(session, QueueDeclare("q", passive=True, arguments={"strange": 1}))
-    assert peer.refused(session, QueueDeclare("r", passive=True)) == 404
-
-
-@pytest.mark.rule("0-10/queue.declare/unknown-argument")
-@pytest.mark.parametrize("name", ["strange", "x-strange", "qpid.strange"])
-def test_an_unknown_argument_of_a_queue_is_not_implemented(peer: Peer, session: Session, name: str) -> None:
-    assert peer.refused(session, QueueDeclare("q", arguments={name: 1})) == 540
 
 
 @pytest.mark.rule(
@@ -140,20 +87,18 @@ def test_three_hundred_queues(peer: Peer, session: Session) -> None:
     ],
     ids=["declare", "passive", "bind", "subscribe", "delete", "purge"],
 )
-def test_an_exclusive_queue_is_its_sessions(peer: Peer, session: Session, command: Any) -> None:
+def test_an_exclusive_queue_is_its_sessions(peer: Peer, session: Session, second: Session, command: Any) -> None:
     peer.queue(session, "mine", exclusive=True)
     peer.queue(session, "mine", exclusive=True)
     assert peer.call(session, QueueQuery("mine")).exclusive
-    second = peer.session(b"second")
     assert peer.call(second, QueueQuery("mine")).exclusive
     assert peer.refused(second, command) == 405
     assert peer.call(session, QueueQuery("mine")).queue == "mine"
 
 
 @pytest.mark.rule("0-10/queue.declare/in-use")
-def test_what_is_sent_to_an_exclusive_queue_comes_from_anywhere(peer: Peer, session: Session) -> None:
+def test_what_is_sent_to_an_exclusive_queue_comes_from_anywhere(peer: Peer, session: Session, second: Session) -> None:
     peer.queue(session, "mine", exclusive=True)
-    second = peer.session(b"second")
     peer.put(second, "mine", b"m")
     assert peer.drain(session, "mine") == [b"m"]
 
@@ -176,12 +121,11 @@ def test_an_exclusive_queue_that_deletes_itself_goes_with_its_session(peer: Peer
 
 
 @pytest.mark.rule("0-10/queue.declare/auto-delete-pre-existence")
-def test_auto_delete_of_a_shared_queue(peer: Peer, session: Session) -> None:
+def test_auto_delete_of_a_shared_queue(peer: Peer, session: Session, second: Session) -> None:
     peer.queue(session, "going", auto_delete=True)
     peer.queue(session, "staying")
     peer.queue(session, "going")
     peer.queue(session, "staying", auto_delete=True)
-    second = peer.session(b"second")
     for name in ("going", "staying"):
         assert peer.depth(session, name) == 0
         peer.subscribe(session, name, name)
@@ -195,9 +139,8 @@ def test_auto_delete_of_a_shared_queue(peer: Peer, session: Session) -> None:
     assert peer.depth(session, "staying") == 0
 
 
-def test_auto_delete_when_the_last_subscribers_session_ends(peer: Peer, session: Session) -> None:
+def test_auto_delete_when_the_last_subscribers_session_ends(peer: Peer, session: Session, second: Session) -> None:
     peer.queue(session, "going", auto_delete=True)
-    second = peer.session(b"second")
     peer.subscribe(second, "going")
     second.close()
     peer.world.pump()
@@ -207,17 +150,10 @@ def test_auto_delete_when_the_last_subscribers_session_ends(peer: Peer, session:
 # Deleting, purging, asking.
 
 
-@pytest.mark.rule("0-10/queue.delete/empty-name", "0-10/queue.delete/exists")
-@pytest.mark.parametrize(("name", "code"), [("", 542), ("nowhere", 404)])
-def test_deletions_that_are_refused(peer: Peer, session: Session, name: str, code: int) -> None:
-    assert peer.refused(session, QueueDelete(name)) == code
-
-
 @pytest.mark.rule("0-10/queue.delete/if-unused")
-def test_if_unused_means_without_subscribers(peer: Peer, session: Session) -> None:
+def test_if_unused_means_without_subscribers(peer: Peer, session: Session, second: Session) -> None:
     peer.queue(session, "q")
     peer.subscribe(session, "q")
-    second = peer.session(b"second")
     assert peer.refused(second, QueueDelete("q", if_unused=True)) == 406
     peer.call(session, MessageCancel("d"))
     peer.call(session, QueueDelete("q", if_unused=True))
@@ -225,10 +161,9 @@ def test_if_unused_means_without_subscribers(peer: Peer, session: Session) -> No
 
 
 @pytest.mark.rule("0-10/queue.delete/not-empty")
-def test_if_empty_means_without_messages(peer: Peer, session: Session) -> None:
+def test_if_empty_means_without_messages(peer: Peer, session: Session, second: Session) -> None:
     peer.queue(session, "q")
     peer.put(session, "q", b"m")
-    second = peer.session(b"second")
     assert peer.refused(second, QueueDelete("q", if_empty=True)) == 406
     peer.drain(session, "q")
     peer.call(session, QueueDelete("q", if_empty=True))
@@ -246,12 +181,6 @@ def test_a_purge_leaves_what_was_sent_to_clients(peer: Peer, session: Session) -
     peer.call(session, MessageCancel("d"))
     peer.result(session.release(first.command_id, sync=True))
     assert peer.drain(session, "q") == [b"1"]
-
-
-@pytest.mark.rule("0-10/queue.purge/empty-name", "0-10/queue.purge/exists")
-@pytest.mark.parametrize(("name", "code"), [("", 542), ("nowhere", 404)])
-def test_purges_that_are_refused(peer: Peer, session: Session, name: str, code: int) -> None:
-    assert peer.refused(session, QueuePurge(name)) == code
 
 
 @pytest.mark.rule("0-10/queue.query/absent")
@@ -351,11 +280,6 @@ def test_flow_to_disk_has_no_bound(peer: Peer, session: Session) -> None:
     peer.queue(session, "q", arguments={"qpid.max_count": 1, "qpid.policy_type": "flow_to_disk"})
     peer.put(session, "q", b"1", b"2")
     assert peer.depth(session, "q") == 2
-
-
-@pytest.mark.parametrize("arguments", [{"qpid.policy_type": "none"}, {"qpid.priorities": 0}])
-def test_values_that_arguments_can_not_have(peer: Peer, session: Session, arguments: dict[str, Any]) -> None:
-    assert peer.refused(session, QueueDeclare("q", arguments=arguments)) == 542
 
 
 def test_the_newest_value_of_a_key_is_kept_and_numbers_may_be_texts(peer: Peer, session: Session) -> None:

@@ -16,7 +16,6 @@ from amqp_sansio.amqp_0_10 import (
     DeliveryProperties,
     DtxCommit,
     DtxEnd,
-    DtxForget,
     DtxGetTimeout,
     DtxPrepare,
     DtxRecover,
@@ -43,28 +42,15 @@ from tests.kit.hub_0_10 import Peer, World
 
 X = Xid(1, b"global", b"branch")
 Y = Xid(1, b"global", b"other")
+QUIET = MessageSubscribe("q", "d", NONE, 0)
+BOTH_FLAGS = DtxEnd(X, fail=True, suspend=True)
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def peer(world: World) -> Peer:
-    return world.connect()
-
-
-@pytest.fixture
-def session(peer: Peer) -> Session:
-    session = peer.session()
+def session(peer: Peer, session: Session) -> Session:
+    """It has declared the queue "q"."""
     peer.queue(session, "q")
     return session
-
-
-@pytest.fixture
-def second(peer: Peer) -> Session:
-    return peer.session(b"second")
 
 
 def forced(peer: Peer, session: Session, command: Any) -> int:
@@ -153,28 +139,6 @@ def test_declarations_are_not_rolled_back(peer: Peer, session: Session, second: 
     assert peer.drain(second, "mine") == [b"m"]
 
 
-@pytest.mark.rule("0-10/tx.select/exactly-once", "0-10/tx.commit/select-required", "0-10/tx.rollback/select-required")
-@pytest.mark.parametrize(
-    ("before", "command"),
-    [([TxSelect()], TxSelect()), ([], TxCommit()), ([], TxRollback()), ([DtxSelect()], TxSelect())],
-    ids=["select twice", "commit", "rollback", "dtx"],
-)
-def test_tx_in_the_wrong_state(peer: Peer, session: Session, before: list[Any], command: Any) -> None:
-    for each in before:
-        peer.call(session, each)
-    assert forced(peer, session, command) == 409
-
-
-@pytest.mark.rule("0-10/tx.select/explicit-accepts")
-@pytest.mark.parametrize("first", [True, False])
-def test_tx_wants_explicit_accepts(peer: Peer, session: Session, first: bool) -> None:
-    commands: list[Any] = [MessageSubscribe("q", "d", NONE, 0), TxSelect()]
-    if first:
-        commands.reverse()
-    peer.call(session, commands[0])
-    assert forced(peer, session, commands[1]) == 530
-
-
 # Distributed transactions.
 
 
@@ -213,7 +177,7 @@ def test_a_branch_is_committed(peer: Peer, session: Session, second: Session, ph
 
 @pytest.mark.parametrize("prepared", [False, True])
 def test_a_branch_is_rolled_back(peer: Peer, session: Session, second: Session, prepared: bool) -> None:
-    """What it consumed is queued again, what it produced is gone (dtx.rollback)."""
+    """What it consumed is session again, what it produced is gone (dtx.rollback)."""
     peer.put(session, "q", b"1")
     peer.subscribe(session, "q", credit=5)
     (got,) = peer.got(session)
@@ -271,92 +235,33 @@ def test_work_between_suspend_and_resume_is_not_the_branchs(peer: Peer, session:
     assert peer.drain(second, "q") == [b"1", b"3"]
 
 
-@pytest.mark.rule(
-    "0-10/dtx.commit/unknown-xid", "0-10/dtx.prepare/unknown-xid", "0-10/dtx.rollback/unknown-xid",
-    "0-10/dtx.forget/unknown-xid", "0-10/dtx.get-timeout/unknown-xid", "0-10/dtx.set-timeout/unknown-xid",
-)
 @pytest.mark.parametrize(
-    "command",
-    [DtxCommit(Y), DtxPrepare(Y), DtxRollback(Y), DtxForget(Y), DtxGetTimeout(Y), DtxSetTimeout(Y, 5)],
-    ids=lambda command: command.NAME,
-)
-def test_an_unknown_branch(peer: Peer, session: Session, command: Any) -> None:
-    peer.call(session, DtxSelect())
-    assert peer.refused(session, command) == 404
-
-
-@pytest.mark.rule(
-    "0-10/dtx.commit/not-disassociated", "0-10/dtx.prepare/not-disassociated", "0-10/dtx.rollback/not-disassociated",
-    "0-10/dtx.forget/not-disassociated",
-)
-@pytest.mark.parametrize(
-    "command",
-    [DtxCommit(X, one_phase=True), DtxPrepare(X), DtxRollback(X), DtxForget(X)],
-    ids=lambda command: command.NAME,
-)
-def test_a_branch_that_is_worked_for(peer: Peer, session: Session, second: Session, command: Any) -> None:
-    begun(peer, session)
-    assert peer.refused(second, command) == 409
-
-
-@pytest.mark.rule(
-    "0-10/dtx.commit/illegal-state", "0-10/dtx.commit/one-phase", "0-10/dtx.commit/two-phase",
-    "0-10/dtx.forget/illegal-state", "0-10/dtx.prepare/illegal-state", "0-10/dtx.rollback/illegal-state",
-    "0-10/dtx.start/illegal-state",
-)
-@pytest.mark.parametrize(
-    ("before", "command"),
+    ("before", "command", "code"),
     [
-        ([DtxEnd(X)], DtxCommit(X)),
-        ([DtxEnd(X), DtxPrepare(X)], DtxCommit(X, one_phase=True)),
-        ([DtxEnd(X)], DtxForget(X)),
-        ([DtxEnd(X), DtxPrepare(X)], DtxPrepare(X)),
-        ([DtxEnd(X, suspend=True)], DtxPrepare(X)),
-        ([DtxEnd(X, suspend=True)], DtxRollback(X)),
-        ([DtxEnd(X, suspend=True)], DtxCommit(X, one_phase=True)),
+        pytest.param(before, command, code, marks=pytest.mark.rule(f"0-10/{rule}"), id=f"{rule} {name}")
+        for rule, name, code, command, *before in (
+            ("tx.select/exactly-once", "twice", 409, TxSelect(), TxSelect()),
+            ("tx.select/exactly-once", "beside dtx", 409, TxSelect(), DtxSelect()),
+            ("tx.commit/select-required", "commit", 409, TxCommit()),
+            ("tx.rollback/select-required", "rollback", 409, TxRollback()),
+            ("tx.select/explicit-accepts", "subscribed first", 530, TxSelect(), QUIET),
+            ("tx.select/explicit-accepts", "selected first", 530, QUIET, TxSelect()),
+            ("dtx.select/required", "start", 409, DtxStart(X)),
+            ("dtx.select/required", "end", 409, DtxEnd(X)),
+            ("dtx.end/not-associated", "without", 409, DtxEnd(X), DtxSelect()),
+            ("dtx.end/illegal-state", "another", 409, DtxEnd(Y), DtxSelect(), DtxStart(X)),
+            ("dtx.start/illegal-state", "twice", 409, DtxStart(Y), DtxSelect(), DtxStart(X)),
+            ("dtx.start/join-and-resume", "", 530, DtxStart(X, join=True, resume=True), DtxSelect()),
+            ("dtx.end/suspend-and-fail", "", 530, BOTH_FLAGS, DtxSelect(), DtxStart(X)),
+        )
     ],
-    ids=["one-phase", "two-phase", "forget", "prepare twice", "prepare", "rollback", "commit"],
 )
-def test_commands_in_the_wrong_state(
-    peer: Peer, session: Session, second: Session, before: list[Any], command: Any
+def test_the_broker_refuses_what_a_client_would_not_send(
+    peer: Peer, session: Session, before: list[Any], command: Any, code: int
 ) -> None:
-    begun(peer, session)
-    peer.put(session, "q", b"work")
     for each in before:
         peer.call(session, each)
-    assert peer.refused(second, command) == 409
-
-
-@pytest.mark.rule(
-    "0-10/dtx.select/required", "0-10/dtx.start/illegal-state", "0-10/dtx.end/illegal-state",
-    "0-10/dtx.end/not-associated",
-)
-@pytest.mark.parametrize(
-    ("before", "command"),
-    [
-        ([], DtxStart(X)),
-        ([], DtxEnd(X)),
-        ([DtxSelect()], DtxEnd(X)),
-        ([DtxSelect(), DtxStart(X)], DtxEnd(Y)),
-        ([DtxSelect(), DtxStart(X)], DtxStart(Y)),
-    ],
-    ids=["start unselected", "end unselected", "end without", "end another", "start twice"],
-)
-def test_demarcation_in_the_wrong_state(peer: Peer, session: Session, before: list[Any], command: Any) -> None:
-    for each in before:
-        peer.call(session, each)
-    assert forced(peer, session, command) == 409
-
-
-@pytest.mark.rule("0-10/dtx.start/join-and-resume", "0-10/dtx.end/suspend-and-fail")
-@pytest.mark.parametrize("ends", [False, True])
-def test_flags_that_do_not_go_together(peer: Peer, session: Session, ends: bool) -> None:
-    peer.call(session, DtxSelect())
-    command: Any = DtxStart(X, join=True, resume=True)
-    if ends:
-        peer.call(session, DtxStart(X))
-        command = DtxEnd(X, suspend=True, fail=True)
-    assert forced(peer, session, command) == 530
+    assert forced(peer, session, command) == code
 
 
 @pytest.mark.rule("0-10/dtx.end/failure")

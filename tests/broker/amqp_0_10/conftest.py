@@ -1,0 +1,29 @@
+"""A hub with a client of 0-10, for tests that need no other settings."""
+
+from __future__ import annotations
+
+import pytest
+
+from amqp_sansio.amqp_0_10 import Session
+from tests.kit.hub_0_10 import Peer, World
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def peer(world: World) -> Peer:
+    return world.connect()
+
+
+@pytest.fixture
+def session(peer: Peer) -> Session:
+    return peer.session()
+
+
+@pytest.fixture
+def second(peer: Peer) -> Session:
+    """Another session of the same connection."""
+    return peer.session(b"second")
