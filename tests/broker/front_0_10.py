@@ -8,52 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from amqp_sansio import Accepted
-from amqp_sansio.amqp_0_10 import (
-    BYTE,
-    CREDIT,
-    EXPLICIT,
-    MESSAGE,
-    NONE,
-    NOT_ACQUIRED,
-    PRE_ACQUIRED,
-    WINDOW,
-    DeliveryProperties,
-    DtxEnd,
-    DtxSelect,
-    DtxSetTimeout,
-    DtxStart,
-    ExchangeBind,
-    ExchangeBound,
-    ExchangeDeclare,
-    ExchangeDelete,
-    ExchangeQuery,
-    ExchangeUnbind,
-    GetTimeoutResult,
-    Message,
-    MessageAccept,
-    MessageAcquire,
-    MessageCancel,
-    MessageFlow,
-    MessageFlush,
-    MessageProperties,
-    MessageReject,
-    MessageRelease,
-    MessageSetFlowMode,
-    MessageStop,
-    MessageSubscribe,
-    QueueDeclare,
-    QueueDelete,
-    QueuePurge,
-    QueueQuery,
-    RecoverResult,
-    Rejected,
-    SequenceSet,
-    TxCommit,
-    TxRollback,
-    TxSelect,
-    XaResult,
-    encode_headers,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from tests.broker.front_0_10_ground import FORCED, Ground_0_10, Sent
 from tests.broker.front_models import Actor, Answer, Handle, Note, Place, Room, same
 from tests.broker.naive_0_10 import Flow, Terms
@@ -61,7 +16,7 @@ from tests.broker.naive_values import Copy, Refusal
 
 REASONS = {0: "full", 1: "unroutable", 2: "immediate"}
 """What the codes of message.reject say of a publish."""
-SETTLING: dict[str, Any] = {"accept": MessageAccept, "reject": MessageReject, "release": MessageRelease}
+SETTLING: dict[str, Any] = {"accept": amqp.MessageAccept, "reject": amqp.MessageReject, "release": amqp.MessageRelease}
 
 
 class Stage_0_10(Ground_0_10):
@@ -77,37 +32,37 @@ class Stage_0_10(Ground_0_10):
     def tell_declare_queue(self, actor: Actor, name: str, options: dict[str, Any]) -> Answer:
         """queue.declare, which says nothing of what is in the queue."""
         told = dict(options)
-        answer = self.ask(actor, QueueDeclare(name, told.pop("alternate", None), **told))
+        answer = self.ask(actor, amqp.QueueDeclare(name, told.pop("alternate", None), **told))
         return answer._replace(value=answer.value or (name, None, None))
 
     def tell_delete_queue(self, actor: Actor, name: str, *, if_unused: bool, if_empty: bool) -> Answer:
         """queue.delete."""
-        return self.ask(actor, QueueDelete(name, if_unused, if_empty))
+        return self.ask(actor, amqp.QueueDelete(name, if_unused, if_empty))
 
     def tell_purge(self, actor: Actor, name: str) -> Answer:
         """queue.purge."""
-        return self.ask(actor, QueuePurge(name))
+        return self.ask(actor, amqp.QueuePurge(name))
 
     def tell_declare_exchange(self, actor: Actor, name: str, options: dict[str, Any]) -> Answer:
         """exchange.declare."""
         told: dict[str, Any] = {"type": "direct", **options}
-        return self.ask(actor, ExchangeDeclare(name, told.pop("type"), told.pop("alternate", None), **told))
+        return self.ask(actor, amqp.ExchangeDeclare(name, told.pop("type"), told.pop("alternate", None), **told))
 
     def tell_delete_exchange(self, actor: Actor, name: str, *, if_unused: bool) -> Answer:
         """exchange.delete."""
-        return self.ask(actor, ExchangeDelete(name, if_unused))
+        return self.ask(actor, amqp.ExchangeDelete(name, if_unused))
 
     def tell_bind(self, actor: Actor, queue: str, exchange: str, key: str, arguments: dict[str, Any]) -> Answer:
         """exchange.bind."""
-        return self.ask(actor, ExchangeBind(queue, exchange, key, arguments or None))
+        return self.ask(actor, amqp.ExchangeBind(queue, exchange, key, arguments or None))
 
     def tell_unbind(self, actor: Actor, queue: str, exchange: str, key: str, arguments: dict[str, Any]) -> Answer:
         """exchange.unbind."""
-        return self.ask(actor, ExchangeUnbind(queue, exchange, key))
+        return self.ask(actor, amqp.ExchangeUnbind(queue, exchange, key))
 
     def query(self, actor: Actor, queue: str) -> None:
         """queue.query: what there is, or nothing at all."""
-        answer = self.ask(actor, QueueQuery(queue))
+        answer = self.ask(actor, amqp.QueueQuery(queue))
         there = self.judge(actor, "query", answer, lambda: (self.naive.queues.get(queue),))
         result = answer.value
         told = (
@@ -137,7 +92,7 @@ class Stage_0_10(Ground_0_10):
 
     def query_exchange(self, actor: Actor, name: str) -> None:
         """exchange.query."""
-        answer = self.ask(actor, ExchangeQuery(name))
+        answer = self.ask(actor, amqp.ExchangeQuery(name))
         there = self.judge(actor, "query_exchange", answer, lambda: (self.naive.exchanges.get(name),))
         found = None if there is None else there[0]
         expected = (None, False, True) if found is None else (found.type, found.durable, False)
@@ -146,7 +101,7 @@ class Stage_0_10(Ground_0_10):
 
     def query_binding(self, actor: Actor, exchange: str, queue: str, key: str | None) -> None:
         """exchange.bound. Of a queue that isn't bound at all nothing is said of the key."""
-        answer = self.ask(actor, ExchangeBound(exchange, queue, key))
+        answer = self.ask(actor, amqp.ExchangeBound(exchange, queue, key))
         found = self.judge(actor, "query_binding", answer, lambda: self.naive.bound(exchange, queue, key))
         names = ["exchange_not_found", "queue_not_found", "queue_not_matched"]
         if found is not None and "queue_not_matched" not in found:
@@ -194,25 +149,25 @@ class Stage_0_10(Ground_0_10):
             "ttl": None if note.ttl is None else int(note.ttl * 1000),
             "routing_key": note.key,
         }
-        others = (MessageProperties(application_headers=note.headers),) if note.headers else ()
-        whole = DeliveryProperties(exchange=note.exchange, **told)
-        size = len(encode_headers((whole, *others))) + len(note.body)
+        others = (amqp.MessageProperties(application_headers=note.headers),) if note.headers else ()
+        whole = amqp.DeliveryProperties(exchange=note.exchange, **told)
+        size = len(amqp.encode_headers((whole, *others))) + len(note.body)
         self.sent[note.body] = Sent(whole, note.headers or None, size)
-        message = Message(
+        message = amqp.Message(
             note.body,
-            delivery_properties=DeliveryProperties(**told),
+            delivery_properties=amqp.DeliveryProperties(**told),
             message_properties=others[0] if others else None,
         )
         number = actor.core._state.sending.next_id
         sent = actor.core.transfer(
-            note.exchange, message, accept_mode=EXPLICIT if terms.explicit else NONE, sync=True
+            note.exchange, message, accept_mode=amqp.EXPLICIT if terms.explicit else amqp.NONE, sync=True
         )
         self.carry(actor, number)
         answer = self._answer(actor, sent.outcome or sent.completion)
         match answer.value:
             case Accepted():
                 return Answer("accepted")
-            case Rejected(code):
+            case amqp.Rejected(code):
                 return Answer(REASONS[code])
             case _:
                 return answer
@@ -260,11 +215,11 @@ class Stage_0_10(Ground_0_10):
         priority = options.get("priority", 0)
         answer = self.ask(
             actor,
-            MessageSubscribe(
+            amqp.MessageSubscribe(
                 queue,
                 name,
-                EXPLICIT if options.get("accepts", True) else NONE,
-                PRE_ACQUIRED if options.get("acquires", True) else NOT_ACQUIRED,
+                amqp.EXPLICIT if options.get("accepts", True) else amqp.NONE,
+                amqp.PRE_ACQUIRED if options.get("acquires", True) else amqp.NOT_ACQUIRED,
                 options.get("exclusive", False),
                 arguments={"x-priority": priority} if priority else None,
             ),
@@ -277,7 +232,7 @@ class Stage_0_10(Ground_0_10):
 
     def tell_cancel(self, actor: Actor, place: Place) -> Answer:
         """message.cancel."""
-        return self.ask(actor, MessageCancel(place[1]))
+        return self.ask(actor, amqp.MessageCancel(place[1]))
 
     def ask_for_nobody(self, actor: Actor, command: Any) -> None:
         """A command for a destination that is no subscription."""
@@ -290,7 +245,7 @@ class Stage_0_10(Ground_0_10):
 
     def grant(self, actor: Actor, place: Place, *, octets: bool, value: int | None) -> None:
         """message.flow; None: without limit."""
-        answer = self.ask(actor, MessageFlow(place[1], BYTE if octets else MESSAGE, value))
+        answer = self.ask(actor, amqp.MessageFlow(place[1], amqp.BYTE if octets else amqp.MESSAGE, value))
         flow = self.flows[place]
 
         def command() -> None:
@@ -302,7 +257,7 @@ class Stage_0_10(Ground_0_10):
     def stop(self, actor: Actor, place: Place, *, flush: bool) -> None:
         """message.stop or message.flush: afterwards there is no credit."""
         # Before a flush is done, everything has come that can.
-        answer = self.ask(actor, MessageFlush(place[1]) if flush else MessageStop(place[1]))
+        answer = self.ask(actor, amqp.MessageFlush(place[1]) if flush else amqp.MessageStop(place[1]))
         flow = self.flows[place]
 
         def command() -> None:
@@ -313,7 +268,7 @@ class Stage_0_10(Ground_0_10):
 
     def set_flow_mode(self, actor: Actor, place: Place, *, window: bool) -> None:
         """message.set-flow-mode, which needs both balances to be zero if it changes anything (mode-switching)."""
-        answer = self.ask(actor, MessageSetFlowMode(place[1], WINDOW if window else CREDIT))
+        answer = self.ask(actor, amqp.MessageSetFlowMode(place[1], amqp.WINDOW if window else amqp.CREDIT))
         flow = self.flows[place]
 
         def command() -> None:
@@ -376,7 +331,7 @@ class Stage_0_10(Ground_0_10):
         self, actor: Actor, handles: Sequence[Handle], outcome: str, options: dict[str, Any], branch: int | None
     ) -> Answer:
         """With the completion, or without."""
-        ids = SequenceSet.of(*[each[1] for each in handles])
+        ids = amqp.SequenceSet.of(*[each[1] for each in handles])
         more: dict[str, Any] = {"set_redelivered": True} if self.settle_flags(outcome, options) else {}
         if not options["completes"]:
             return self.ask(actor, SETTLING[outcome](ids, **more))
@@ -391,7 +346,7 @@ class Stage_0_10(Ground_0_10):
 
     def acquire(self, actor: Actor, handles: Sequence[Handle]) -> None:
         """message.acquire of what was only shown: the result names what was still there."""
-        answer = self.ask(actor, MessageAcquire(SequenceSet.of(*[each[1] for each in handles])))
+        answer = self.ask(actor, amqp.MessageAcquire(amqp.SequenceSet.of(*[each[1] for each in handles])))
 
         def command() -> list[Handle]:
             wanted: dict[Copy, Handle] = {}
@@ -408,7 +363,7 @@ class Stage_0_10(Ground_0_10):
 
     def settle_looked(self, actor: Actor, handles: Sequence[Handle], outcome: str) -> None:
         """What isn't acquired may be released; a reject of it is ignored, an accept is a release (lenient-accepts)."""
-        ids = SequenceSet.of(*[each[1] for each in handles])
+        ids = amqp.SequenceSet.of(*[each[1] for each in handles])
         answer = self.ask(actor, SETTLING[outcome](ids))
         if answer.value == FORCED and outcome == "accept":
             # The specification doesn't allow it, the broker takes it: Qpid's browsers do so.
@@ -422,7 +377,7 @@ class Stage_0_10(Ground_0_10):
 
     def tell_begin(self, actor: Actor) -> Answer:
         """tx.select."""
-        return self.ask(actor, TxSelect())
+        return self.ask(actor, amqp.TxSelect())
 
     def begin(self, actor: Actor) -> None:
         """tx.select, once, with nothing but explicit accepts, and not beside class dtx."""
@@ -443,15 +398,15 @@ class Stage_0_10(Ground_0_10):
 
     def tell_commit(self, actor: Actor, branch: int) -> Answer:
         """tx.commit."""
-        return self.ask(actor, TxCommit())
+        return self.ask(actor, amqp.TxCommit())
 
     def tell_roll_back(self, actor: Actor, branch: int) -> Answer:
         """tx.rollback."""
-        return self.ask(actor, TxRollback())
+        return self.ask(actor, amqp.TxRollback())
 
     def end_nothing(self, actor: Actor, *, rolls_back: bool) -> None:
         """tx.commit and tx.rollback on a session that isn't selected for them."""
-        answer = self.ask(actor, TxRollback() if rolls_back else TxCommit())
+        answer = self.ask(actor, amqp.TxRollback() if rolls_back else amqp.TxCommit())
 
         def refuse() -> None:
             raise Refusal("illegal-state")
@@ -460,7 +415,7 @@ class Stage_0_10(Ground_0_10):
 
     def coordinate(self, actor: Actor, command: Any) -> None:
         """A command of class dtx."""
-        if isinstance(command, DtxSetTimeout) and command.timeout:
+        if isinstance(command, amqp.DtxSetTimeout) and command.timeout:
             self.step_aside(command.timeout)
             if actor.is_over:
                 return
@@ -468,12 +423,12 @@ class Stage_0_10(Ground_0_10):
 
         def execute() -> tuple[object]:
             mode = self.modes.get(actor.owner)
-            if (isinstance(command, DtxSelect) and mode == "tx") or (
-                isinstance(command, (DtxStart, DtxEnd)) and mode != "dtx"
+            if (isinstance(command, amqp.DtxSelect) and mode == "tx") or (
+                isinstance(command, (amqp.DtxStart, amqp.DtxEnd)) and mode != "dtx"
             ):
                 raise Refusal("illegal-state")
             result = self.dtx.execute(actor.owner, command, self.now)
-            if isinstance(command, DtxSelect):
+            if isinstance(command, amqp.DtxSelect):
                 self.modes[actor.owner] = "dtx"
             self.dtx.decide(self.undecided)
             return (result,)
@@ -488,11 +443,11 @@ class Stage_0_10(Ground_0_10):
 def _plain(result: object) -> object:
     """What a result says."""
     match result:
-        case XaResult():
+        case amqp.XaResult():
             return result.status
-        case GetTimeoutResult():
+        case amqp.GetTimeoutResult():
             return result.timeout
-        case RecoverResult():
+        case amqp.RecoverResult():
             return list(result.in_doubt or ())
         case _:
             return result

@@ -16,15 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from amqp_sansio import Event, LocalProtocolError, RemoteProtocolError
-from amqp_sansio.amqp_0_10 import (
-    Config,
-    Connection,
-    CreditChanged,
-    DeliveryProperties,
-    Message,
-    MessageReceived,
-    SessionClosed,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.broker.contents.amqp_0_10 import Content_0_10
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import ServedSession, register_of
 from amqp_sansio.broker.model.content import Content
@@ -74,14 +66,14 @@ QUEUE_DELETED = 408
 FORCED = "the client's engine refuses it"
 FORGOTTEN = Error("session", "forgotten")
 """The session can't go on: it has ended meanwhile."""
-EXPECTED = (Opened, Replied, Settled, Abandoned, CreditChanged, SessionClosed)
+EXPECTED = (Opened, Replied, Settled, Abandoned, amqp.CreditChanged, amqp.SessionClosed)
 """Events whose matter is in the handles of calls."""
 
 
 class Sent(NamedTuple):
     """A message as it was published: what its deliveries have to say, and the octets that credit counts."""
 
-    delivery: DeliveryProperties
+    delivery: amqp.DeliveryProperties
     headers: dict[str, Any] | None
     size: int
 
@@ -133,7 +125,7 @@ class Ground_0_10(Stage):
 
     def connect(self) -> Line:
         """A client that is logged in; it owns nothing itself."""
-        line = self.join(Connection.client(Config(sasl=Plain("guest", "guest"))))
+        line = self.join(amqp.Connection.client(amqp.Config(sasl=Plain("guest", "guest"))))
         assert line.engine.is_open
         return line
 
@@ -277,7 +269,7 @@ class Ground_0_10(Stage):
     def observe(self, line: Line, event: Event) -> None:
         """Take an event of a client."""
         match event:
-            case MessageReceived():
+            case amqp.MessageReceived():
                 actor = self.cores[line, event.channel]
                 handle = (actor.owner, event.command_id)
                 place = (actor.owner, event.destination)
@@ -356,7 +348,7 @@ class Ground_0_10(Stage):
 
     # Asking.
 
-    def ask(self, actor: Actor, command: Any, message: Message | None = None) -> Answer:
+    def ask(self, actor: Actor, command: Any, message: amqp.Message | None = None) -> Answer:
         """Send a command and wait for its end. What the client's own engine refuses to send is sent all the same: it's
         the broker that has to refuse it."""
         number = actor.core._state.sending.next_id

@@ -6,19 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    DeliveryState,
-    Message,
-    Modified,
-    Properties,
-    Rejected,
-    Released,
-    Source,
-    Symbol,
-    Target,
-    ULong,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.broker.front_1_0_attaching import Attaching
 from tests.broker.front_1_0_ties import Line_1_0, Spout, Tap
@@ -28,7 +16,7 @@ from tests.broker.naive_values import Binding, Refusal
 
 R = TypeVar("R")
 MANAGEMENT = "/management"
-PAIRED = {Symbol("paired"): True}
+PAIRED = {amqp.Symbol("paired"): True}
 QUEUE_COMPARE = ("durable", "exclusive", "auto_delete", "arguments")
 EXCHANGE_COMPARE = ("type", "durable", "auto_delete", "internal", "alternate")
 
@@ -112,25 +100,27 @@ class Stage_1_0(Attaching):
         if kinds:
             right = [CONDITIONS[each] for each in kinds]
         elif routed:
-            same(told, Accepted(), f"the outcome on {spout}")
+            same(told, amqp.Accepted(), f"the outcome on {spout}")
             return
         elif self.knows(spout, "released"):
-            same(told, Released(), f"the outcome of what no queue takes on {spout}")
+            same(told, amqp.Released(), f"the outcome of what no queue takes on {spout}")
             return
         elif self.knows(spout, "modified"):
-            same(told, Modified(), f"the outcome of what no queue takes on {spout}")
+            same(told, amqp.Modified(), f"the outcome of what no queue takes on {spout}")
             return
         elif self.knows(spout, "rejected"):
             right = ["amqp:not-found"]
         else:
-            same(told, Accepted(), f"the outcome of what no queue takes on {spout}")
+            same(told, amqp.Accepted(), f"the outcome of what no queue takes on {spout}")
             return
-        error = told.error if isinstance(told, Rejected) else None
+        error = told.error if isinstance(told, amqp.Rejected) else None
         same(error is not None and str(error.condition) in right, True, f"{told} on {spout}, because of {right}")
 
     # Outcomes.
 
-    def settle(self, tap: Tap, tags: Sequence[bytes], state: DeliveryState | None, *, settled: bool = True) -> None:
+    def settle(
+        self, tap: Tap, tags: Sequence[bytes], state: amqp.DeliveryState | None, *, settled: bool = True
+    ) -> None:
         """Say what becomes of deliveries. `settled` false: the broker is to settle, as in rcv-settle-mode second."""
         seconds = [self.is_second(tap, each) for each in tags]
         if any(seconds) and not all(seconds):
@@ -149,7 +139,7 @@ class Stage_1_0(Attaching):
             self.decide(tap, group, state)
         self.compare()
 
-    def settle_and_lose(self, tap: Tap, tags: Sequence[bytes], state: DeliveryState) -> None:
+    def settle_and_lose(self, tap: Tap, tags: Sequence[bytes], state: amqp.DeliveryState) -> None:
         """Say what becomes of deliveries in rcv-settle-mode second, while the connection is lost: the broker hears it
         when the link is resumed (part 2 section 2.6.13)."""
         tap.engine.update([tap.deliveries[tag].delivery_id for tag in tags], state)
@@ -169,15 +159,17 @@ class Stage_1_0(Attaching):
             session = line.engine.open_session()
             self.pump()
             there: dict[str, Any] = {"name": "management-link-pair", "properties": PAIRED}
-            receiver = session.open_receiver(Source(MANAGEMENT), target=Target(MANAGEMENT), credit=1000, **there)
+            receiver = session.open_receiver(
+                amqp.Source(MANAGEMENT), target=amqp.Target(MANAGEMENT), credit=1000, **there
+            )
             line.asking = session.open_sender(
-                Target(MANAGEMENT), source=Source(MANAGEMENT), snd_settle_mode=1, **there
+                amqp.Target(MANAGEMENT), source=amqp.Source(MANAGEMENT), snd_settle_mode=1, **there
             ), receiver
             self.pump()
         sender, receiver = line.asking
-        properties = Properties(message_id=ULong(self.bodies), to=path, subject=method, reply_to="$me")
+        properties = amqp.Properties(message_id=amqp.ULong(self.bodies), to=path, subject=method, reply_to="$me")
         self.bodies += 1
-        sender.send(Message(body, properties=properties))
+        sender.send(amqp.Message(body, properties=properties))
         self.pump()
         (response,) = line.responses
         line.responses.clear()

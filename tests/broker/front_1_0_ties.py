@@ -10,17 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from amqp_sansio import Event
-from amqp_sansio.amqp_1_0 import (
-    Config,
-    Connection,
-    Delivery,
-    DeliveryState,
-    Drained,
-    LinkClosed,
-    LinkFailed,
-    LinkState,
-    Released,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.model.content import Content
 from amqp_sansio.errors import Scope
@@ -60,7 +50,7 @@ class Tie:
         self.is_durable = terms.durable
         self.is_dynamic = terms.address is None
         self.is_attached = True
-        self.saved: LinkState | None = None
+        self.saved: amqp.LinkState | None = None
         self.deadline: float | None = None
         self.place = (line, actor.core.channel)
         self.serial = 0
@@ -106,10 +96,10 @@ class Tap(Tie):
         self.room = Room(0, None, False)
         self.consumer: NaiveConsumer | None = None
         self.passed: dict[int, int] = {}
-        self.deliveries: dict[bytes, Delivery] = {}
+        self.deliveries: dict[bytes, amqp.Delivery] = {}
         self.again: list[bytes] = []
         self.renewed: set[bytes] = set()
-        self.decided: dict[bytes, DeliveryState] = {}
+        self.decided: dict[bytes, amqp.DeliveryState] = {}
         self.branch: int | None = None
         self.settled = terms.settled
 
@@ -127,11 +117,11 @@ class Line_1_0(Line):
     """A connection. `leaving` are the channels of sessions that the client ends."""
 
     def __init__(self, stage: Ground, container: str) -> None:
-        config = Config(container_id=container, sasl=Plain("guest", "guest"))
-        Line.__init__(self, stage, Connection.client(config))
+        config = amqp.Config(container_id=container, sasl=Plain("guest", "guest"))
+        Line.__init__(self, stage, amqp.Connection.client(config))
         self.container = container
         self.leaving: set[int] = set()
-        self.responses: list[Delivery] = []
+        self.responses: list[amqp.Delivery] = []
         self.asking: Any = None
 
     def lose(self) -> None:
@@ -151,7 +141,7 @@ class Ties(Ground):
         self.serials = 0
         """How many links were attached."""
         self.drained: list[tuple[Line, int, int]] = []
-        self.early: list[tuple[Line, Delivery]] = []
+        self.early: list[tuple[Line, amqp.Delivery]] = []
         """Deliveries on links that aren't known to be attached yet."""
 
     # What the ground asks.
@@ -179,13 +169,13 @@ class Ties(Ground):
         return actor
 
     def observe(self, line: Line, event: Event) -> None:
-        if isinstance(event, Delivery):
+        if isinstance(event, amqp.Delivery):
             self._deliver(line, event)
-        elif isinstance(event, Drained):
+        elif isinstance(event, amqp.Drained):
             self.drained.append((line, event.channel, event.link))
-        elif isinstance(event, LinkFailed):
+        elif isinstance(event, amqp.LinkFailed):
             self.failures[(line, event.channel, event.link)] = str(getattr(event.error, "condition", event.error))
-        elif isinstance(event, LinkClosed):
+        elif isinstance(event, amqp.LinkClosed):
             self.closings.add((line, event.channel, event.link))
         elif isinstance(event, Failed) or (isinstance(event, Closed) and event.scope is not Scope.LINK):
             assert isinstance(line, Line_1_0)
@@ -204,7 +194,7 @@ class Ties(Ground):
         # `_end_with_nodes` compares what clients were told of their links.
         return False
 
-    def _deliver(self, line: Line, event: Delivery) -> None:
+    def _deliver(self, line: Line, event: amqp.Delivery) -> None:
         tap = self.tap_at(line, event.channel, event.link)
         assert isinstance(line, Line_1_0)
         if line.asking is not None and event.channel == line.asking[0].session.channel:
@@ -239,7 +229,7 @@ class Ties(Ground):
 
     def check_delivery(self, seen: Seen, copy: Copy) -> None:
         (tap,) = [each for each in self.taps() if each.seat == seen.place]
-        event: Delivery = seen.event
+        event: amqp.Delivery = seen.event
         note, message = copy.note, event.message
         assert isinstance(note, Note_1_0)
         same(event.settled, tap.settled, f"settled of {copy.note.body!r}")
@@ -454,7 +444,9 @@ class Ties(Ground):
                     self.destroy(tie)
         self.naive.events = [each for each in self.naive.events if each.what != "deleted"]
 
-    def decide(self, tap: Tap, tags: Sequence[bytes], state: DeliveryState | None, branch: int | None = None) -> None:
+    def decide(
+        self, tap: Tap, tags: Sequence[bytes], state: amqp.DeliveryState | None, branch: int | None = None
+    ) -> None:
         """Settle deliveries in the naive model, all of one frame; None is the default outcome."""
         copies: list[Copy] = []
         for tag in tags:
@@ -463,7 +455,7 @@ class Ties(Ground):
             if copy is not None and copy.owner == tap.owner and copy.transaction is None:
                 copies.append(copy)
         act, found = act_of(state, tap.terms.default)
-        if isinstance(found, Released):
+        if isinstance(found, amqp.Released):
             # All are back before anybody gets one of them.
             self.naive.settle(tap.owner, copies, act.outcome, transaction=branch, redelivered=True)
             return

@@ -6,25 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    DeleteOnClose,
-    DeleteOnNoLinks,
-    DeleteOnNoLinksOrMessages,
-    DeleteOnNoMessages,
-    DeliveryState,
-    Described,
-    Error,
-    Header,
-    Message,
-    Modified,
-    Properties,
-    Rejected,
-    Released,
-    Source,
-    Symbol,
-    Target,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from tests.broker.naive_model import NaiveBroker
 from tests.broker.naive_values import Dying, Note, Refusal, matches_headers, matches_topic
 
@@ -47,25 +29,27 @@ STATUS = {
 }  # fmt: skip
 """The status of a management response."""
 LIFETIMES: dict[str, Any] = {
-    "on-close": DeleteOnClose(),
-    "on-no-links": DeleteOnNoLinks(),
-    "on-no-messages": DeleteOnNoMessages(),
-    "on-no-links-or-messages": DeleteOnNoLinksOrMessages(),
+    "on-close": amqp.DeleteOnClose(),
+    "on-no-links": amqp.DeleteOnNoLinks(),
+    "on-no-messages": amqp.DeleteOnNoMessages(),
+    "on-no-links-or-messages": amqp.DeleteOnNoLinksOrMessages(),
 }
 DEFAULT_PRIORITY = 4
 """Part 3 section 3.2.1."""
-OUTCOMES: tuple[DeliveryState, ...] = (
-    Accepted(),
-    Rejected(),
-    Rejected(Error(Symbol("x:bad"), "never here")),
-    Released(),
-    Modified(),
-    Modified(delivery_failed=True),
-    Modified(undeliverable_here=True),
-    Modified(delivery_failed=True, undeliverable_here=True, message_annotations={Symbol("x-opt-seen"): 1}),
-    Modified(message_annotations={Symbol("x-opt-seen"): 2, Symbol("x-opt-by"): "me"}),
+OUTCOMES: tuple[amqp.DeliveryState, ...] = (
+    amqp.Accepted(),
+    amqp.Rejected(),
+    amqp.Rejected(amqp.Error(amqp.Symbol("x:bad"), "never here")),
+    amqp.Released(),
+    amqp.Modified(),
+    amqp.Modified(delivery_failed=True),
+    amqp.Modified(undeliverable_here=True),
+    amqp.Modified(delivery_failed=True, undeliverable_here=True, message_annotations={amqp.Symbol("x-opt-seen"): 1}),
+    amqp.Modified(message_annotations={amqp.Symbol("x-opt-seen"): 2, amqp.Symbol("x-opt-by"): "me"}),
 )
-DEFAULTS: tuple[DeliveryState | None, ...] = (None, Accepted(), Rejected(), Released(), Modified(delivery_failed=True))
+DEFAULTS: tuple[amqp.DeliveryState | None, ...] = (
+    None, amqp.Accepted(), amqp.Rejected(), amqp.Released(), amqp.Modified(delivery_failed=True)
+)
 """Default outcomes of a source; without one a delivery is released."""
 
 
@@ -90,14 +74,16 @@ class Note_1_0(Note):
         Note.__init__(self, body, exchange, key, headers, DEFAULT_PRIORITY if priority is None else priority, ttl)
         self.to, self.subject, self.first, self.failures = to, subject, first, failures
         self.notes: dict[str, Any] = {}
-        self.error: Error | None = None
+        self.error: amqp.Error | None = None
 
-    def message(self) -> Message:
+    def message(self) -> amqp.Message:
         """As a client writes it."""
         ttl = None if self.ttl is None else int(self.ttl * 1000)
-        header = Header(priority=self.priority, ttl=ttl, first_acquirer=self.first, delivery_count=self.failures)
-        properties = Properties(to=self.to, subject=self.subject) if self.to or self.subject is not None else None
-        return Message(self.body, header=header, properties=properties, application_properties=self.headers or None)
+        header = amqp.Header(priority=self.priority, ttl=ttl, first_acquirer=self.first, delivery_count=self.failures)
+        properties = amqp.Properties(to=self.to, subject=self.subject) if self.to or self.subject is not None else None
+        return amqp.Message(
+            self.body, header=header, properties=properties, application_properties=self.headers or None
+        )
 
     def copied(self) -> Note_1_0:
         """The same, to be written on."""
@@ -111,15 +97,15 @@ class Note_1_0(Note):
         copy.exchange, copy.key, copy.deaths, copy.ttl = exchange, key, deaths, None
         return copy
 
-    def after(self, state: DeliveryState, count: int) -> Note_1_0 | None:
+    def after(self, state: amqp.DeliveryState, count: int) -> Note_1_0 | None:
         """What an outcome makes of it (part 3 sections 3.4.3 and 3.4.5), None: nothing. `count`: the times that
         deliveries of it have failed in its queue."""
-        if isinstance(state, Rejected):
+        if isinstance(state, amqp.Rejected):
             copy = self.copied()
             copy.failures += count + 1
             copy.first, copy.error = False, state.error
             return copy
-        if isinstance(state, Modified) and state.message_annotations:
+        if isinstance(state, amqp.Modified) and state.message_annotations:
             copy = self.copied()
             copy.notes = {**self.notes, **state.message_annotations}
             return copy
@@ -135,14 +121,16 @@ class Act(NamedTuple):
     excluded: bool = False
 
 
-def act_of(state: DeliveryState | None, default: DeliveryState | None) -> tuple[Act, DeliveryState]:
+def act_of(state: amqp.DeliveryState | None, default: amqp.DeliveryState | None) -> tuple[Act, amqp.DeliveryState]:
     """What an outcome does; `default` is the default outcome of the source."""
-    found = state if isinstance(state, (Accepted, Rejected, Released, Modified)) else default or Released()
-    if isinstance(found, Accepted):
+    found = state if isinstance(
+        state, (amqp.Accepted, amqp.Rejected, amqp.Released, amqp.Modified)
+    ) else default or amqp.Released()
+    if isinstance(found, amqp.Accepted):
         return Act("accept"), found
-    if isinstance(found, Rejected):
+    if isinstance(found, amqp.Rejected):
         return Act("reject"), found
-    if isinstance(found, Modified):
+    if isinstance(found, amqp.Modified):
         return Act("release", True, bool(found.delivery_failed), bool(found.undeliverable_here)), found
     return Act("release", True), found
 
@@ -206,9 +194,9 @@ class Wish(NamedTuple):
     is_wrong: bool = False
 
     @property
-    def described(self) -> Described:
+    def described(self) -> amqp.Described:
         """As it stands in a filter set (part 3 section 3.5.8)."""
-        return Described(Symbol(self.name), self.value)
+        return amqp.Described(amqp.Symbol(self.name), self.value)
 
 
 _SELECTOR = "apache.org:selector-filter:string"
@@ -289,27 +277,27 @@ class SourceTerms(NamedTuple):
     settled: bool = False
     second: bool = False
     durable: bool = False
-    default: DeliveryState | None = None
+    default: amqp.DeliveryState | None = None
     wishes: tuple[Wish, ...] = ()
     expiry: Expiry = Expiry()
     priority: int = 0
     lifetime: str = "on-close"
     copies_only: bool = False
 
-    def source(self) -> Source:
+    def source(self) -> amqp.Source:
         """As it stands in an attach."""
-        properties: dict[Symbol, Any] = {Symbol("lifetime-policy"): LIFETIMES[self.lifetime]}
+        properties: dict[amqp.Symbol, Any] = {amqp.Symbol("lifetime-policy"): LIFETIMES[self.lifetime]}
         if self.copies_only:
-            properties[Symbol("supported-dist-modes")] = [Symbol("copy")]
-        return Source(
+            properties[amqp.Symbol("supported-dist-modes")] = [amqp.Symbol("copy")]
+        return amqp.Source(
             self.address,
             durable=2 if self.durable else 0,
-            expiry_policy=Symbol(self.expiry.policy),
+            expiry_policy=amqp.Symbol(self.expiry.policy),
             timeout=self.expiry.timeout,
             dynamic=self.address is None,
             dynamic_node_properties=properties if self.address is None else None,
-            distribution_mode=Symbol("copy" if self.browses else "move"),
-            filter={Symbol(f"f{at}"): wish.described for at, wish in enumerate(self.wishes)} or None,
+            distribution_mode=amqp.Symbol("copy" if self.browses else "move"),
+            filter={amqp.Symbol(f"f{at}"): wish.described for at, wish in enumerate(self.wishes)} or None,
             default_outcome=self.default,
         )
 
@@ -326,13 +314,13 @@ class TargetTerms(NamedTuple):
     expiry: Expiry = Expiry()
     lifetime: str = "on-close"
 
-    def target(self) -> Target:
+    def target(self) -> amqp.Target:
         """As it stands in an attach."""
-        properties = {Symbol("lifetime-policy"): LIFETIMES[self.lifetime]}
-        return Target(
+        properties = {amqp.Symbol("lifetime-policy"): LIFETIMES[self.lifetime]}
+        return amqp.Target(
             self.address or None,
             durable=2 if self.durable else 0,
-            expiry_policy=Symbol(self.expiry.policy),
+            expiry_policy=amqp.Symbol(self.expiry.policy),
             timeout=self.expiry.timeout,
             dynamic=self.address is None,
             dynamic_node_properties=properties if self.address is None else None,

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Controller,
-    Coordinator,
-    Declared,
-    Delivery,
-    DeliveryState,
-    Rejected,
-    Symbol,
-    TransactionalState,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.events import Handle
 from tests.broker.front_1_0 import Stage_1_0, frames
 from tests.broker.front_1_0_ties import Line_1_0, Spout, Tap
@@ -42,7 +32,7 @@ class Control:
         self.serial = serial
         assert isinstance(actor.line, Line_1_0)
         self.actor, self.line = actor, actor.line
-        self.controller = Controller(engine)
+        self.controller = amqp.Controller(engine)
         self.wire = (actor.line, actor.core.channel, engine.handle)
 
 
@@ -56,10 +46,10 @@ class Work:
         self.fails = False
         self.promised: list[Note_1_0] = []
         self.settled: list[Had] = []
-        self.retired: dict[tuple[Tap, bytes], tuple[Had, DeliveryState, Handle[Any]]] = {}
+        self.retired: dict[tuple[Tap, bytes], tuple[Had, amqp.DeliveryState, Handle[Any]]] = {}
         self.acquired: list[Had] = []
-        self.shown: dict[tuple[Tap, bytes], tuple[DeliveryState, Handle[Any]]] = {}
-        self.posted: list[tuple[Spout, Handle[Any], DeliveryState]] = []
+        self.shown: dict[tuple[Tap, bytes], tuple[amqp.DeliveryState, Handle[Any]]] = {}
+        self.posted: list[tuple[Spout, Handle[Any], amqp.DeliveryState]] = []
 
     def has(self, tap: Tap, tag: bytes) -> bool:
         """Whether the outcome of a delivery is bound to it."""
@@ -80,7 +70,7 @@ class TransactedStage(Stage_1_0):
 
     def control(self, actor: Actor) -> Control:
         """Attach to the coordinator."""
-        engine = actor.core.open_sender(Coordinator())
+        engine = actor.core.open_sender(amqp.Coordinator())
         self.pump()
         same(engine.is_open, True, "a coordinator is there")
         control = Control(actor, engine, self.new_serial())
@@ -121,7 +111,7 @@ class TransactedStage(Stage_1_0):
         handle: Handle[Any] = control.controller.declare()
         self.pump()
         told = handle.result if handle.done else None
-        if not isinstance(told, Declared):
+        if not isinstance(told, amqp.Declared):
             raise AssertionError(f"declaring gave {told}")
         assert isinstance(told.txn_id, bytes)
         work = Work(control, told.txn_id, self.naive.begin(control.line.owner))
@@ -134,7 +124,7 @@ class TransactedStage(Stage_1_0):
         link = spout.engine
         if not link.credit:
             return
-        handle = link.send(note.message(), settled=settled, state=TransactionalState(work.txn_id))
+        handle = link.send(note.message(), settled=settled, state=amqp.TransactionalState(work.txn_id))
         is_settled = settled or link.snd_settle_mode == 1
         self.pump()
         if work not in self.works:
@@ -169,18 +159,18 @@ class TransactedStage(Stage_1_0):
             told = handle.result if handle.done else link.unsettled[handle.key[2]].states[1]
             same((told.txn_id, handle.done), (work.txn_id, not link.rcv_settle_mode), f"what was told on {spout}")
             if kinds and not self.knows(spout, "rejected"):
-                same(isinstance(told.outcome, Rejected), True, f"what was told on {spout}")
+                same(isinstance(told.outcome, amqp.Rejected), True, f"what was told on {spout}")
             else:
                 self.check_outcome(spout, told.outcome, kinds, routed)
             if not handle.done:
                 work.posted.append((spout, handle, told.outcome))
         self.compare()
 
-    def retire(self, tap: Tap, tags: Sequence[bytes], state: DeliveryState, work: Work, *, settled: bool) -> None:
+    def retire(self, tap: Tap, tags: Sequence[bytes], state: amqp.DeliveryState, work: Work, *, settled: bool) -> None:
         """Bind outcomes to a transaction (part 4 section 4.4.2)."""
         settled = settled and not any(self.is_second(tap, each) for each in tags)
         ids = [tap.deliveries[tag].delivery_id for tag in tags]
-        handles = tap.engine.update(ids, TransactionalState(work.txn_id, state), settled=settled)
+        handles = tap.engine.update(ids, amqp.TransactionalState(work.txn_id, state), settled=settled)
         told = dict(zip(tags, handles, strict=True))
         self.pump()
         for group in frames(tags, ids):
@@ -204,7 +194,7 @@ class TransactedStage(Stage_1_0):
         self.compare()
 
     def _bind(
-        self, tap: Tap, handles: dict[bytes, Handle[Any]], state: DeliveryState, work: Work, *, settled: bool
+        self, tap: Tap, handles: dict[bytes, Handle[Any]], state: amqp.DeliveryState, work: Work, *, settled: bool
     ) -> None:
         for tag, handle in handles.items():
             copy = self.held.get(tap.handle(tag))
@@ -224,7 +214,7 @@ class TransactedStage(Stage_1_0):
 
     def acquire(self, tap: Tap, credit: int, work: Work, *, drain: bool = False) -> None:
         """Let what is delivered belong to a transaction (part 4 section 4.4.3)."""
-        properties = {Symbol("txn-id"): work.txn_id}
+        properties = {amqp.Symbol("txn-id"): work.txn_id}
         if work not in self.works:
             tap.engine.flow(credit, properties=properties)
             self.pump()
@@ -240,12 +230,12 @@ class TransactedStage(Stage_1_0):
     def check_delivery(self, seen: Seen, copy: Copy) -> None:
         Stage_1_0.check_delivery(self, seen, copy)
         (tap,) = [each for each in self.taps() if each.seat == seen.place]
-        event: Delivery = seen.event
+        event: amqp.Delivery = seen.event
         if tap.branch is None:
             same(event.state, None, f"the state of {event}")
             return
         (work,) = [each for each in self.works if each.branch == tap.branch]
-        same(event.state, TransactionalState(work.txn_id), f"the state of {event}")
+        same(event.state, amqp.TransactionalState(work.txn_id), f"the state of {event}")
         if tap.moves:
             work.acquired.append(Had(tap, event.delivery_tag, copy))
             if event.settled:
@@ -270,18 +260,18 @@ class TransactedStage(Stage_1_0):
             return
         if fail or not self._can_commit(work):
             if fail:
-                same(told, Accepted(), "rolling back")
+                same(told, amqp.Accepted(), "rolling back")
             else:
                 self._is_rejected(told, ROLLBACK)
             self._roll_back(work)
         else:
-            same(told, Accepted(), "committing")
+            same(told, amqp.Accepted(), "committing")
             self._commit(work)
         self.compare()
 
     @staticmethod
     def _is_rejected(told: object, condition: str) -> None:
-        error = told.error if isinstance(told, Rejected) else None
+        error = told.error if isinstance(told, amqp.Rejected) else None
         same(None if error is None else str(error.condition), condition, f"discharging gave {told}")
 
     def _can_commit(self, work: Work) -> bool:
@@ -316,7 +306,7 @@ class TransactedStage(Stage_1_0):
                 same(handle.result if handle.done else None, outcome, f"what became of a posting on {spout}")
 
     @staticmethod
-    def _ends(tap: Tap, tag: bytes, state: DeliveryState, handle: Handle[Any]) -> None:
+    def _ends(tap: Tap, tag: bytes, state: amqp.DeliveryState, handle: Handle[Any]) -> None:
         """A commit settles a delivery, whether a link is attached or not: no later attachment brings it again. The
         client is told on the link on which it has retired it."""
         if tag in tap.again:
@@ -354,7 +344,7 @@ class TransactedStage(Stage_1_0):
                 if spout.is_attached and not handle.done:
                     # A disposition without a state takes back none that was told: that one is provisional.
                     state = spout.engine.unsettled[handle.key[2]].states[1]
-                    same(isinstance(state, TransactionalState), True, f"the state of a posting on {spout}")
+                    same(isinstance(state, amqp.TransactionalState), True, f"the state of a posting on {spout}")
                     spout.engine.settle(handle)
             self.pump()
 

@@ -13,24 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from amqp_sansio.amqp_0_10 import (
-    DtxCommit,
-    DtxEnd,
-    DtxForget,
-    DtxGetTimeout,
-    DtxPrepare,
-    DtxRecover,
-    DtxRollback,
-    DtxSelect,
-    DtxSetTimeout,
-    DtxStart,
-    MessageCancel,
-    MessageFlow,
-    MessageFlush,
-    MessageSetFlowMode,
-    MessageStop,
-    Xid,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from tests.broker.front_0_10 import Stage_0_10
 from tests.broker.front_0_10_ground import Cut
 from tests.broker.front_models import Actor, Handle, Line, Place
@@ -70,10 +53,12 @@ NO_LETTERS: Options = ARGUMENTS.map(
 )
 UP = st.one_of(st.integers(0, 60), st.integers(0, 250), st.just(10_000))
 CUTS = st.builds(Cut, UP, st.one_of(st.integers(0, 60), st.just(10_000)), st.booleans(), st.booleans())
-XIDS = tuple([Xid(number, b"g", b"b") for number in range(3)])
+XIDS = tuple([amqp.Xid(number, b"g", b"b") for number in range(3)])
 WRONG: tuple[Any, ...] = (
-    MessageCancel("nobody"), MessageFlow("nobody", 0, 1), MessageStop("nobody"), MessageFlush("nobody"),
-    MessageSetFlowMode("nobody", 1),
+    amqp.MessageCancel("nobody"), amqp.MessageFlow(
+        "nobody", 0, 1
+    ), amqp.MessageStop("nobody"), amqp.MessageFlush("nobody"),
+    amqp.MessageSetFlowMode("nobody", 1),
 )  # fmt: skip
 
 
@@ -494,7 +479,7 @@ class TxMachine(KeptMachine):
         actor = self.an_actor(data)
         if self.stage.modes.get(actor.owner) != "tx":
             if data.draw(st.booleans()):
-                self.stage.coordinate(actor, DtxSelect())
+                self.stage.coordinate(actor, amqp.DtxSelect())
             self.stage.end_nothing(actor, rolls_back=data.draw(st.booleans()))
 
 
@@ -513,19 +498,19 @@ class DtxMachine(TxMachine):
 
     def prepare(self, data: st.DataObject) -> None:
         for actor in list(self.stage.actors):
-            self.stage.coordinate(actor, DtxSelect())
+            self.stage.coordinate(actor, amqp.DtxSelect())
         for _ in range(3):
             self.stage.publish(self.stage.actors[0], "", "one")
         for actor, xid in zip(list(self.stage.actors), XIDS, strict=False):
-            self.stage.coordinate(actor, DtxStart(xid))
+            self.stage.coordinate(actor, amqp.DtxStart(xid))
 
     def opens(self, data: st.DataObject) -> None:
         super().opens(data)
-        self.stage.coordinate(self.stage.actors[-1], DtxSelect())
+        self.stage.coordinate(self.stage.actors[-1], amqp.DtxSelect())
 
     def selects(self, data: st.DataObject) -> None:
         """Also once more."""
-        self.stage.coordinate(self.an_actor(data), DtxSelect())
+        self.stage.coordinate(self.an_actor(data), amqp.DtxSelect())
 
     def starts(self, data: st.DataObject) -> None:
         """As it fits."""
@@ -536,12 +521,12 @@ class DtxMachine(TxMachine):
             return
         actor, work = data.draw(st.sampled_from(free)), stage.dtx.model.works.get(xid)
         resume = work is not None and actor.owner in work.waiting
-        stage.coordinate(actor, DtxStart(xid, work is not None and not resume, resume))
+        stage.coordinate(actor, amqp.DtxStart(xid, work is not None and not resume, resume))
 
     def starts_anyhow(self, data: st.DataObject) -> None:
         """Whether it fits or not."""
         xid, how = data.draw(st.sampled_from(XIDS)), data.draw(st.tuples(st.booleans(), st.booleans()))
-        self.stage.coordinate(self.an_actor(data), DtxStart(xid, *how))
+        self.stage.coordinate(self.an_actor(data), amqp.DtxStart(xid, *how))
 
     def ends(self, data: st.DataObject) -> None:
         """What a session works for."""
@@ -551,12 +536,12 @@ class DtxMachine(TxMachine):
             return
         actor = data.draw(st.sampled_from(working))
         fail, suspend = data.draw(mostly((False, False), (False, False), (False, True), (True, False)))
-        self.stage.coordinate(actor, DtxEnd(self.stage.dtx.model.current(actor.owner), fail, suspend))
+        self.stage.coordinate(actor, amqp.DtxEnd(self.stage.dtx.model.current(actor.owner), fail, suspend))
 
     def ends_anyhow(self, data: st.DataObject) -> None:
         """Whatever it is."""
         xid, how = data.draw(st.sampled_from(XIDS)), data.draw(st.tuples(st.booleans(), st.booleans()))
-        self.stage.coordinate(self.an_actor(data), DtxEnd(xid, *how))
+        self.stage.coordinate(self.an_actor(data), amqp.DtxEnd(xid, *how))
 
     def decides(self, data: st.DataObject) -> None:
         """Of a branch that nobody works for."""
@@ -566,21 +551,24 @@ class DtxMachine(TxMachine):
             return
         xid = data.draw(st.sampled_from(list(works)))
         is_open = works[xid].fate != "prepared"
-        commands: list[Any] = [DtxCommit(xid, is_open), DtxRollback(xid), *[DtxPrepare(xid)] * is_open]
+        commands: list[Any] = [amqp.DtxCommit(xid, is_open), amqp.DtxRollback(xid), *[amqp.DtxPrepare(xid)] * is_open]
         self.stage.coordinate(self.an_actor(data), data.draw(st.sampled_from(commands)))
 
     def decides_anyhow(self, data: st.DataObject) -> None:
         """Of any branch."""
         xid = data.draw(st.sampled_from(XIDS))
-        commands: list[Any] = [DtxPrepare(xid), DtxCommit(xid), DtxCommit(xid, True), DtxRollback(xid), DtxForget(xid)]
+        commands: list[Any] = [
+            amqp.DtxPrepare(xid), amqp.DtxCommit(xid), amqp.DtxCommit(xid, True), amqp.DtxRollback(xid),
+            amqp.DtxForget(xid),
+        ]
         self.stage.coordinate(self.an_actor(data), data.draw(st.sampled_from(commands)))
 
     def limits_time(self, data: st.DataObject) -> None:
         """Of a branch that there is, mostly."""
         xid = data.draw(st.sampled_from((*list(self.stage.dtx.model.works) * 5, XIDS[0])))
-        self.stage.coordinate(self.an_actor(data), DtxSetTimeout(xid, data.draw(st.integers(0, 6))))
-        self.stage.coordinate(self.an_actor(data), DtxGetTimeout(xid))
-        self.stage.coordinate(self.an_actor(data), DtxRecover())
+        self.stage.coordinate(self.an_actor(data), amqp.DtxSetTimeout(xid, data.draw(st.integers(0, 6))))
+        self.stage.coordinate(self.an_actor(data), amqp.DtxGetTimeout(xid))
+        self.stage.coordinate(self.an_actor(data), amqp.DtxRecover())
 
 
 def bounded(case: Any) -> Any:

@@ -4,20 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amqp_sansio.amqp_0_10 import (
-    BYTE,
-    MESSAGE,
-    NONE,
-    NOT_ACQUIRED,
-    DeliveryProperties,
-    ExchangeDeclare,
-    Message,
-    MessageCancel,
-    MessageFlow,
-    MessageSubscribe,
-    QueueDeclare,
-    QueueDelete,
-)
+from amqp_sansio import amqp_0_10
 from amqp_sansio.amqp_1_0 import Accepted, Modified
 from tests.broker.front_0_10 import Stage_0_10
 from tests.broker.front_1_0_values import Expiry, Note_1_0, SourceTerms, TargetTerms
@@ -31,9 +18,9 @@ def test_a_browser_goes_on_when_what_it_had_no_room_for_is_taken() -> None:
     peer = world.connect()
     looking, taking = peer.session(b"looking"), peer.session(b"taking")
     peer.queue(looking, "q")
-    peer.call(looking, MessageSubscribe("q", "seen", 0, NOT_ACQUIRED))
-    peer.call(looking, MessageFlow("seen", MESSAGE, 10))
-    peer.call(looking, MessageFlow("seen", BYTE, 50))
+    peer.call(looking, amqp_0_10.MessageSubscribe("q", "seen", 0, amqp_0_10.NOT_ACQUIRED))
+    peer.call(looking, amqp_0_10.MessageFlow("seen", amqp_0_10.MESSAGE, 10))
+    peer.call(looking, amqp_0_10.MessageFlow("seen", amqp_0_10.BYTE, 50))
     peer.put(looking, "q", b"large" * 20, b"small")
     assert peer.bodies(looking, "seen") == []
     peer.subscribe(taking, "q", "taken", credit=1)
@@ -48,16 +35,16 @@ def test_what_was_rejected_is_rerouted_once() -> None:
     world = World()
     peer = world.connect()
     session = peer.session()
-    peer.call(session, ExchangeDeclare("secondary", "fanout"))
-    peer.call(session, ExchangeDeclare("primary", "direct", "secondary"))
+    peer.call(session, amqp_0_10.ExchangeDeclare("secondary", "fanout"))
+    peer.call(session, amqp_0_10.ExchangeDeclare("primary", "direct", "secondary"))
     peer.queue(session, "spare", ("secondary", ""))
-    peer.call(session, QueueDeclare("q", "primary"))
+    peer.call(session, amqp_0_10.QueueDeclare("q", "primary"))
     peer.put(session, "q", b"rejected", b"orphaned")
     peer.subscribe(session, "q", credit=1)
     (got,) = peer.got(session)
-    peer.call(session, MessageCancel("d"))
+    peer.call(session, amqp_0_10.MessageCancel("d"))
     peer.result(session.reject(got.command_id, sync=True))
-    peer.call(session, QueueDelete("q"))
+    peer.call(session, amqp_0_10.QueueDelete("q"))
     assert peer.drain(session, "spare") == []
 
 
@@ -68,12 +55,12 @@ def test_what_went_to_the_alternate_exchange_was_published_to_its_own(awaits: bo
     world = World()
     peer = world.connect()
     session = peer.session()
-    peer.call(session, ExchangeDeclare("own", "fanout", "amq.fanout"))
+    peer.call(session, amqp_0_10.ExchangeDeclare("own", "fanout", "amq.fanout"))
     peer.queue(session, "spare", ("amq.fanout", ""))
     if awaits:
         peer.queue(session, "q", ("own", ""))
-    properties = DeliveryProperties(immediate=awaits)
-    peer.publish(session, "own", Message(b"m", delivery_properties=properties), accept_mode=NONE)
+    properties = amqp_0_10.DeliveryProperties(immediate=awaits)
+    peer.publish(session, "own", amqp_0_10.Message(b"m", delivery_properties=properties), accept_mode=amqp_0_10.NONE)
     (entry,) = world.hub.model.vhosts["/"].queues["spare"].available()
     assert entry.message.exchange == "own"
 

@@ -13,24 +13,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Signal, amqp_0_9_1
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio._classic.model.channel_state import EACH, FREE
-from amqp_sansio.amqp_0_10 import (
-    NOT_ACQUIRED,
-    PRE_ACQUIRED,
-    Command,
-    Config,
-    Connection,
-    Message,
-    MessageAccept,
-    MessageAcquire,
-    MessageReceived,
-    MessageReject,
-    MessageRelease,
-    MessageSubscribe,
-    QueueDeclare,
-    SequenceSet,
-    TxSelect,
-)
 from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.broker.client import Client
 from amqp_sansio.sasl import Plain
@@ -65,35 +49,35 @@ def say(there: Client, octets: bytes, times: int) -> None:
 def holding(count: int, acquire_mode: int) -> tuple[Client, Any, list[int]]:
     """A 0-10 client that holds messages, and their ids."""
     hub = Hub(Settings(users={"guest": "guest"}, heartbeat=0.0, seed=b"cost"))
-    there, client = hub.connect(), Connection.client(Config(sasl=Plain("guest", "guest"), heartbeat=0))
+    there, client = hub.connect(), amqp.Connection.client(amqp.Config(sasl=Plain("guest", "guest"), heartbeat=0))
     carry(hub, there, client)
     session = client.open_session(b"s")
     carry(hub, there, client)
-    session.call(QueueDeclare("q"))
-    session.call(MessageSubscribe("q", "d", 0, acquire_mode))
+    session.call(amqp.QueueDeclare("q"))
+    session.call(amqp.MessageSubscribe("q", "d", 0, acquire_mode))
     session.top_up("d", count)
     for _ in range(count):
-        session.transfer("", Message(b"m", routing_key="q"))
+        session.transfer("", amqp.Message(b"m", routing_key="q"))
     events = carry(hub, there, client)
-    ids = [each.command_id for each in events if isinstance(each, MessageReceived)]
+    ids = [each.command_id for each in events if isinstance(each, amqp.MessageReceived)]
     assert len(ids) == count
     return there, session, ids
 
 
-@pytest.mark.parametrize("kind", [MessageAccept, MessageReject, MessageRelease, MessageAcquire])
-@pytest.mark.parametrize("acquire_mode", [PRE_ACQUIRED, NOT_ACQUIRED])
+@pytest.mark.parametrize("kind", [amqp.MessageAccept, amqp.MessageReject, amqp.MessageRelease, amqp.MessageAcquire])
+@pytest.mark.parametrize("acquire_mode", [amqp.PRE_ACQUIRED, amqp.NOT_ACQUIRED])
 @pytest.mark.parametrize("transacted", [False, True])
 def test_words_about_what_is_settled(
-    kind: Callable[[SequenceSet], Command[Any]], acquire_mode: int, transacted: bool
+    kind: Callable[[amqp.SequenceSet], amqp.Command[Any]], acquire_mode: int, transacted: bool
 ) -> None:
     """A third in the middle is released; then the client says the same of it in each frame."""
 
     def work(size: int) -> Callable[[], object]:
         there, _, ids = holding(3 * size, acquire_mode)
-        middle = SequenceSet([(ids[size], ids[2 * size - 1])])
-        say(there, frames(MessageRelease(middle)), 1)
+        middle = amqp.SequenceSet([(ids[size], ids[2 * size - 1])])
+        say(there, frames(amqp.MessageRelease(middle)), 1)
         if transacted:
-            say(there, frames(TxSelect()), 1)
+            say(there, frames(amqp.TxSelect()), 1)
         octets = frames(kind(middle))
         say(there, octets, 1)
         return lambda: say(there, octets, size // 5)
@@ -103,9 +87,9 @@ def test_words_about_what_is_settled(
 
 def test_accepting_the_same_again_in_a_transaction() -> None:
     def work(size: int) -> Callable[[], object]:
-        there, _, ids = holding(size, PRE_ACQUIRED)
-        octets = frames(MessageAccept(SequenceSet([(ids[0], ids[-1])])))
-        say(there, frames(TxSelect()) + octets, 1)
+        there, _, ids = holding(size, amqp.PRE_ACQUIRED)
+        octets = frames(amqp.MessageAccept(amqp.SequenceSet([(ids[0], ids[-1])])))
+        say(there, frames(amqp.TxSelect()) + octets, 1)
         return lambda: say(there, octets, size // 5)
 
     assert_linear(work, SIZE)

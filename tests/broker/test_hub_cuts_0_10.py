@@ -11,15 +11,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Accepted, Settled, Signal
-from amqp_sansio.amqp_0_10 import (
-    Config,
-    Connection,
-    Message,
-    MessageReceived,
-    MessageSubscribe,
-    QueueDeclare,
-    QueueQuery,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.sasl import Plain
 
@@ -33,13 +25,13 @@ class Talk:
         self.step = step
         self.hub = Hub(Settings(users={"guest": "guest"}, heartbeat=0.0, seed=b"cuts", history=1000))
         self.end = self.hub.connect()
-        self.client = Connection.client(Config(sasl=Plain("guest", "guest"), heartbeat=0))
+        self.client = amqp.Connection.client(amqp.Config(sasl=Plain("guest", "guest"), heartbeat=0))
         self.sent = b""
         self.events: list[Any] = []
         self.settle()
         self.session = self.client.open_session(b"s")
         self.settle()
-        self.session.call(QueueDeclare("q"))
+        self.session.call(amqp.QueueDeclare("q"))
         self.settle()
 
     def settle(self) -> None:
@@ -73,7 +65,7 @@ class Talk:
 
 def publish(talk: Talk, count: int, sync: bool = False) -> list[Any]:
     """The client publishes many at once, then reads; the handles of their outcomes."""
-    sent = [talk.session.transfer("", Message(b"m%d" % n, routing_key="q"), sync=sync) for n in range(count)]
+    sent = [talk.session.transfer("", amqp.Message(b"m%d" % n, routing_key="q"), sync=sync) for n in range(count)]
     talk.settle()
     return [each.outcome for each in sent]
 
@@ -87,42 +79,42 @@ def large_burst(talk: Talk) -> None:
 
 
 def synced_in_between(talk: Talk) -> None:
-    talk.session.transfer("", Message(b"a", routing_key="q"))
-    talk.session.transfer("", Message(b"b", routing_key="q"), sync=True)
-    talk.session.transfer("", Message(b"c", routing_key="q"))
+    talk.session.transfer("", amqp.Message(b"a", routing_key="q"))
+    talk.session.transfer("", amqp.Message(b"b", routing_key="q"), sync=True)
+    talk.session.transfer("", amqp.Message(b"c", routing_key="q"))
     talk.session.sync()
-    talk.session.transfer("", Message(b"d", routing_key="q"))
+    talk.session.transfer("", amqp.Message(b"d", routing_key="q"))
     talk.session.flush()
     talk.settle()
 
 
 def unroutable_in_between(talk: Talk) -> None:
     for key in ("q", "q", "nowhere", "q"):
-        talk.session.transfer("", Message(b"m", routing_key=key))
+        talk.session.transfer("", amqp.Message(b"m", routing_key=key))
     talk.settle()
 
 
 def consumed_meanwhile(talk: Talk) -> None:
     """The ids that the client accepts are the hub's, which counts its own accepts too."""
-    talk.session.call(MessageSubscribe("q", "d", 0, 0))
+    talk.session.call(amqp.MessageSubscribe("q", "d", 0, 0))
     talk.session.top_up("d", 100)
     publish(talk, 5)
-    talk.session.accept(*[each.command_id for each in talk.events if isinstance(each, MessageReceived)])
+    talk.session.accept(*[each.command_id for each in talk.events if isinstance(each, amqp.MessageReceived)])
     publish(talk, 5)
-    talk.session.call(QueueQuery("q"))
+    talk.session.call(amqp.QueueQuery("q"))
     talk.settle()
 
 
 def detached_behind(talk: Talk) -> None:
     for _ in range(4):
-        talk.session.transfer("", Message(b"m", routing_key="q"))
+        talk.session.transfer("", amqp.Message(b"m", routing_key="q"))
     talk.session.detach()
     talk.settle()
 
 
 def faulty_behind(talk: Talk) -> None:
     for _ in range(4):
-        talk.session.transfer("", Message(b"m", routing_key="q"))
+        talk.session.transfer("", amqp.Message(b"m", routing_key="q"))
     talk.read(talk.client.data_to_send(0.0) + GARBAGE)
 
 
@@ -153,7 +145,7 @@ def test_every_publish_is_accepted_without_being_asked() -> None:
 def test_an_accept_before_a_framing_fault_takes_effect(step: int) -> None:
     """Before, the fault closed the connection before the hub had told what it had done."""
     talk = Talk(step)
-    sent = talk.session.transfer("", Message(b"m", routing_key="q"))
+    sent = talk.session.transfer("", amqp.Message(b"m", routing_key="q"))
     talk.read(talk.client.data_to_send(0.0) + GARBAGE)
     talk.settle()
     assert sent.outcome is not None

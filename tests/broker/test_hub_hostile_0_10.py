@@ -9,26 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amqp_sansio import Limits, RemoteProtocolError
-from amqp_sansio.amqp_0_10 import (
-    BYTE,
-    CREDIT,
-    EXPLICIT,
-    INFINITE,
-    MESSAGE,
-    NONE,
-    WINDOW,
-    Command,
-    Config,
-    Connection,
-    ExecutionSync,
-    Message,
-    MessageFlow,
-    MessageReceived,
-    MessageSetFlowMode,
-    MessageSubscribe,
-    QueueDeclare,
-    QueueQuery,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.codec.frames import BODY as BODY_SEGMENT
 from amqp_sansio.amqp_0_10.codec.frames import COMMAND, CONTROL, HEADER, encode_assembly
 from amqp_sansio.amqp_0_10.model.execution import ERROR_CODES
@@ -114,7 +95,7 @@ def test_whatever_they_send_others_get_what_is_theirs(octets: bytes) -> None:
 
 
 def _assembly(record: Any, headers: bytes, body: bytes) -> bytes:
-    if isinstance(record, Command):
+    if isinstance(record, amqp.Command):
         segments = [(COMMAND, record.encode_segment(sync=True))]
         if record.HAS_BODY:
             segments += [(HEADER, headers)] if headers else []
@@ -176,35 +157,37 @@ class Slow:
     ) -> None:
         self.size = size
         self.driver = Driver(settings_of(limits=SMALL, connection_limits=limits or Limits(), history=0))
-        config = Config(sasl=Plain("guest", "guest"), vhost="/", heartbeat=0)
-        self.publisher, self.consumer = [Line(self.driver, Connection.client(config)) for _ in range(2)]
+        config = amqp.Config(sasl=Plain("guest", "guest"), vhost="/", heartbeat=0)
+        self.publisher, self.consumer = [Line(self.driver, amqp.Connection.client(config)) for _ in range(2)]
         pump(self.publisher, self.consumer)
         self.out = self.publisher.end.open_session(b"out")
         self.into = self.consumer.end.open_session(b"into")
         pump(self.publisher, self.consumer)
-        self.call(self.out, QueueDeclare("q", arguments=arguments))
+        self.call(self.out, amqp.QueueDeclare("q", arguments=arguments))
         self.sent = 0
         self.taken: list[int] = []
 
-    def call(self, session: Any, command: Command[Any]) -> Any:
+    def call(self, session: Any, command: amqp.Command[Any]) -> Any:
         """Ask for something."""
         return result(session.call(command), self.publisher, self.consumer)
 
-    def subscribe(self, accept_mode: int = EXPLICIT) -> None:
+    def subscribe(self, accept_mode: int = amqp.EXPLICIT) -> None:
         """Subscribe to the queue, without credit."""
-        self.call(self.into, MessageSubscribe("q", "d", accept_mode, 0))
+        self.call(self.into, amqp.MessageSubscribe("q", "d", accept_mode, 0))
 
     def grant(self, messages: int) -> None:
         """Give credit."""
-        for unit, value in ((MESSAGE, messages), (BYTE, INFINITE)):
-            self.into.call(MessageFlow("d", unit, value))
+        for unit, value in ((amqp.MESSAGE, messages), (amqp.BYTE, amqp.INFINITE)):
+            self.into.call(amqp.MessageFlow("d", unit, value))
 
     def publish(self, count: int) -> None:
         """Publish so many messages, as far as the hub lets it."""
         for _ in range(count):
             if self.out.credit("")[0] == 0:
                 return
-            self.out.transfer("", Message(b"%06d" % self.sent + bytes(self.size), routing_key="q"), accept_mode=NONE)
+            self.out.transfer(
+                "", amqp.Message(b"%06d" % self.sent + bytes(self.size), routing_key="q"), accept_mode=amqp.NONE
+            )
             self.sent += 1
             pump(self.publisher, self.consumer)
 
@@ -215,7 +198,7 @@ class Slow:
 
     def bodies(self) -> list[int]:
         """The numbers of what has come."""
-        found = self.consumer.take(MessageReceived)
+        found = self.consumer.take(amqp.MessageReceived)
         self.taken += [each.command_id for each in found]
         return [int(each.body[:6]) for each in found]
 
@@ -223,9 +206,9 @@ class Slow:
 @pytest.mark.parametrize("size", [0, 1000])
 def test_who_does_not_read_gets_no_more_than_the_backlog_and_holds_up_publishers(size: int) -> None:
     slow = Slow(size=size)
-    slow.subscribe(NONE)
+    slow.subscribe(amqp.NONE)
     slow.consumer.stop()
-    slow.grant(INFINITE)
+    slow.grant(amqp.INFINITE)
     slow.publish(2000)
     hub = slow.driver.hub
     check_held(hub, SMALL.memory_high + 4 * len(BODY))
@@ -244,7 +227,7 @@ def test_who_does_not_read_gets_no_more_than_the_backlog_and_holds_up_publishers
         for number in slow.taken:
             slow.into.complete(number)
         slow.taken.clear()
-        slow.call(slow.into, ExecutionSync())
+        slow.call(slow.into, amqp.ExecutionSync())
     assert not hub.model.ledger.is_blocked
     assert got == list(range(slow.sent))
     assert hub.model.ledger.octets == 0
@@ -265,7 +248,7 @@ def test_who_gives_no_credit_gets_nothing() -> None:
 def test_a_window_stays_closed_till_something_is_completed() -> None:
     slow = Slow()
     slow.subscribe()
-    slow.call(slow.into, MessageSetFlowMode("d", WINDOW))
+    slow.call(slow.into, amqp.MessageSetFlowMode("d", amqp.WINDOW))
     slow.grant(5)
     slow.publish(50)
     assert slow.bodies() == list(range(5))
@@ -278,8 +261,8 @@ def test_a_window_stays_closed_till_something_is_completed() -> None:
 def test_who_completes_nothing_gets_no_more_than_can_be_kept_for_a_replay(limits: Limits) -> None:
     slow = Slow(limits=limits)
     slow.subscribe()
-    slow.call(slow.into, MessageSetFlowMode("d", CREDIT))
-    slow.grant(INFINITE)
+    slow.call(slow.into, amqp.MessageSetFlowMode("d", amqp.CREDIT))
+    slow.grant(amqp.INFINITE)
     slow.publish(200)
     got = slow.bodies()
     assert got == list(range(len(got)))
@@ -302,14 +285,14 @@ def test_who_asks_and_never_reads_ends() -> None:
     """Answers pile up to `Limits.backlog_hard`: nothing that is said then would be read."""
     driver = Driver(settings_of(limits=BrokerLimits(), connection_limits=Limits(backlog_hard=LIMITS.backlog_hard)))
     (witness,) = witnesses_of(driver, ["0-10"], "")
-    line = Line(driver, Connection.client(Config(sasl=Plain("other", "other"), vhost="/", heartbeat=0)))
+    line = Line(driver, amqp.Connection.client(amqp.Config(sasl=Plain("other", "other"), vhost="/", heartbeat=0)))
     pump(line)
     session = line.end.open_session(b"s")
     pump(line)
     line.stop()
     for _ in range(5000):
-        session.call(QueueQuery("q" * 200))
-        session.call(ExecutionSync())
+        session.call(amqp.QueueQuery("q" * 200))
+        session.call(amqp.ExecutionSync())
         pump(line)
         client = driver.client(line.number)
         if client is None:

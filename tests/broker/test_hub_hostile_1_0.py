@@ -9,16 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amqp_sansio import Limits, RemoteProtocolError
-from amqp_sansio.amqp_1_0 import (
-    Begin,
-    Config,
-    Connection,
-    CreditChanged,
-    Delivery,
-    Flow,
-    Message,
-    Transfer,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.broker.model.commands import DeclareQueue
 from amqp_sansio.sasl import Plain
@@ -109,8 +100,8 @@ def test_whatever_they_send_others_get_what_is_theirs(octets: bytes) -> None:
     check_all_words(stage.driver, len(stage.witnesses))
 
 
-def _frame(record: Any, message: Message) -> bytes:
-    return octets_of(record, 0, message.encode() if isinstance(record, Transfer) else b"")
+def _frame(record: Any, message: amqp.Message) -> bytes:
+    return octets_of(record, 0, message.encode() if isinstance(record, amqp.Transfer) else b"")
 
 
 DRAWN = st.lists(st.builds(_frame, amqp_1_0.performatives(), amqp_1_0.messages()), min_size=2, max_size=6)
@@ -123,7 +114,7 @@ def test_any_values_of_any_performative(units: list[bytes]) -> None:
     (witness,) = witnesses_of(driver, ["1.0"], "")
     wild = One(driver, Choices(b""))
     wild.open()
-    begin = octets_of(Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50))
+    begin = octets_of(amqp.Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50))
     with faults_found() as found:
         for octets in units:
             engine = wild.engine
@@ -154,7 +145,7 @@ class Slow:
         self.driver = Driver(settings_of(limits=SMALL, connection_limits=Limits(), history=0))
         login = Plain("guest", "guest")
         self.publisher, self.consumer = [
-            Line(self.driver, Connection.client(Config(container, sasl=login, incoming_window=window)))
+            Line(self.driver, amqp.Connection.client(amqp.Config(container, sasl=login, incoming_window=window)))
             for container in ("p", "c")
         ]
         pump(self.publisher, self.consumer)
@@ -174,7 +165,7 @@ class Slow:
         for _ in range(count):
             if not self.out.credit:
                 return
-            self.out.send(Message(b"%06d" % self.sent + bytes(self.size)))
+            self.out.send(amqp.Message(b"%06d" % self.sent + bytes(self.size)))
             self.sent += 1
             pump(self.publisher, self.consumer)
 
@@ -183,9 +174,9 @@ class Slow:
         """The queue."""
         return self.driver.hub.model.vhosts["/"].queues["q"]
 
-    def got(self) -> list[Delivery]:
+    def got(self) -> list[amqp.Delivery]:
         """What has come."""
-        return self.consumer.take(Delivery)
+        return self.consumer.take(amqp.Delivery)
 
     def bodies(self) -> list[int]:
         """The numbers of what has come."""
@@ -221,7 +212,7 @@ def test_who_does_not_read_gets_no_more_than_the_backlog_and_holds_up_publishers
     assert not hub.model.ledger.is_blocked
     assert got == list(range(slow.sent))
     assert hub.model.ledger.octets == 0
-    assert slow.publisher.take(CreditChanged)
+    assert slow.publisher.take(amqp.CreditChanged)
     assert slow.out.credit
 
 
@@ -276,9 +267,9 @@ def test_who_asks_and_never_reads_is_told_so_and_ends() -> None:
     (witness,) = witnesses_of(driver, ["1.0"], "")
     wild = One(driver, Choices(b""))
     wild.open()
-    driver.feed(wild.number, octets_of(Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50)))
+    driver.feed(wild.number, octets_of(amqp.Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50)))
     driver.deafen(wild.number, True)
-    ask = octets_of(Flow(0, 50, 0, 50, echo=True))
+    ask = octets_of(amqp.Flow(0, 50, 0, 50, echo=True))
     for _ in range(3000):
         driver.feed(wild.number, ask)
         client = driver.client(wild.number)

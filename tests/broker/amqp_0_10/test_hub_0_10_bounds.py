@@ -5,22 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amqp_sansio import Limits
-from amqp_sansio.amqp_0_10 import (
-    BYTE,
-    CREDIT,
-    EXPLICIT,
-    MESSAGE,
-    NONE,
-    NOT_ACQUIRED,
-    ExchangeBind,
-    Message,
-    MessageFlow,
-    MessageFlush,
-    MessageSetFlowMode,
-    MessageSubscribe,
-    QueueDeclare,
-    QueueQuery,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_1_0 import Message as Message_1_0
 from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
@@ -34,7 +19,7 @@ from tests.kit.hub_0_10 import World
     [Limits(replay=10), Limits(calls=10), Limits(unsettled=10), Limits(replay_octets=8000)],
     ids=["replay", "calls", "unsettled", "replay_octets"],
 )
-@pytest.mark.parametrize("accept_mode", [EXPLICIT, NONE])
+@pytest.mark.parametrize("accept_mode", [amqp.EXPLICIT, amqp.NONE])
 def test_what_the_engine_keeps_bounds_what_is_delivered(limits: Limits, accept_mode: int) -> None:
     """Nothing is lost, nothing is marked, and the order stays."""
     world = World(Settings(connection_limits=limits))
@@ -42,7 +27,7 @@ def test_what_the_engine_keeps_bounds_what_is_delivered(limits: Limits, accept_m
     session = peer.session()
     peer.queue(session, "q")
     for number in range(30):
-        session.transfer("", Message(b"%02d" % number + b"x" * 500, routing_key="q"))
+        session.transfer("", amqp.Message(b"%02d" % number + b"x" * 500, routing_key="q"))
         peer.result(session.sync())
     peer.subscribe(session, "q", credit=100, accept_mode=accept_mode)
     found: list[bytes] = []
@@ -50,13 +35,13 @@ def test_what_the_engine_keeps_bounds_what_is_delivered(limits: Limits, accept_m
         got = peer.got(session)
         if not got:
             break
-        assert len(got) <= (20 if limits.unsettled > 10 or accept_mode == EXPLICIT else 30)
+        assert len(got) <= (20 if limits.unsettled > 10 or accept_mode == amqp.EXPLICIT else 30)
         for each in got:
             properties = each.headers.delivery_properties
             assert properties is not None
             assert not properties.redelivered
             found.append(each.body[:2])
-        if accept_mode == EXPLICIT:
+        if accept_mode == amqp.EXPLICIT:
             peer.result(session.accept(*[each.command_id for each in got], sync=True))
         else:
             for each in got:
@@ -72,7 +57,7 @@ def test_a_flush_with_nothing_to_read_is_done_at_once() -> None:
     session = peer.session()
     peer.queue(session, "q")
     peer.subscribe(session, "q", credit=5)
-    peer.call(session, MessageFlush("d"))
+    peer.call(session, amqp.MessageFlush("d"))
     assert session.granted("d") == (0, 0)
 
 
@@ -94,14 +79,14 @@ def test_byte_credit_counts_converted_messages_as_they_are_sent(left: int) -> No
     session = peer.session()
     peer.queue(session, "q")
     from_elsewhere(world, "q", b"one", b"two")
-    peer.subscribe(session, "q", "seen", acquire_mode=NOT_ACQUIRED, credit=5)
+    peer.subscribe(session, "q", "seen", acquire_mode=amqp.NOT_ACQUIRED, credit=5)
     seen = peer.got(session, "seen")
     assert [each.body for each in seen] == [b"one", b"two"]
     octets = sum([each.size for each in seen])
-    peer.call(session, MessageSubscribe("q", "d", 0, 0))
-    peer.call(session, MessageSetFlowMode("d", CREDIT))
-    peer.call(session, MessageFlow("d", MESSAGE, 10))
-    peer.call(session, MessageFlow("d", BYTE, octets + left))
+    peer.call(session, amqp.MessageSubscribe("q", "d", 0, 0))
+    peer.call(session, amqp.MessageSetFlowMode("d", amqp.CREDIT))
+    peer.call(session, amqp.MessageFlow("d", amqp.MESSAGE, 10))
+    peer.call(session, amqp.MessageFlow("d", amqp.BYTE, octets + left))
     assert len(peer.got(session)) == 2 + left
 
 
@@ -117,11 +102,11 @@ def test_bounds_of_the_model_are_resource_limits(limits: BrokerLimits) -> None:
     peer.queue(session, "q", ("amq.fanout", "1"))
     peer.subscribe(session, "q")
     if limits.queues == 1:
-        session.call(QueueDeclare("another"))
+        session.call(amqp.QueueDeclare("another"))
     elif limits.consumers == 1:
-        session.call(MessageSubscribe("q", "e", 0, 0))
+        session.call(amqp.MessageSubscribe("q", "e", 0, 0))
     else:
-        session.call(ExchangeBind("q", "amq.fanout", "2"))
+        session.call(amqp.ExchangeBind("q", "amq.fanout", "2"))
     assert peer.code_of(session) == 506
 
 
@@ -133,7 +118,7 @@ def test_a_client_that_asks_and_never_reads_is_dropped() -> None:
     peer.reads = False
     for _ in range(100):
         for _ in range(100):
-            session.call(QueueQuery("q"))
+            session.call(amqp.QueueQuery("q"))
         world.pump()
     assert peer.theirs.number not in world.hub.clients
     assert other.connection.is_open

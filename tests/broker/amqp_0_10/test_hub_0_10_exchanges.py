@@ -7,32 +7,16 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.amqp_0_10 import (
-    EXPLICIT,
-    NONE,
-    DeliveryProperties,
-    ExchangeBind,
-    ExchangeBound,
-    ExchangeDeclare,
-    ExchangeDelete,
-    ExchangeQuery,
-    ExchangeUnbind,
-    Map,
-    Message,
-    QueueDeclare,
-    QueueDelete,
-    Rejected,
-    Session,
-    Typed,
-)
+from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import Session
 from amqp_sansio.broker import Settings
 from tests.kit.hub_0_10 import Peer, World
 
 
 def routed(peer: Peer, session: Session, exchange: str, key: str, *queues: str, **headers: Any) -> list[str]:
     """Which of the queues get a message, which is taken out again."""
-    message = Message(b"m", routing_key=key, application_headers=headers or None)
-    peer.publish(session, exchange, message, accept_mode=NONE)
+    message = amqp.Message(b"m", routing_key=key, application_headers=headers or None)
+    peer.publish(session, exchange, message, accept_mode=amqp.NONE)
     return [name for name in queues if peer.drain(session, name)]
 
 
@@ -60,34 +44,34 @@ def test_each_virtual_host_has_an_exchange_of_each_type(name: str, kind: str) ->
     world = World(Settings(vhosts=("/", "test")))
     for vhost in ("/", "test"):
         peer = world.connect(vhost=vhost)
-        result = peer.call(peer.session(), ExchangeQuery(name))
+        result = peer.call(peer.session(), amqp.ExchangeQuery(name))
         assert (result.type, result.durable, bool(result.not_found)) == (kind, True, False)
 
 
 @pytest.mark.rule("0-10/model/direct", "0-10/model/fanout", "0-10/model/headers", "0-10/model/topic")
 @pytest.mark.parametrize("kind", ["direct", "fanout", "topic", "headers"])
 def test_exchanges_of_the_standard_types_can_be_declared(peer: Peer, session: Session, kind: str) -> None:
-    peer.call(session, ExchangeDeclare("mine", kind))
-    assert peer.call(session, ExchangeQuery("mine")).type == kind
+    peer.call(session, amqp.ExchangeDeclare("mine", kind))
+    assert peer.call(session, amqp.ExchangeQuery("mine")).type == kind
 
 
 @pytest.mark.rule("0-10/exchange/default-exchange", "0-10/model/default_exchange", "0-10/queue.declare/default-binding")
 def test_every_queue_is_bound_to_the_nameless_exchange_by_its_name(peer: Peer, session: Session) -> None:
     peer.queue(session, "one")
     peer.queue(session, "two")
-    result = peer.call(session, ExchangeQuery())
+    result = peer.call(session, amqp.ExchangeQuery())
     assert (result.type, result.durable) == ("direct", True)
     assert routed(peer, session, "", "one", "one", "two") == ["one"]
-    bound = peer.call(session, ExchangeBound(queue="one", binding_key="one"))
+    bound = peer.call(session, amqp.ExchangeBound(queue="one", binding_key="one"))
     assert not (bound.queue_not_matched or bound.key_not_matched or bound.exchange_not_found)
-    assert peer.call(session, ExchangeBound(queue="one", binding_key="two")).key_not_matched
+    assert peer.call(session, amqp.ExchangeBound(queue="one", binding_key="two")).key_not_matched
 
 
 @pytest.mark.rule("0-10/exchange.declare/minimum")
 def test_hundred_exchanges(peer: Peer, session: Session) -> None:
     for number in range(100):
-        peer.call(session, ExchangeDeclare(f"e{number}", "direct"))
-    assert peer.call(session, ExchangeQuery("e99")).type == "direct"
+        peer.call(session, amqp.ExchangeDeclare(f"e{number}", "direct"))
+    assert peer.call(session, amqp.ExchangeQuery("e99")).type == "direct"
 
 
 # Declaring.
@@ -95,12 +79,12 @@ def test_hundred_exchanges(peer: Peer, session: Session) -> None:
 
 @pytest.mark.rule("0-10/exchange.declare/durable-support", "0-10/exchange.declare/durable-sticky")
 def test_durable_stays_as_it_was_declared_first(world: World, peer: Peer, session: Session) -> None:
-    peer.call(session, ExchangeDeclare("lasting", "direct", durable=True))
-    peer.call(session, ExchangeDeclare("passing", "direct"))
-    peer.call(session, ExchangeDeclare("lasting", "direct"))
-    peer.call(session, ExchangeDeclare("passing", "direct", durable=True))
-    assert peer.call(session, ExchangeQuery("lasting")).durable
-    assert not peer.call(session, ExchangeQuery("passing")).durable
+    peer.call(session, amqp.ExchangeDeclare("lasting", "direct", durable=True))
+    peer.call(session, amqp.ExchangeDeclare("passing", "direct"))
+    peer.call(session, amqp.ExchangeDeclare("lasting", "direct"))
+    peer.call(session, amqp.ExchangeDeclare("passing", "direct", durable=True))
+    assert peer.call(session, amqp.ExchangeQuery("lasting")).durable
+    assert not peer.call(session, amqp.ExchangeQuery("passing")).durable
     world.hub.model.restart(world.now)
     exchanges = world.hub.model.vhosts["/"].exchanges
     assert "lasting" in exchanges
@@ -110,21 +94,21 @@ def test_durable_stays_as_it_was_declared_first(world: World, peer: Peer, sessio
 @pytest.mark.rule("0-10/exchange.declare/auto-delete-sticky", "0-10/exchange.declare/auto-delete-first-binding")
 def test_auto_delete_waits_for_a_first_binding_and_stays_as_it_was(peer: Peer, session: Session) -> None:
     peer.queue(session, "q")
-    peer.call(session, ExchangeDeclare("going", "direct", auto_delete=True))
-    peer.call(session, ExchangeDeclare("staying", "direct"))
-    peer.call(session, ExchangeDeclare("going", "direct"))
-    peer.call(session, ExchangeDeclare("staying", "direct", auto_delete=True))
+    peer.call(session, amqp.ExchangeDeclare("going", "direct", auto_delete=True))
+    peer.call(session, amqp.ExchangeDeclare("staying", "direct"))
+    peer.call(session, amqp.ExchangeDeclare("going", "direct"))
+    peer.call(session, amqp.ExchangeDeclare("staying", "direct", auto_delete=True))
     for name in ("going", "staying"):
-        assert peer.call(session, ExchangeQuery(name)).type == "direct"
-        peer.call(session, ExchangeBind("q", name, "k"))
-        peer.call(session, ExchangeUnbind("q", name, "k"))
-    assert peer.call(session, ExchangeQuery("going")).not_found
-    assert not peer.call(session, ExchangeQuery("staying")).not_found
+        assert peer.call(session, amqp.ExchangeQuery(name)).type == "direct"
+        peer.call(session, amqp.ExchangeBind("q", name, "k"))
+        peer.call(session, amqp.ExchangeUnbind("q", name, "k"))
+    assert peer.call(session, amqp.ExchangeQuery("going")).not_found
+    assert not peer.call(session, amqp.ExchangeQuery("staying")).not_found
 
 
 @pytest.mark.rule("0-10/exchange.query/not-found")
 def test_of_an_unknown_exchange_nothing_is_said(peer: Peer, session: Session) -> None:
-    result = peer.call(session, ExchangeQuery("nowhere"))
+    result = peer.call(session, amqp.ExchangeQuery("nowhere"))
     assert (result.not_found, result.durable, result.type, result.arguments) == (True, False, None, None)
 
 
@@ -133,7 +117,7 @@ def test_of_an_unknown_exchange_nothing_is_said(peer: Peer, session: Session) ->
 
 @pytest.mark.rule("0-10/exchange.declare/alt-empty")
 def test_without_an_alternate_exchange_the_unroutable_is_dropped(peer: Peer, session: Session) -> None:
-    peer.call(session, ExchangeDeclare("e", "direct"))
+    peer.call(session, amqp.ExchangeDeclare("e", "direct"))
     peer.queue(session, "spare", ("amq.fanout", ""))
     assert routed(peer, session, "e", "nowhere", "spare") == []
     assert session.is_attached
@@ -143,23 +127,23 @@ def test_without_an_alternate_exchange_the_unroutable_is_dropped(peer: Peer, ses
 @pytest.mark.parametrize(
     ("accept_mode", "discards", "rerouted", "outcome"),
     [
-        (NONE, False, True, None),
-        (NONE, True, False, None),
-        (EXPLICIT, False, False, "rejected"),
-        (EXPLICIT, True, False, "accepted"),
+        (amqp.NONE, False, True, None),
+        (amqp.NONE, True, False, None),
+        (amqp.EXPLICIT, False, False, "rejected"),
+        (amqp.EXPLICIT, True, False, "accepted"),
     ],
 )
 def test_the_alternate_exchange_is_for_who_is_not_told_otherwise(
     peer: Peer, session: Session, accept_mode: int, discards: bool, rerouted: bool, outcome: str | None
 ) -> None:
-    peer.call(session, ExchangeDeclare("e", "direct", "amq.fanout"))
+    peer.call(session, amqp.ExchangeDeclare("e", "direct", "amq.fanout"))
     peer.queue(session, "spare", ("amq.fanout", ""))
-    properties = DeliveryProperties(discard_unroutable=discards, routing_key="nowhere")
-    message = Message(b"m", delivery_properties=properties)
+    properties = amqp.DeliveryProperties(discard_unroutable=discards, routing_key="nowhere")
+    message = amqp.Message(b"m", delivery_properties=properties)
     found = peer.publish(session, "e", message, accept_mode=accept_mode)
     assert peer.drain(session, "spare") == ([b"m"] if rerouted else [])
     if outcome == "rejected":
-        assert isinstance(found, Rejected)
+        assert isinstance(found, amqp.Rejected)
         assert found.code == 1
     else:
         assert (found is None) == (outcome is None)
@@ -167,8 +151,8 @@ def test_the_alternate_exchange_is_for_who_is_not_told_otherwise(
 
 @pytest.mark.rule("0-10/exchange.declare/alt-double-failure")
 def test_the_alternates_own_alternate_is_not_used(peer: Peer, session: Session) -> None:
-    peer.call(session, ExchangeDeclare("second", "direct", "amq.fanout"))
-    peer.call(session, ExchangeDeclare("first", "direct", "second"))
+    peer.call(session, amqp.ExchangeDeclare("second", "direct", "amq.fanout"))
+    peer.call(session, amqp.ExchangeDeclare("first", "direct", "second"))
     peer.queue(session, "spare", ("amq.fanout", ""))
     assert routed(peer, session, "first", "nowhere", "spare") == []
 
@@ -178,12 +162,12 @@ def test_the_alternates_own_alternate_is_not_used(peer: Peer, session: Session) 
 
 @pytest.mark.rule("0-10/exchange.delete/in-use")
 def test_if_unused_means_without_bindings(peer: Peer, session: Session, second: Session) -> None:
-    peer.call(session, ExchangeDeclare("e", "direct"))
+    peer.call(session, amqp.ExchangeDeclare("e", "direct"))
     peer.queue(session, "q", ("e", "k"))
-    assert peer.refused(second, ExchangeDelete("e", if_unused=True)) == 406
-    assert not peer.call(session, ExchangeQuery("e")).not_found
-    peer.call(session, ExchangeDelete("e"))
-    assert peer.call(session, ExchangeQuery("e")).not_found
+    assert peer.refused(second, amqp.ExchangeDelete("e", if_unused=True)) == 406
+    assert not peer.call(session, amqp.ExchangeQuery("e")).not_found
+    peer.call(session, amqp.ExchangeDelete("e"))
+    assert peer.call(session, amqp.ExchangeQuery("e")).not_found
 
 
 # Bindings.
@@ -192,21 +176,21 @@ def test_if_unused_means_without_bindings(peer: Peer, session: Session, second: 
 @pytest.mark.rule("0-10/exchange.bind/duplicates")
 def test_a_second_bind_changes_nothing(peer: Peer, session: Session) -> None:
     peer.queue(session, "q")
-    peer.call(session, ExchangeBind("q", "amq.match", "k", {"x-match": "all", "a": 1}))
-    peer.call(session, ExchangeBind("q", "amq.match", "k", {"x-match": "all", "b": 2}))
+    peer.call(session, amqp.ExchangeBind("q", "amq.match", "k", {"x-match": "all", "a": 1}))
+    peer.call(session, amqp.ExchangeBind("q", "amq.match", "k", {"x-match": "all", "b": 2}))
     assert routed(peer, session, "amq.match", "", "q", a=1) == ["q"]
     assert routed(peer, session, "amq.match", "", "q", b=2) == []
-    peer.call(session, ExchangeUnbind("q", "amq.match", "k"))
+    peer.call(session, amqp.ExchangeUnbind("q", "amq.match", "k"))
     assert routed(peer, session, "amq.match", "", "q", a=1) == []
 
 
 @pytest.mark.rule("0-10/exchange.bind/durable-exchange")
 def test_bindings_between_the_durable_are_durable(world: World, peer: Peer, session: Session) -> None:
-    peer.call(session, QueueDeclare("q", durable=True))
-    peer.call(session, ExchangeDeclare("lasting", "direct", durable=True))
-    peer.call(session, ExchangeDeclare("passing", "direct"))
+    peer.call(session, amqp.QueueDeclare("q", durable=True))
+    peer.call(session, amqp.ExchangeDeclare("lasting", "direct", durable=True))
+    peer.call(session, amqp.ExchangeDeclare("passing", "direct"))
     for name in ("lasting", "passing"):
-        peer.call(session, ExchangeBind("q", name, "k"))
+        peer.call(session, amqp.ExchangeBind("q", name, "k"))
     peer.cut()
     world.hub.model.restart(world.now)
     exchanges = world.hub.model.vhosts["/"].exchanges
@@ -217,7 +201,7 @@ def test_bindings_between_the_durable_are_durable(world: World, peer: Peer, sess
 def test_many_bindings_and_one_copy(peer: Peer, session: Session) -> None:
     keys = [("amq.topic", key) for key in ("#", "a.#", "*.b", "a.b", "a.*")]
     peer.queue(session, "q", *keys)
-    peer.publish(session, "amq.topic", Message(b"m", routing_key="a.b"))
+    peer.publish(session, "amq.topic", amqp.Message(b"m", routing_key="a.b"))
     assert peer.drain(session, "q") == [b"m"]
 
 
@@ -225,24 +209,24 @@ def test_many_bindings_and_one_copy(peer: Peer, session: Session) -> None:
 @pytest.mark.parametrize(
     ("command", "flags"),
     [
-        (ExchangeBound("amq.direct", "q"), ()),
-        (ExchangeBound("amq.direct", "q", "k"), ()),
-        (ExchangeBound("amq.direct", "", "k"), ()),
-        (ExchangeBound("amq.match", "q", None, {"x-match": "all", "a": 1}), ()),
-        (ExchangeBound("nowhere", "q"), ("exchange_not_found",)),
-        (ExchangeBound("amq.direct", "nowhere"), ("queue_not_found",)),
-        (ExchangeBound("nowhere", "nowhere"), ("exchange_not_found", "queue_not_found")),
-        (ExchangeBound("amq.direct", "r"), ("queue_not_matched",)),
-        (ExchangeBound("amq.direct", "q", "other"), ("key_not_matched",)),
-        (ExchangeBound("amq.direct", "r", "other"), ("queue_not_matched", "key_not_matched")),
-        (ExchangeBound("amq.match", "q", None, {"x-match": "any"}), ("args_not_matched",)),
-        (ExchangeBound("amq.fanout", "q"), ("queue_not_matched",)),
+        (amqp.ExchangeBound("amq.direct", "q"), ()),
+        (amqp.ExchangeBound("amq.direct", "q", "k"), ()),
+        (amqp.ExchangeBound("amq.direct", "", "k"), ()),
+        (amqp.ExchangeBound("amq.match", "q", None, {"x-match": "all", "a": 1}), ()),
+        (amqp.ExchangeBound("nowhere", "q"), ("exchange_not_found",)),
+        (amqp.ExchangeBound("amq.direct", "nowhere"), ("queue_not_found",)),
+        (amqp.ExchangeBound("nowhere", "nowhere"), ("exchange_not_found", "queue_not_found")),
+        (amqp.ExchangeBound("amq.direct", "r"), ("queue_not_matched",)),
+        (amqp.ExchangeBound("amq.direct", "q", "other"), ("key_not_matched",)),
+        (amqp.ExchangeBound("amq.direct", "r", "other"), ("queue_not_matched", "key_not_matched")),
+        (amqp.ExchangeBound("amq.match", "q", None, {"x-match": "any"}), ("args_not_matched",)),
+        (amqp.ExchangeBound("amq.fanout", "q"), ("queue_not_matched",)),
     ],
 )
 def test_what_is_bound(peer: Peer, session: Session, command: Any, flags: tuple[str, ...]) -> None:
     peer.queue(session, "q", ("amq.direct", "k"))
     peer.queue(session, "r")
-    peer.call(session, ExchangeBind("q", "amq.match", "m", {"x-match": "all", "a": 1}))
+    peer.call(session, amqp.ExchangeBind("q", "amq.match", "m", {"x-match": "all", "a": 1}))
     result: Any = peer.call(session, command)
     names = ("exchange_not_found", "queue_not_found", "queue_not_matched", "key_not_matched", "args_not_matched")
     assert tuple([name for name in names if getattr(result, name)]) == flags
@@ -251,8 +235,8 @@ def test_what_is_bound(peer: Peer, session: Session, command: Any, flags: tuple[
 def test_the_bindings_of_qpids_jms_client(peer: Peer, session: Session) -> None:
     arguments = {"x-filter-jms-selector": ""}
     peer.queue(session, "q")
-    peer.call(session, ExchangeBind("q", "amq.topic", "news.*", arguments))
-    assert not peer.call(session, ExchangeBound("amq.topic", "q", "news.*", arguments)).args_not_matched
+    peer.call(session, amqp.ExchangeBind("q", "amq.topic", "news.*", arguments))
+    assert not peer.call(session, amqp.ExchangeBound("amq.topic", "q", "news.*", arguments)).args_not_matched
     assert routed(peer, session, "amq.topic", "news.today", "q") == ["q"]
 
 
@@ -311,8 +295,8 @@ def test_headers_exchanges_match_headers(
     peer: Peer, session: Session, mode: str, headers: dict[str, Any], matches: bool
 ) -> None:
     peer.queue(session, "q")
-    arguments = {"x-match": Typed("str8", mode), "a": 1, "b": "x", "c": None}
-    peer.call(session, ExchangeBind("q", "amq.match", "k", arguments))
+    arguments = {"x-match": amqp.Typed("str8", mode), "a": 1, "b": "x", "c": None}
+    peer.call(session, amqp.ExchangeBind("q", "amq.match", "k", arguments))
     assert bool(routed(peer, session, "amq.match", "", "q", **headers)) == matches
 
 
@@ -333,25 +317,25 @@ def test_private_queues_are_told_of_other_addresses() -> None:
     (update,) = peer.got(session)
     assert update.body == b""
     headers = update.headers.headers
-    assert isinstance(headers, Map)
+    assert isinstance(headers, amqp.Map)
     assert headers == {"amq.failover": list(urls)}
     assert [code for _, code, _ in headers.entries()] == [0xAA]
     world.hub.change_urls(("amqp:tcp:third:5672",))
     (update,) = peer.got(session)
     assert update.headers.headers == {"amq.failover": ["amqp:tcp:third:5672"]}
     # Bound already: nothing new.
-    peer.call(session, ExchangeBind("mine", "amq.failover", ""))
+    peer.call(session, amqp.ExchangeBind("mine", "amq.failover", ""))
     assert peer.got(session) == []
 
 
-_WITH_DELETED: list[tuple[str, Callable[[str], Any]]] = [("queue", QueueDelete), ("exchange", ExchangeDelete)]
+_WITH_DELETED: list[tuple[str, Callable[[str], Any]]] = [("queue", amqp.QueueDelete), ("exchange", amqp.ExchangeDelete)]
 
 
 @pytest.mark.parametrize(("what", "delete"), _WITH_DELETED, ids=["queue", "exchange"])
 def test_bindings_go_with_either_end(peer: Peer, session: Session, what: str, delete: Callable[[str], Any]) -> None:
-    peer.call(session, ExchangeDeclare("e", "direct"))
+    peer.call(session, amqp.ExchangeDeclare("e", "direct"))
     peer.queue(session, "q", ("e", "k"))
     peer.call(session, delete("q" if what == "queue" else "e"))
-    peer.call(session, ExchangeDeclare("e", "direct"))
+    peer.call(session, amqp.ExchangeDeclare("e", "direct"))
     peer.queue(session, "q")
-    assert peer.call(session, ExchangeBound("e", "q")).queue_not_matched
+    assert peer.call(session, amqp.ExchangeBound("e", "q")).queue_not_matched

@@ -9,35 +9,8 @@ from uuid import UUID
 import pytest
 
 from amqp_sansio import Accepted
-from amqp_sansio.amqp_0_10 import (
-    BYTE,
-    CREDIT,
-    EXPLICIT,
-    MESSAGE,
-    NONE,
-    NOT_ACQUIRED,
-    DeliveryProperties,
-    ExchangeDeclare,
-    FragmentProperties,
-    Headers,
-    Message,
-    MessageAccept,
-    MessageCancel,
-    MessageFlow,
-    MessageFlush,
-    MessageProperties,
-    MessageReceived,
-    MessageReject,
-    MessageResume,
-    MessageSetFlowMode,
-    MessageStop,
-    MessageSubscribe,
-    QueueDelete,
-    Rejected,
-    SequenceSet,
-    Session,
-    encode_headers,
-)
+from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import Session
 from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.sasl import External
 from tests.kit.hub_0_10 import Peer, World
@@ -56,7 +29,7 @@ def test_a_message_goes_from_publisher_to_subscriber_and_is_accepted() -> None:
     publisher, consumer = world.connect(), world.connect()
     one, two = publisher.session(b"one"), consumer.session(b"two")
     publisher.queue(one, "jobs", ("amq.direct", "job"))
-    outcome = publisher.publish(one, "amq.direct", Message(b"hello", routing_key="job"))
+    outcome = publisher.publish(one, "amq.direct", amqp.Message(b"hello", routing_key="job"))
     assert isinstance(outcome, Accepted)
     consumer.subscribe(two, "jobs", credit=10)
     (got,) = consumer.got(two)
@@ -72,7 +45,7 @@ def test_a_message_goes_from_publisher_to_subscriber_and_is_accepted() -> None:
 
 
 @pytest.mark.rule("0-10/message.transfer/nonexistent-exchange")
-@pytest.mark.parametrize("accept_mode", [EXPLICIT, NONE])
+@pytest.mark.parametrize("accept_mode", [amqp.EXPLICIT, amqp.NONE])
 def test_an_exchange_that_does_not_exist(peer: Peer, session: Session, accept_mode: int) -> None:
     session.transfer("nowhere", b"m", accept_mode=accept_mode)
     assert peer.code_of(session) == 404
@@ -86,7 +59,7 @@ def test_a_blank_destination_is_the_default_exchange(peer: Peer, session: Sessio
 
 @pytest.mark.parametrize("count", [1, 3, 1000, 3000])
 def test_many_publishes_are_accepted_together(peer: Peer, session: Session, count: int) -> None:
-    sent = [session.transfer("", Message(b"%d" % each, routing_key="q")) for each in range(count)]
+    sent = [session.transfer("", amqp.Message(b"%d" % each, routing_key="q")) for each in range(count)]
     peer.result(session.sync())
     for each in sent:
         assert each.outcome is not None
@@ -100,25 +73,25 @@ def test_the_broker_writes_down_the_exchange_and_leaves_the_rest(world: World, s
     peer = world.connect()
     session = peer.session()
     peer.queue(session, "q", ("amq.direct", "k"))
-    delivery = DeliveryProperties(routing_key="k", exchange=said, priority=3, timestamp=7)
-    properties = MessageProperties(content_type="a/b", application_headers={"x": [1, None, "ü"]})
-    message = Message(b"body", delivery_properties=delivery, message_properties=properties)
+    delivery = amqp.DeliveryProperties(routing_key="k", exchange=said, priority=3, timestamp=7)
+    properties = amqp.MessageProperties(content_type="a/b", application_headers={"x": [1, None, "ü"]})
+    message = amqp.Message(b"body", delivery_properties=delivery, message_properties=properties)
     peer.publish(session, "amq.direct", message)
     peer.subscribe(session, "q", credit=1)
     (got,) = peer.got(session)
-    wanted = DeliveryProperties(routing_key="k", exchange="amq.direct", priority=3, timestamp=7)
-    assert got.headers.raw == encode_headers((wanted, properties))
+    wanted = amqp.DeliveryProperties(routing_key="k", exchange="amq.direct", priority=3, timestamp=7)
+    assert got.headers.raw == amqp.encode_headers((wanted, properties))
     assert got.body == b"body"
 
 
 @pytest.mark.rule("0-10/message.message-properties/id-immutable")
 def test_what_has_its_exchange_is_passed_on_octet_by_octet(peer: Peer, session: Session) -> None:
     structs = (
-        MessageProperties(content_encoding="x", correlation_id=b"\xff"),
-        DeliveryProperties(exchange="", routing_key="q"),
+        amqp.MessageProperties(content_encoding="x", correlation_id=b"\xff"),
+        amqp.DeliveryProperties(exchange="", routing_key="q"),
     )
-    headers = Headers(encode_headers(structs))
-    peer.publish(session, "", Message(b"", headers=headers))
+    headers = amqp.Headers(amqp.encode_headers(structs))
+    peer.publish(session, "", amqp.Message(b"", headers=headers))
     peer.subscribe(session, "q", credit=1)
     (got,) = peer.got(session)
     assert got.headers.raw == headers.raw
@@ -131,8 +104,8 @@ def test_with_a_calendar_messages_get_timestamp_and_expiration() -> None:
     peer = world.connect()
     session = peer.session()
     peer.queue(session, "q")
-    properties = DeliveryProperties(routing_key="q", ttl=2500)
-    peer.publish(session, "", Message(b"m", delivery_properties=properties))
+    properties = amqp.DeliveryProperties(routing_key="q", ttl=2500)
+    peer.publish(session, "", amqp.Message(b"m", delivery_properties=properties))
     peer.subscribe(session, "q", credit=1)
     (got,) = peer.got(session)
     found = got.headers.delivery_properties
@@ -145,8 +118,8 @@ def test_messages_expire() -> None:
     peer = world.connect()
     session = peer.session()
     peer.queue(session, "q")
-    properties = DeliveryProperties(routing_key="q", ttl=2500)
-    peer.publish(session, "", Message(b"m", delivery_properties=properties))
+    properties = amqp.DeliveryProperties(routing_key="q", ttl=2500)
+    peer.publish(session, "", amqp.Message(b"m", delivery_properties=properties))
     world.advance(2.0)
     assert peer.depth(session, "q") == 1
     world.advance(1.0)
@@ -157,23 +130,23 @@ def test_messages_expire() -> None:
 @pytest.mark.parametrize(
     ("accept_mode", "discards", "credit", "where"),
     [
-        (EXPLICIT, False, 0, "rejected"),
-        (EXPLICIT, True, 0, "nowhere"),
-        (NONE, False, 0, "spare"),
-        (NONE, True, 0, "nowhere"),
-        (EXPLICIT, False, 1, "q"),
-        (NONE, False, 1, "q"),
+        (amqp.EXPLICIT, False, 0, "rejected"),
+        (amqp.EXPLICIT, True, 0, "nowhere"),
+        (amqp.NONE, False, 0, "spare"),
+        (amqp.NONE, True, 0, "nowhere"),
+        (amqp.EXPLICIT, False, 1, "q"),
+        (amqp.NONE, False, 1, "q"),
     ],
 )
 def test_immediate(peer: Peer, session: Session, accept_mode: int, discards: bool, credit: int, where: str) -> None:
-    peer.call(session, ExchangeDeclare("e", "fanout", "amq.fanout"))
+    peer.call(session, amqp.ExchangeDeclare("e", "fanout", "amq.fanout"))
     peer.queue(session, "spare", ("amq.fanout", ""))
     peer.queue(session, "q", ("e", ""))
     peer.subscribe(session, "q", credit=credit)
-    properties = DeliveryProperties(immediate=True, discard_unroutable=discards)
-    outcome = peer.publish(session, "e", Message(b"m", delivery_properties=properties), accept_mode=accept_mode)
-    found = ["rejected"] if isinstance(outcome, Rejected) else []
-    if isinstance(outcome, Rejected):
+    properties = amqp.DeliveryProperties(immediate=True, discard_unroutable=discards)
+    outcome = peer.publish(session, "e", amqp.Message(b"m", delivery_properties=properties), accept_mode=accept_mode)
+    found = ["rejected"] if isinstance(outcome, amqp.Rejected) else []
+    if isinstance(outcome, amqp.Rejected):
         assert outcome.code == 2
     found += ["q"] if peer.got(session) else []
     found += ["spare"] if peer.drain(session, "spare") else []
@@ -182,7 +155,7 @@ def test_immediate(peer: Peer, session: Session, accept_mode: int, discards: boo
 
 
 def test_fragments_are_refused(peer: Peer, session: Session) -> None:
-    session.transfer("", Message(b"half", others=(FragmentProperties(first=True),)))
+    session.transfer("", amqp.Message(b"half", others=(amqp.FragmentProperties(first=True),)))
     assert peer.code_of(session) == 540
 
 
@@ -192,8 +165,8 @@ def test_a_user_id_of_somebody_else() -> None:
     session = peer.session()
     peer.queue(session, "q")
     mine, other = [
-        Message(b"m", delivery_properties=DeliveryProperties(routing_key="q"), message_properties=each)
-        for each in (MessageProperties(user_id=b"me"), MessageProperties(user_id=b"you"))
+        amqp.Message(b"m", delivery_properties=amqp.DeliveryProperties(routing_key="q"), message_properties=each)
+        for each in (amqp.MessageProperties(user_id=b"me"), amqp.MessageProperties(user_id=b"you"))
     ]
     peer.publish(session, "", mine)
     session.transfer("", other)
@@ -203,7 +176,7 @@ def test_a_user_id_of_somebody_else() -> None:
 # Redelivery.
 
 
-def flags(events: list[MessageReceived]) -> list[tuple[bytes, bool]]:
+def flags(events: list[amqp.MessageReceived]) -> list[tuple[bytes, bool]]:
     found: list[tuple[bytes, bool]] = []
     for event in events:
         properties = event.headers.delivery_properties
@@ -221,7 +194,7 @@ def test_released_messages_go_back_to_their_places(peer: Peer, session: Session,
     peer.put(session, "q", b"1", b"2", b"3", b"4")
     peer.subscribe(session, "q", credit=3)
     got = peer.got(session)
-    peer.call(session, MessageCancel("d"))
+    peer.call(session, amqp.MessageCancel("d"))
     ids = [each.command_id for each in got]
     peer.result(session.release(ids[2], ids[0], set_redelivered=marks, sync=True))
     peer.subscribe(session, "q", "e", credit=10)
@@ -250,18 +223,18 @@ def test_what_a_session_leaves_is_redelivered(world: World, how: str) -> None:
 
 @pytest.mark.rule("0-10/message.delivery-properties/redelivered-sticky")
 def test_redelivered_of_the_publisher_stays(peer: Peer, session: Session) -> None:
-    properties = DeliveryProperties(routing_key="q", redelivered=True)
-    peer.publish(session, "", Message(b"m", delivery_properties=properties))
+    properties = amqp.DeliveryProperties(routing_key="q", redelivered=True)
+    peer.publish(session, "", amqp.Message(b"m", delivery_properties=properties))
     peer.subscribe(session, "q", credit=10)
     assert flags(peer.got(session)) == [(b"m", True)]
 
 
 @pytest.mark.rule("0-10/message.message-properties/dup-accept")
 def test_a_message_with_a_known_id_is_accepted(peer: Peer, session: Session) -> None:
-    properties = MessageProperties(message_id=UUID(int=7))
+    properties = amqp.MessageProperties(message_id=UUID(int=7))
     for _ in range(2):
-        message = Message(
-            b"m", delivery_properties=DeliveryProperties(routing_key="q"), message_properties=properties
+        message = amqp.Message(
+            b"m", delivery_properties=amqp.DeliveryProperties(routing_key="q"), message_properties=properties
         )
         assert isinstance(peer.publish(session, "", message), Accepted)
 
@@ -272,9 +245,9 @@ def test_a_message_with_a_known_id_is_accepted(peer: Peer, session: Session) -> 
 @pytest.mark.rule("0-10/message.subscribe/queue-not-found", "0-10/message.subscribe/queue-deleted")
 def test_subscriptions_need_their_queue(peer: Peer, session: Session) -> None:
     second, third = peer.session(b"second"), peer.session(b"third")
-    assert peer.refused(second, MessageSubscribe("nowhere", "d", 0, 0)) == 404
+    assert peer.refused(second, amqp.MessageSubscribe("nowhere", "d", 0, 0)) == 404
     peer.subscribe(third, "q")
-    peer.call(session, QueueDelete("q"))
+    peer.call(session, amqp.QueueDelete("q"))
     assert peer.code_of(third) == 408
     assert session.is_attached
 
@@ -283,9 +256,9 @@ def test_subscriptions_need_their_queue(peer: Peer, session: Session) -> None:
 @pytest.mark.parametrize("first", [True, False])
 def test_an_exclusive_subscription(peer: Peer, session: Session, second: Session, first: bool) -> None:
     peer.subscribe(session, "q", exclusive=first)
-    assert peer.refused(second, MessageSubscribe("q", "d", 0, 0, exclusive=not first)) == 405
+    assert peer.refused(second, amqp.MessageSubscribe("q", "d", 0, 0, exclusive=not first)) == 405
     third = peer.session(b"third")
-    peer.call(session, MessageCancel("d"))
+    peer.call(session, amqp.MessageCancel("d"))
     peer.subscribe(third, "q", exclusive=True)
 
 
@@ -303,7 +276,7 @@ def test_what_was_transferred_can_be_settled_after_a_cancel(peer: Peer, session:
     peer.put(session, "q", b"m")
     peer.subscribe(session, "q", credit=1)
     (got,) = peer.got(session)
-    peer.call(session, MessageCancel("d"))
+    peer.call(session, amqp.MessageCancel("d"))
     assert peer.depth(session, "q") == 0
     peer.result(getattr(session, how)(got.command_id, sync=True))
     assert peer.depth(session, "q") == (1 if how == "release" else 0)
@@ -311,7 +284,7 @@ def test_what_was_transferred_can_be_settled_after_a_cancel(peer: Peer, session:
 
 def test_no_accepts_are_needed_with_accept_mode_none(world: World, peer: Peer, session: Session) -> None:
     peer.put(session, "q", b"1", b"2")
-    peer.subscribe(session, "q", accept_mode=NONE, credit=10)
+    peer.subscribe(session, "q", accept_mode=amqp.NONE, credit=10)
     assert peer.bodies(session) == [b"1", b"2"]
     assert world.hub.model.vhosts["/"].queues["q"].messages == 0
 
@@ -319,7 +292,7 @@ def test_no_accepts_are_needed_with_accept_mode_none(world: World, peer: Peer, s
 @pytest.mark.rule("0-10/model/acquire-to-dequeue")
 def test_browsing_and_acquiring(peer: Peer, session: Session, second: Session) -> None:
     peer.put(session, "q", b"1", b"2", b"3")
-    peer.subscribe(session, "q", acquire_mode=NOT_ACQUIRED, credit=10)
+    peer.subscribe(session, "q", acquire_mode=amqp.NOT_ACQUIRED, credit=10)
     got = peer.got(session)
     assert [each.body for each in got] == [b"1", b"2", b"3"]
     assert peer.depth(session, "q") == 3
@@ -336,7 +309,7 @@ def test_browsing_and_acquiring(peer: Peer, session: Session, second: Session) -
 
 def test_what_is_seen_without_accepts_can_not_be_acquired(peer: Peer, session: Session) -> None:
     peer.put(session, "q", b"1")
-    peer.subscribe(session, "q", accept_mode=NONE, acquire_mode=NOT_ACQUIRED, credit=10)
+    peer.subscribe(session, "q", accept_mode=amqp.NONE, acquire_mode=amqp.NOT_ACQUIRED, credit=10)
     (got,) = peer.got(session)
     assert list(peer.result(session.acquire(got.command_id)).transfers or ()) == []
     assert peer.depth(session, "q") == 1
@@ -344,7 +317,7 @@ def test_what_is_seen_without_accepts_can_not_be_acquired(peer: Peer, session: S
 
 def test_a_browser_sees_each_message_once(peer: Peer, session: Session) -> None:
     peer.put(session, "q", b"1")
-    peer.subscribe(session, "q", acquire_mode=NOT_ACQUIRED, credit=10)
+    peer.subscribe(session, "q", acquire_mode=amqp.NOT_ACQUIRED, credit=10)
     assert peer.bodies(session) == [b"1"]
     peer.put(session, "q", b"2")
     assert peer.bodies(session) == [b"2"]
@@ -353,16 +326,16 @@ def test_a_browser_sees_each_message_once(peer: Peer, session: Session) -> None:
 @pytest.mark.rule("0-10/message.reject/acquisition")
 def test_a_reject_of_what_is_only_seen_is_ignored(peer: Peer, session: Session) -> None:
     peer.put(session, "q", b"1")
-    peer.subscribe(session, "q", acquire_mode=NOT_ACQUIRED, credit=10)
+    peer.subscribe(session, "q", acquire_mode=amqp.NOT_ACQUIRED, credit=10)
     (got,) = peer.got(session)
-    peer.call(session, MessageReject(SequenceSet.of(got.command_id), 0))
+    peer.call(session, amqp.MessageReject(amqp.SequenceSet.of(got.command_id), 0))
     assert peer.depth(session, "q") == 1
     assert list(peer.result(session.acquire(got.command_id)).transfers or ()) == [got.command_id]
 
 
 def test_resume_ids_come_with_the_messages(peer: Peer, session: Session) -> None:
     peer.put(session, "q", b"1")
-    peer.call(session, MessageSubscribe("q", "d", 0, 0, False, "resume", 5000))
+    peer.call(session, amqp.MessageSubscribe("q", "d", 0, 0, False, "resume", 5000))
     session.top_up("d", 10)
     (got,) = peer.got(session)
     properties = got.headers.delivery_properties
@@ -372,8 +345,8 @@ def test_resume_ids_come_with_the_messages(peer: Peer, session: Session) -> None
 
 @pytest.mark.rule("0-10/message.resume/unknown-id", "0-10/message.resume/destination")
 def test_message_resume_begins_anew(peer: Peer, session: Session) -> None:
-    assert peer.call(session, MessageResume("amq.direct", "unknown")).offset == 0
-    assert peer.refused(session, MessageResume("nowhere", "unknown")) == 404
+    assert peer.call(session, amqp.MessageResume("amq.direct", "unknown")).offset == 0
+    assert peer.refused(session, amqp.MessageResume("nowhere", "unknown")) == 404
 
 
 def test_no_local_queues_throw_away_what_the_connection_publishes(world: World, peer: Peer) -> None:
@@ -397,9 +370,9 @@ def test_nothing_comes_without_credit_of_both_units(peer: Peer, session: Session
     peer.put(session, "q", b"m")
     peer.subscribe(session, "q")
     assert peer.got(session) == []
-    peer.call(session, MessageFlow("d", MESSAGE, 1))
+    peer.call(session, amqp.MessageFlow("d", amqp.MESSAGE, 1))
     assert peer.got(session) == []
-    peer.call(session, MessageFlow("d", BYTE, 1000))
+    peer.call(session, amqp.MessageFlow("d", amqp.BYTE, 1000))
     assert peer.bodies(session) == [b"m"]
 
 
@@ -414,8 +387,8 @@ def test_a_window_opens_again_with_completion(peer: Peer, session: Session) -> N
 
 def test_credit_mode_gives_nothing_back(peer: Peer, session: Session) -> None:
     peer.put(session, "q", b"1", b"2", b"3")
-    peer.call(session, MessageSubscribe("q", "d", 0, 0))
-    peer.call(session, MessageSetFlowMode("d", CREDIT))
+    peer.call(session, amqp.MessageSubscribe("q", "d", 0, 0))
+    peer.call(session, amqp.MessageSetFlowMode("d", amqp.CREDIT))
     session.top_up("d", 2)
     got = peer.got(session)
     peer.result(session.accept(*[each.command_id for each in got], sync=True))
@@ -432,12 +405,12 @@ def test_byte_credit_counts_header_and_body(peer: Peer, session: Session, left: 
     peer.subscribe(session, "q", "e", credit=2)
     got = peer.got(session, "e")
     size = got[0].size
-    peer.call(session, MessageCancel("e"))
+    peer.call(session, amqp.MessageCancel("e"))
     peer.result(session.release(*[each.command_id for each in got], set_redelivered=marks, sync=True))
-    peer.call(session, MessageSubscribe("q", "d", 0, 0))
-    peer.call(session, MessageSetFlowMode("d", CREDIT))
-    peer.call(session, MessageFlow("d", MESSAGE, 10))
-    peer.call(session, MessageFlow("d", BYTE, 2 * size + left))
+    peer.call(session, amqp.MessageSubscribe("q", "d", 0, 0))
+    peer.call(session, amqp.MessageSetFlowMode("d", amqp.CREDIT))
+    peer.call(session, amqp.MessageFlow("d", amqp.MESSAGE, 10))
+    peer.call(session, amqp.MessageFlow("d", amqp.BYTE, 2 * size + left))
     got = peer.got(session)
     assert len(got) == (1 if left < 0 else 2)
     assert all([each.size == size for each in got])
@@ -446,11 +419,11 @@ def test_byte_credit_counts_header_and_body(peer: Peer, session: Session, left: 
 @pytest.mark.rule("0-10/message.set-flow-mode/no-partial")
 def test_a_message_larger_than_the_credit_waits(peer: Peer, session: Session) -> None:
     peer.put(session, "q", b"x" * 1000)
-    peer.call(session, MessageSubscribe("q", "d", 0, 0))
-    peer.call(session, MessageFlow("d", MESSAGE, 10))
-    peer.call(session, MessageFlow("d", BYTE, 1000))
+    peer.call(session, amqp.MessageSubscribe("q", "d", 0, 0))
+    peer.call(session, amqp.MessageFlow("d", amqp.MESSAGE, 10))
+    peer.call(session, amqp.MessageFlow("d", amqp.BYTE, 1000))
     assert peer.got(session) == []
-    peer.call(session, MessageFlow("d", BYTE, 100))
+    peer.call(session, amqp.MessageFlow("d", amqp.BYTE, 100))
     assert len(peer.got(session)) == 1
 
 
@@ -458,12 +431,12 @@ def test_stop_and_flush(peer: Peer, session: Session) -> None:
     peer.put(session, "q", b"1", b"2")
     peer.subscribe(session, "q", credit=3)
     assert len(peer.got(session)) == 2
-    peer.call(session, MessageStop("d"))
+    peer.call(session, amqp.MessageStop("d"))
     peer.put(session, "q", b"3")
     assert peer.got(session) == []
     session.top_up("d", 5)
     assert peer.bodies(session) == [b"3"]
-    peer.call(session, MessageFlush("d"))
+    peer.call(session, amqp.MessageFlush("d"))
     assert session.granted("d") == (0, 0)
     peer.put(session, "q", b"4")
     assert peer.got(session) == []
@@ -477,12 +450,12 @@ def test_a_flush_waits_for_a_client_that_reads_slowly() -> None:
     session = peer.session()
     peer.queue(session, "q")
     for _ in range(40):
-        session.transfer("", Message(b"x" * 500, routing_key="q"))
+        session.transfer("", amqp.Message(b"x" * 500, routing_key="q"))
     world.pump()
-    peer.call(session, MessageSubscribe("q", "d", 0, 0))
+    peer.call(session, amqp.MessageSubscribe("q", "d", 0, 0))
     peer.reads = False
     session.top_up("d", 100)
-    flushed = session.call(MessageFlush("d"))
+    flushed = session.call(amqp.MessageFlush("d"))
     world.pump()
     assert peer.theirs.send_backlog < 10_000
     assert not flushed.done
@@ -503,8 +476,8 @@ def test_publishers_are_stopped_while_the_broker_is_full() -> None:
     peer.queue(session, "q")
     sent = 0
     while session.credit("")[0] is None:
-        properties = DeliveryProperties(routing_key="q", delivery_mode=2)
-        session.transfer("", Message(b"x" * 500, delivery_properties=properties), accept_mode=NONE)
+        properties = amqp.DeliveryProperties(routing_key="q", delivery_mode=2)
+        session.transfer("", amqp.Message(b"x" * 500, delivery_properties=properties), accept_mode=amqp.NONE)
         sent += 1
         world.pump()
         assert sent < 100
@@ -545,7 +518,7 @@ def test_settling_names_many_at_once(peer: Peer, session: Session, kind: Any) ->
     peer.put(session, "q", *[b"m"] * 10)
     peer.subscribe(session, "q", credit=10)
     got = peer.got(session)
-    peer.call(session, MessageCancel("d"))
+    peer.call(session, amqp.MessageCancel("d"))
     ids = [each.command_id for each in got]
     peer.result(getattr(session, kind)(*ids[2:8], sync=True))
     assert peer.depth(session, "q") == (6 if kind == "release" else 0)
@@ -563,7 +536,7 @@ def test_an_empty_body_stays_one_and_no_body_stays_none(has_body: bool, way: str
     peer.queue(session, "dead")
     told = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"} if way == "rejected" else None
     peer.queue(session, "q", arguments=told)
-    peer.publish(session, "", Message(b"", routing_key="q", has_body=has_body))
+    peer.publish(session, "", amqp.Message(b"", routing_key="q", has_body=has_body))
     world = world.pickled()
     (peer,) = world.peers
     session = peer.connection.session(0)
@@ -584,7 +557,7 @@ def test_an_empty_body_is_a_frame_of_its_own(header: bytes) -> None:
     peer = world.connect()
     session = peer.session()
     for has_body in (True, False):
-        session.transfer("", Message(b"", headers=Headers(header), has_body=has_body), accept_mode=NONE)
+        session.transfer("", amqp.Message(b"", headers=amqp.Headers(header), has_body=has_body), accept_mode=amqp.NONE)
         octets = peer.connection.data_to_send(0.0)
         frames: list[tuple[int, int]] = []
         while octets:
@@ -598,8 +571,8 @@ def test_a_set_that_names_a_message_twice_settles_it_once(peer: Peer, session: S
     peer.put(session, "q", b"one", b"two", b"three")
     peer.subscribe(session, "q", credit=10)
     one, two, _ = peer.got(session)
-    twice = SequenceSet([(one.command_id, one.command_id), (one.command_id, two.command_id)])
-    peer.call(session, MessageAccept(twice))
+    twice = amqp.SequenceSet([(one.command_id, one.command_id), (one.command_id, two.command_id)])
+    peer.call(session, amqp.MessageAccept(twice))
     peer.cut()
     other = peer.world.connect()
     assert other.drain(other.session(), "q") == [b"three"]

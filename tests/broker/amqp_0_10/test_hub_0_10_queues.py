@@ -6,37 +6,8 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.amqp_0_10 import (
-    NONE,
-    DeliveryProperties,
-    ExchangeBind,
-    ExchangeDeclare,
-    FileOpen,
-    FileOpenOk,
-    FileProperties,
-    FilePublish,
-    FileStage,
-    Headers,
-    Message,
-    MessageCancel,
-    MessageProperties,
-    MessageSubscribe,
-    QueueDeclare,
-    QueueDelete,
-    QueuePurge,
-    QueueQuery,
-    QueueQueryResult,
-    Rejected,
-    Session,
-    StreamConsume,
-    StreamDeliver,
-    StreamProperties,
-    StreamPublish,
-    TxCommit,
-    TxRollback,
-    TxSelect,
-    encode_headers,
-)
+from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import Session
 from tests.kit.hub_0_10 import Peer, World
 
 # Declaring.
@@ -47,15 +18,15 @@ from tests.kit.hub_0_10 import Peer, World
     "0-10/message/persistent-message",
 )
 def test_durable_queues_survive_and_stay_as_declared_first(world: World, peer: Peer, session: Session) -> None:
-    peer.call(session, QueueDeclare("lasting", durable=True))
-    peer.call(session, QueueDeclare("passing"))
-    peer.call(session, QueueDeclare("lasting"))
-    peer.call(session, QueueDeclare("passing", durable=True))
-    assert peer.call(session, QueueQuery("lasting")).durable
-    assert not peer.call(session, QueueQuery("passing")).durable
+    peer.call(session, amqp.QueueDeclare("lasting", durable=True))
+    peer.call(session, amqp.QueueDeclare("passing"))
+    peer.call(session, amqp.QueueDeclare("lasting"))
+    peer.call(session, amqp.QueueDeclare("passing", durable=True))
+    assert peer.call(session, amqp.QueueQuery("lasting")).durable
+    assert not peer.call(session, amqp.QueueQuery("passing")).durable
     for mode in (1, 2):
-        properties = DeliveryProperties(routing_key="lasting", delivery_mode=mode)
-        peer.publish(session, "", Message(b"%d" % mode, delivery_properties=properties))
+        properties = amqp.DeliveryProperties(routing_key="lasting", delivery_mode=mode)
+        peer.publish(session, "", amqp.Message(b"%d" % mode, delivery_properties=properties))
     peer.cut()
     world.hub.model.restart(world.now)
     again = world.connect()
@@ -67,8 +38,8 @@ def test_durable_queues_survive_and_stay_as_declared_first(world: World, peer: P
 @pytest.mark.rule("0-10/queue.declare/minimum", "0-10/queue/name")
 def test_three_hundred_queues(peer: Peer, session: Session) -> None:
     for number in range(300):
-        session.call(QueueDeclare(f"q{number}"), sync=False)
-    assert peer.call(session, QueueQuery("q299")).queue == "q299"
+        session.call(amqp.QueueDeclare(f"q{number}"), sync=False)
+    assert peer.call(session, amqp.QueueQuery("q299")).queue == "q299"
 
 
 # Exclusive and automatic.
@@ -78,22 +49,22 @@ def test_three_hundred_queues(peer: Peer, session: Session) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        QueueDeclare("mine"),
-        QueueDeclare("mine", passive=True),
-        ExchangeBind("mine", "amq.direct", "k"),
-        MessageSubscribe("mine", "d", 0, 0),
-        QueueDelete("mine"),
-        QueuePurge("mine"),
+        amqp.QueueDeclare("mine"),
+        amqp.QueueDeclare("mine", passive=True),
+        amqp.ExchangeBind("mine", "amq.direct", "k"),
+        amqp.MessageSubscribe("mine", "d", 0, 0),
+        amqp.QueueDelete("mine"),
+        amqp.QueuePurge("mine"),
     ],
     ids=["declare", "passive", "bind", "subscribe", "delete", "purge"],
 )
 def test_an_exclusive_queue_is_its_sessions(peer: Peer, session: Session, second: Session, command: Any) -> None:
     peer.queue(session, "mine", exclusive=True)
     peer.queue(session, "mine", exclusive=True)
-    assert peer.call(session, QueueQuery("mine")).exclusive
-    assert peer.call(second, QueueQuery("mine")).exclusive
+    assert peer.call(session, amqp.QueueQuery("mine")).exclusive
+    assert peer.call(second, amqp.QueueQuery("mine")).exclusive
     assert peer.refused(second, command) == 405
-    assert peer.call(session, QueueQuery("mine")).queue == "mine"
+    assert peer.call(session, amqp.QueueQuery("mine")).queue == "mine"
 
 
 @pytest.mark.rule("0-10/queue.declare/in-use")
@@ -110,13 +81,13 @@ def test_an_exclusive_queue_that_deletes_itself_goes_with_its_session(peer: Peer
     peer.put(session, "staying", b"m")
     # It doesn't go with its last subscription.
     peer.subscribe(session, "going", "d")
-    peer.call(session, MessageCancel("d"))
-    assert peer.call(session, QueueQuery("going")).auto_delete
+    peer.call(session, amqp.MessageCancel("d"))
+    assert peer.call(session, amqp.QueueQuery("going")).auto_delete
     second = peer.session(b"second")
     session.close()
     peer.world.pump()
     assert peer.depth(second, "going") is None
-    assert not peer.call(second, QueueQuery("staying")).exclusive
+    assert not peer.call(second, amqp.QueueQuery("staying")).exclusive
     assert peer.drain(second, "staying") == [b"m"]
 
 
@@ -132,7 +103,7 @@ def test_auto_delete_of_a_shared_queue(peer: Peer, session: Session, second: Ses
         peer.subscribe(second, name, name)
     for each in (session, second):
         for name in ("going", "staying"):
-            peer.call(each, MessageCancel(name))
+            peer.call(each, amqp.MessageCancel(name))
         if each is session:
             assert peer.depth(session, "going") == 0
     assert peer.depth(session, "going") is None
@@ -154,9 +125,9 @@ def test_auto_delete_when_the_last_subscribers_session_ends(peer: Peer, session:
 def test_if_unused_means_without_subscribers(peer: Peer, session: Session, second: Session) -> None:
     peer.queue(session, "q")
     peer.subscribe(session, "q")
-    assert peer.refused(second, QueueDelete("q", if_unused=True)) == 406
-    peer.call(session, MessageCancel("d"))
-    peer.call(session, QueueDelete("q", if_unused=True))
+    assert peer.refused(second, amqp.QueueDelete("q", if_unused=True)) == 406
+    peer.call(session, amqp.MessageCancel("d"))
+    peer.call(session, amqp.QueueDelete("q", if_unused=True))
     assert peer.depth(session, "q") is None
 
 
@@ -164,9 +135,9 @@ def test_if_unused_means_without_subscribers(peer: Peer, session: Session, secon
 def test_if_empty_means_without_messages(peer: Peer, session: Session, second: Session) -> None:
     peer.queue(session, "q")
     peer.put(session, "q", b"m")
-    assert peer.refused(second, QueueDelete("q", if_empty=True)) == 406
+    assert peer.refused(second, amqp.QueueDelete("q", if_empty=True)) == 406
     peer.drain(session, "q")
-    peer.call(session, QueueDelete("q", if_empty=True))
+    peer.call(session, amqp.QueueDelete("q", if_empty=True))
     assert peer.depth(session, "q") is None
 
 
@@ -176,23 +147,23 @@ def test_a_purge_leaves_what_was_sent_to_clients(peer: Peer, session: Session) -
     peer.put(session, "q", b"1", b"2", b"3")
     peer.subscribe(session, "q", credit=1)
     (first,) = peer.got(session)
-    peer.call(session, QueuePurge("q"))
+    peer.call(session, amqp.QueuePurge("q"))
     assert peer.depth(session, "q") == 0
-    peer.call(session, MessageCancel("d"))
+    peer.call(session, amqp.MessageCancel("d"))
     peer.result(session.release(first.command_id, sync=True))
     assert peer.drain(session, "q") == [b"1"]
 
 
 @pytest.mark.rule("0-10/queue.query/absent")
 def test_of_an_unknown_queue_nothing_is_said(peer: Peer, session: Session) -> None:
-    assert peer.call(session, QueueQuery("nowhere")) == QueueQueryResult()
+    assert peer.call(session, amqp.QueueQuery("nowhere")) == amqp.QueueQueryResult()
 
 
 def test_what_a_query_says(peer: Peer, session: Session) -> None:
-    peer.call(session, QueueDeclare("q", "amq.fanout", durable=True, arguments={"x-max-length": 5}))
+    peer.call(session, amqp.QueueDeclare("q", "amq.fanout", durable=True, arguments={"x-max-length": 5}))
     peer.put(session, "q", b"1", b"2")
     peer.subscribe(session, "q")
-    result = peer.call(session, QueueQuery("q"))
+    result = peer.call(session, amqp.QueueQuery("q"))
     assert (result.queue, result.alternate_exchange, result.durable) == ("q", "amq.fanout", True)
     assert (result.message_count, result.subscriber_count) == (2, 1)
     assert result.arguments == {"x-max-length": 5}
@@ -203,36 +174,38 @@ def test_what_a_query_says(peer: Peer, session: Session) -> None:
 
 @pytest.mark.rule("0-10/queue.declare/alt-orphans", "0-10/message.reject/alternate")
 def test_rejected_and_orphaned_messages_go_to_the_alternate_exchange(peer: Peer, session: Session) -> None:
-    peer.call(session, ExchangeDeclare("dead", "fanout"))
+    peer.call(session, amqp.ExchangeDeclare("dead", "fanout"))
     peer.queue(session, "graveyard", ("dead", ""))
-    peer.call(session, QueueDeclare("q", "dead"))
+    peer.call(session, amqp.QueueDeclare("q", "dead"))
     peer.put(session, "q", b"1", b"2")
     peer.subscribe(session, "q", credit=1)
     (first,) = peer.got(session)
-    peer.call(session, MessageCancel("d"))
+    peer.call(session, amqp.MessageCancel("d"))
     peer.result(session.reject(first.command_id, sync=True))
     assert peer.drain(session, "graveyard") == [b"1"]
     second = peer.session(b"second")
-    peer.call(second, QueueDelete("q"))
+    peer.call(second, amqp.QueueDelete("q"))
     assert peer.drain(second, "graveyard") == [b"2"]
 
 
 @pytest.mark.rule("0-10/queue/any-content")
 def test_a_queue_takes_content_of_every_class_for_its_own_consumers(peer: Peer, session: Session) -> None:
     peer.queue(session, "q")
-    stream = Message(b"packet", headers=Headers(encode_headers((StreamProperties(content_type="a/b"),))))
-    file = Message(b"file", headers=Headers(encode_headers((FileProperties(filename="f"),))))
-    peer.call(session, StreamPublish("", "q"), stream)
-    session.call(FileOpen("f", 4))
-    assert len(peer.commands(FileOpenOk)) == 1
-    session.call(FileStage(), file)
-    peer.call(session, FilePublish("", "q", identifier="f"))
+    stream = amqp.Message(
+        b"packet", headers=amqp.Headers(amqp.encode_headers((amqp.StreamProperties(content_type="a/b"),)))
+    )
+    file = amqp.Message(b"file", headers=amqp.Headers(amqp.encode_headers((amqp.FileProperties(filename="f"),))))
+    peer.call(session, amqp.StreamPublish("", "q"), stream)
+    session.call(amqp.FileOpen("f", 4))
+    assert len(peer.commands(amqp.FileOpenOk)) == 1
+    session.call(amqp.FileStage(), file)
+    peer.call(session, amqp.FilePublish("", "q", identifier="f"))
     peer.put(session, "q", b"message")
     assert peer.depth(session, "q") == 3
     peer.subscribe(session, "q", credit=10)
     assert peer.bodies(session) == [b"message"]
-    session.call(StreamConsume("q", "tag"))
-    (packet,) = peer.commands(StreamDeliver)
+    session.call(amqp.StreamConsume("q", "tag"))
+    (packet,) = peer.commands(amqp.StreamDeliver)
     assert packet.body == b"packet"
     assert peer.depth(session, "q") == 1
 
@@ -241,8 +214,8 @@ def test_a_queue_takes_content_of_every_class_for_its_own_consumers(peer: Peer, 
 def test_messages_of_one_priority_come_in_order(peer: Peer, session: Session) -> None:
     peer.queue(session, "q")
     for number in range(6):
-        properties = DeliveryProperties(routing_key="q", delivery_mode=1 + number % 2)
-        peer.publish(session, "", Message(b"%d" % number, delivery_properties=properties))
+        properties = amqp.DeliveryProperties(routing_key="q", delivery_mode=1 + number % 2)
+        peer.publish(session, "", amqp.Message(b"%d" % number, delivery_properties=properties))
     assert peer.drain(session, "q") == [b"0", b"1", b"2", b"3", b"4", b"5"]
 
 
@@ -250,8 +223,8 @@ def test_messages_of_one_priority_come_in_order(peer: Peer, session: Session) ->
 def test_two_levels_of_priority(peer: Peer, session: Session) -> None:
     peer.queue(session, "q")
     for priority in (0, 9, 4, 5):
-        properties = DeliveryProperties(routing_key="q", priority=priority)
-        peer.publish(session, "", Message(b"%d" % priority, delivery_properties=properties))
+        properties = amqp.DeliveryProperties(routing_key="q", priority=priority)
+        peer.publish(session, "", amqp.Message(b"%d" % priority, delivery_properties=properties))
     assert peer.drain(session, "q") == [b"9", b"5", b"0", b"4"]
 
 
@@ -262,10 +235,10 @@ def test_two_levels_of_priority(peer: Peer, session: Session) -> None:
 def test_a_full_queue_refuses_what_comes(peer: Peer, session: Session, argument: str) -> None:
     peer.queue(session, "q", arguments={argument: 2})
     peer.put(session, "q", b"1", b"2")
-    outcome = peer.publish(session, "", Message(b"3", routing_key="q"))
-    assert isinstance(outcome, Rejected)
+    outcome = peer.publish(session, "", amqp.Message(b"3", routing_key="q"))
+    assert isinstance(outcome, amqp.Rejected)
     assert outcome.code == 0
-    session.transfer("", Message(b"4", routing_key="q"), accept_mode=NONE)
+    session.transfer("", amqp.Message(b"4", routing_key="q"), accept_mode=amqp.NONE)
     assert peer.code_of(session) == 506
 
 
@@ -285,9 +258,9 @@ def test_flow_to_disk_has_no_bound(peer: Peer, session: Session) -> None:
 def test_the_newest_value_of_a_key_is_kept_and_numbers_may_be_texts(peer: Peer, session: Session) -> None:
     peer.queue(session, "q", arguments={"qpid.last_value_queue_key": "k", "qpid.max_count": "2"})
     for number, value in enumerate("aba"):
-        properties = MessageProperties(application_headers={"k": value})
-        message = Message(b"%d" % number, routing_key="q", message_properties=properties)
-        assert not isinstance(peer.publish(session, "", message), Rejected)
+        properties = amqp.MessageProperties(application_headers={"k": value})
+        message = amqp.Message(b"%d" % number, routing_key="q", message_properties=properties)
+        assert not isinstance(peer.publish(session, "", message), amqp.Rejected)
     assert peer.drain(session, "q") == [b"1", b"2"]
 
 
@@ -296,8 +269,8 @@ def test_a_group_is_one_subscribers_while_it_has_some_of_it(peer: Peer, session:
     for destination in ("one", "two"):
         peer.subscribe(session, "q", destination, credit=9)
     for number, group in enumerate("abab"):
-        properties = MessageProperties(application_headers={"g": group})
-        message = Message(b"%d" % number, routing_key="q", message_properties=properties)
+        properties = amqp.MessageProperties(application_headers={"g": group})
+        message = amqp.Message(b"%d" % number, routing_key="q", message_properties=properties)
         peer.publish(session, "", message)
     assert [peer.bodies(session, each) for each in ("one", "two")] == [[b"0", b"2"], [b"1", b"3"]]
 
@@ -309,23 +282,23 @@ def test_what_nobody_accepts_of_a_deleted_queue_goes_to_its_alternate_exchange(h
     world = World()
     peer = world.connect()
     session, other = peer.session(), peer.session(b"other")
-    peer.call(session, ExchangeDeclare("spare", "fanout"))
+    peer.call(session, amqp.ExchangeDeclare("spare", "fanout"))
     peer.queue(session, "kept", ("spare", ""))
-    peer.call(session, QueueDeclare("q", "spare"))
+    peer.call(session, amqp.QueueDeclare("q", "spare"))
     kept = world.hub.model.vhosts["/"].queues["kept"]
     if how == "rollback":
-        peer.call(other, TxSelect())
+        peer.call(other, amqp.TxSelect())
     peer.put(session, "q", b"1", b"2", b"3", b"4")
     peer.subscribe(other, "q", credit=3)
     got = [each.command_id for each in peer.got(other)]
-    peer.call(other, MessageCancel("d"))
-    peer.call(session, QueueDelete("q"))
+    peer.call(other, amqp.MessageCancel("d"))
+    peer.call(session, amqp.QueueDelete("q"))
     assert kept.ready == 1
     if how == "rollback":
         other.accept(*got[1:])
-        peer.call(other, TxRollback())
+        peer.call(other, amqp.TxRollback())
         other.accept(got[0])
-        peer.call(other, TxCommit())
+        peer.call(other, amqp.TxCommit())
     else:
         peer.result(other.accept(got[0], sync=True))
     if how in ("release", "reject"):

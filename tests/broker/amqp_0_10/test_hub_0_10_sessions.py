@@ -10,19 +10,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Accepted, RemoteProtocolError
-from amqp_sansio.amqp_0_10 import (
-    Message,
-    MessageReceived,
-    QueueDelete,
-    QueueQuery,
-    Rejected,
-    Session,
-    SessionAttach,
-    SessionClosed,
-    SessionDetached,
-    TxCommit,
-    TxSelect,
-)
+from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import Session
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import register_of
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.kit.hub_0_10 import Peer, World
@@ -43,7 +32,7 @@ def test_a_session_that_is_attached_elsewhere_is_busy(world: World) -> None:
     with pytest.raises(RemoteProtocolError) as raised:
         two.session(b"s")
     assert raised.value.condition == "session-busy"
-    assert one.call(session, QueueQuery("q")).queue is None
+    assert one.call(session, amqp.QueueQuery("q")).queue is None
 
 
 @pytest.mark.rule("0-10/session.attach/scoping")
@@ -51,7 +40,7 @@ def test_names_are_a_users_own(world: World) -> None:
     one, two = world.connect("guest"), world.connect("other")
     first, second = one.session(b"s"), two.session(b"s")
     one.queue(first, "mine", exclusive=True)
-    assert two.refused(second, QueueDelete("mine")) == 405
+    assert two.refused(second, amqp.QueueDelete("mine")) == 405
 
 
 @pytest.mark.rule("0-10/session.attach/force")
@@ -76,7 +65,7 @@ def test_force_takes_a_session_from_another_connection(world: World, hangs: bool
         return
     other = two.connection.open_session(b"s", timeout=60, force=True)
     world.pump()
-    closed = [each for each in one.events if isinstance(each, SessionClosed)]
+    closed = [each for each in one.events if isinstance(each, amqp.SessionClosed)]
     assert closed[0].resumable
     assert closed[0].report.code == 1
     # This one isn't it: it was opened as a new one, which the broker knows.
@@ -88,7 +77,7 @@ def test_force_moves_a_session_to_another_channel_of_its_connection(world: World
     peer = world.connect()
     session = peer.session(b"s", timeout=60)
     peer.queue(session, "q", exclusive=True)
-    peer.connection._transport.send(5, SessionAttach(b"s", True))  # pyright: ignore[reportPrivateUsage]
+    peer.connection._transport.send(5, amqp.SessionAttach(b"s", True))  # pyright: ignore[reportPrivateUsage]
     # The engine of the client knows nothing of it, so that it isn't to hear the answer.
     peer.theirs.receive_data(peer.connection.data_to_send(0.0), 0.0)
     peer.theirs.next_event()
@@ -97,7 +86,7 @@ def test_force_moves_a_session_to_another_channel_of_its_connection(world: World
     assert front.connection.sessions == (5,)
     assert "q" in world.hub.model.vhosts["/"].queues
     answer = peer.theirs.data_to_send(0.0)
-    assert answer.count(SessionDetached(b"s", 1).encode()) == 1
+    assert answer.count(amqp.SessionDetached(b"s", 1).encode()) == 1
 
 
 @pytest.mark.rule("0-10/session.attach/force")
@@ -198,7 +187,7 @@ def test_a_kept_session_with_a_deleted_queue_ends_when_it_is_resumed(world: Worl
     peer.cut()
     other = world.connect()
     helper = other.session(b"helper")
-    other.call(helper, QueueDelete("q"))
+    other.call(helper, amqp.QueueDelete("q"))
     again = other.connection.resume_session(session.detached_state())
     world.pump()
     assert again.report is not None
@@ -248,14 +237,14 @@ def cut_at(count: int, *, at_server: bool, act: Callable[[Peer, Session], None])
 
 def publishes(peer: Peer, session: Session) -> None:
     for number in range(3):
-        session.transfer("", Message(b"%d" % number, routing_key="q"), accept_mode=number % 2)
+        session.transfer("", amqp.Message(b"%d" % number, routing_key="q"), accept_mode=number % 2)
     session.sync()
 
 
 def publishes_in_a_transaction(peer: Peer, session: Session) -> None:
-    session.call(TxSelect())
+    session.call(amqp.TxSelect())
     publishes(peer, session)
-    session.call(TxCommit())
+    session.call(amqp.TxCommit())
 
 
 @pytest.mark.parametrize("act", [publishes, publishes_in_a_transaction], ids=["plainly", "in tx"])
@@ -281,7 +270,7 @@ def test_deliveries_come_once_wherever_the_connection_is_cut(rest: int) -> None:
     peer.theirs.next_event()
     peer.connection.receive_data(peer.theirs.data_to_send(0.0)[: rest * 5], 0.0)
     peer.take()
-    got = [each for each in peer.events if isinstance(each, MessageReceived)]
+    got = [each for each in peer.events if isinstance(each, amqp.MessageReceived)]
     peer.cut()
     other = world.connect()
     again = other.resume(session.detached_state())
@@ -296,9 +285,9 @@ def test_a_publish_whose_client_is_gone_is_accepted_when_the_session_goes_on(wor
     peer = world.connect()
     session = peer.session(b"s", timeout=60)
     peer.queue(session, "q")
-    explicit = session.transfer("", Message(b"1", routing_key="q"))
-    refused = session.transfer("", Message(b"2", routing_key="nowhere"))
-    query = session.call(QueueQuery("q"))
+    explicit = session.transfer("", amqp.Message(b"1", routing_key="q"))
+    refused = session.transfer("", amqp.Message(b"2", routing_key="nowhere"))
+    query = session.call(amqp.QueueQuery("q"))
     peer.theirs.receive_data(peer.connection.data_to_send(0.0), 0.0)
     peer.cut()
     other = world.connect()
@@ -307,12 +296,12 @@ def test_a_publish_whose_client_is_gone_is_accepted_when_the_session_goes_on(wor
     assert explicit.outcome is not None
     assert refused.outcome is not None
     assert isinstance(explicit.outcome.result, Accepted)
-    assert isinstance(refused.outcome.result, Rejected)
+    assert isinstance(refused.outcome.result, amqp.Rejected)
     assert query.result is not None
     assert query.result.message_count == 1
     assert not again.pending
     assert other.depth(again, "q") == 1
-    assert isinstance(other.publish(again, "", Message(b"3", routing_key="q")), Accepted)
+    assert isinstance(other.publish(again, "", amqp.Message(b"3", routing_key="q")), Accepted)
 
 
 def test_an_exception_behind_a_lost_connection_ends_the_session(world: World) -> None:

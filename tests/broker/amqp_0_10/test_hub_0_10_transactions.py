@@ -7,43 +7,16 @@ from typing import Any
 import pytest
 
 from amqp_sansio import RemoteProtocolError
-from amqp_sansio.amqp_0_10 import (
-    NONE,
-    XA_OK,
-    XA_RBROLLBACK,
-    XA_RBTIMEOUT,
-    XA_RDONLY,
-    DeliveryProperties,
-    DtxCommit,
-    DtxEnd,
-    DtxGetTimeout,
-    DtxPrepare,
-    DtxRecover,
-    DtxRollback,
-    DtxSelect,
-    DtxSetTimeout,
-    DtxStart,
-    ExchangeBind,
-    ExchangeDeclare,
-    Message,
-    MessageCancel,
-    MessageSubscribe,
-    QueueDeclare,
-    Rejected,
-    Session,
-    TxCommit,
-    TxRollback,
-    TxSelect,
-    Xid,
-)
+from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import Session
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import register_of
 from tests.kit.ends_0_10 import Lawless
 from tests.kit.hub_0_10 import Peer, World
 
-X = Xid(1, b"global", b"branch")
-Y = Xid(1, b"global", b"other")
-QUIET = MessageSubscribe("q", "d", NONE, 0)
-BOTH_FLAGS = DtxEnd(X, fail=True, suspend=True)
+X = amqp.Xid(1, b"global", b"branch")
+Y = amqp.Xid(1, b"global", b"other")
+QUIET = amqp.MessageSubscribe("q", "d", amqp.NONE, 0)
+BOTH_FLAGS = amqp.DtxEnd(X, fail=True, suspend=True)
 
 
 @pytest.fixture
@@ -68,48 +41,48 @@ def forced(peer: Peer, session: Session, command: Any) -> int:
 
 
 @pytest.mark.rule("0-10/message.transfer/tx-publish")
-@pytest.mark.parametrize("accept_mode", [0, NONE])
+@pytest.mark.parametrize("accept_mode", [0, amqp.NONE])
 def test_what_is_published_is_there_after_the_commit(
     peer: Peer, session: Session, second: Session, accept_mode: int
 ) -> None:
-    peer.call(session, TxSelect())
+    peer.call(session, amqp.TxSelect())
     for body in (b"1", b"2"):
-        peer.publish(session, "", Message(body, routing_key="q"), accept_mode=accept_mode)
+        peer.publish(session, "", amqp.Message(body, routing_key="q"), accept_mode=accept_mode)
     assert peer.depth(second, "q") == 0
-    peer.call(session, TxCommit())
+    peer.call(session, amqp.TxCommit())
     assert peer.drain(second, "q") == [b"1", b"2"]
-    peer.publish(session, "", Message(b"3", routing_key="q"))
-    peer.call(session, TxRollback())
+    peer.publish(session, "", amqp.Message(b"3", routing_key="q"))
+    peer.call(session, amqp.TxRollback())
     assert peer.depth(second, "q") == 0
-    peer.publish(session, "", Message(b"4", routing_key="q"))
-    peer.call(session, TxCommit())
+    peer.publish(session, "", amqp.Message(b"4", routing_key="q"))
+    peer.call(session, amqp.TxCommit())
     assert peer.drain(second, "q") == [b"4"]
 
 
 def test_what_is_accepted_is_gone_after_the_commit(peer: Peer, session: Session, world: World) -> None:
     peer.put(session, "q", b"1", b"2", b"3")
-    peer.call(session, TxSelect())
+    peer.call(session, amqp.TxSelect())
     peer.subscribe(session, "q", credit=3)
     got = peer.got(session)
     queue = world.hub.model.vhosts["/"].queues["q"]
     peer.result(session.accept(got[0].command_id, sync=True))
     assert queue.messages == 3
-    peer.call(session, TxCommit())
+    peer.call(session, amqp.TxCommit())
     assert queue.messages == 2
     peer.result(session.accept(got[1].command_id, sync=True))
-    peer.call(session, TxRollback())
+    peer.call(session, amqp.TxRollback())
     assert (queue.ready, queue.unsettled) == (0, 2)
     # They're still the client's.
     peer.result(session.accept(got[1].command_id, sync=True))
-    peer.call(session, MessageCancel("d"))
+    peer.call(session, amqp.MessageCancel("d"))
     peer.result(session.release(got[2].command_id, sync=True))
-    peer.call(session, TxCommit())
+    peer.call(session, amqp.TxCommit())
     assert (queue.ready, queue.unsettled) == (1, 0)
 
 
 def test_a_session_that_ends_rolls_back(peer: Peer, session: Session, second: Session) -> None:
     peer.put(second, "q", b"1")
-    peer.call(session, TxSelect())
+    peer.call(session, amqp.TxSelect())
     peer.subscribe(session, "q", credit=3)
     (got,) = peer.got(session)
     peer.result(session.accept(got.command_id, sync=True))
@@ -119,22 +92,22 @@ def test_a_session_that_ends_rolls_back(peer: Peer, session: Session, second: Se
 
 
 def test_what_can_not_be_routed_is_told_before_the_commit(peer: Peer, session: Session) -> None:
-    peer.call(session, TxSelect())
-    outcome = peer.publish(session, "", Message(b"1", routing_key="nowhere"))
-    assert isinstance(outcome, Rejected)
+    peer.call(session, amqp.TxSelect())
+    outcome = peer.publish(session, "", amqp.Message(b"1", routing_key="nowhere"))
+    assert isinstance(outcome, amqp.Rejected)
     assert outcome.code == 1
-    properties = DeliveryProperties(routing_key="nowhere", discard_unroutable=True)
-    peer.publish(session, "", Message(b"1", delivery_properties=properties))
-    peer.call(session, TxCommit())
+    properties = amqp.DeliveryProperties(routing_key="nowhere", discard_unroutable=True)
+    peer.publish(session, "", amqp.Message(b"1", delivery_properties=properties))
+    peer.call(session, amqp.TxCommit())
 
 
 @pytest.mark.rule("0-10/tx/not-transactional")
 def test_declarations_are_not_rolled_back(peer: Peer, session: Session, second: Session) -> None:
-    peer.call(session, TxSelect())
-    peer.call(session, QueueDeclare("mine"))
-    peer.call(session, ExchangeDeclare("e", "fanout"))
-    peer.call(session, ExchangeBind("mine", "e", ""))
-    peer.call(session, TxRollback())
+    peer.call(session, amqp.TxSelect())
+    peer.call(session, amqp.QueueDeclare("mine"))
+    peer.call(session, amqp.ExchangeDeclare("e", "fanout"))
+    peer.call(session, amqp.ExchangeBind("mine", "e", ""))
+    peer.call(session, amqp.TxRollback())
     peer.publish(second, "e", b"m")
     assert peer.drain(second, "mine") == [b"m"]
 
@@ -142,10 +115,10 @@ def test_declarations_are_not_rolled_back(peer: Peer, session: Session, second: 
 # Distributed transactions.
 
 
-def begun(peer: Peer, session: Session, xid: Xid = X, **options: bool) -> int | None:
+def begun(peer: Peer, session: Session, xid: amqp.Xid = X, **options: bool) -> int | None:
     """The status of dtx.start."""
-    peer.call(session, DtxSelect())
-    return peer.call(session, DtxStart(xid, **options)).status
+    peer.call(session, amqp.DtxSelect())
+    return peer.call(session, amqp.DtxStart(xid, **options)).status
 
 
 @pytest.mark.rule(
@@ -154,23 +127,23 @@ def begun(peer: Peer, session: Session, xid: Xid = X, **options: bool) -> int | 
 @pytest.mark.parametrize("phases", [1, 2])
 def test_a_branch_is_committed(peer: Peer, session: Session, second: Session, phases: int, world: World) -> None:
     peer.put(session, "q", b"1")
-    peer.call(session, DtxSelect())
+    peer.call(session, amqp.DtxSelect())
     peer.subscribe(session, "q", credit=5)
     (got,) = peer.got(session)
-    peer.call(session, MessageCancel("d"))
+    peer.call(session, amqp.MessageCancel("d"))
     peer.put(second, "q", b"before")
-    assert begun(peer, session) == XA_OK
+    assert begun(peer, session) == amqp.XA_OK
     peer.put(session, "q", b"2")
     peer.result(session.accept(got.command_id, sync=True))
-    assert peer.call(session, DtxEnd(X)).status == XA_OK
+    assert peer.call(session, amqp.DtxEnd(X)).status == amqp.XA_OK
     peer.put(session, "q", b"behind")
     queue = world.hub.model.vhosts["/"].queues["q"]
     assert (queue.ready, queue.unsettled) == (2, 1)
     if phases == 2:
-        assert peer.call(session, DtxPrepare(X)).status == XA_OK
-        assert list(peer.call(session, DtxRecover()).in_doubt or ()) == [X]
+        assert peer.call(session, amqp.DtxPrepare(X)).status == amqp.XA_OK
+        assert list(peer.call(session, amqp.DtxRecover()).in_doubt or ()) == [X]
         assert (queue.ready, queue.unsettled) == (2, 1)
-    assert peer.call(session, DtxCommit(X, one_phase=phases == 1)).status == XA_OK
+    assert peer.call(session, amqp.DtxCommit(X, one_phase=phases == 1)).status == amqp.XA_OK
     assert (queue.ready, queue.unsettled) == (3, 0)
     assert peer.drain(second, "q") == [b"before", b"behind", b"2"]
 
@@ -181,14 +154,14 @@ def test_a_branch_is_rolled_back(peer: Peer, session: Session, second: Session, 
     peer.put(session, "q", b"1")
     peer.subscribe(session, "q", credit=5)
     (got,) = peer.got(session)
-    peer.call(session, MessageCancel("d"))
+    peer.call(session, amqp.MessageCancel("d"))
     begun(peer, session)
     peer.put(session, "q", b"2")
     peer.result(session.accept(got.command_id, sync=True))
-    peer.call(session, DtxEnd(X))
+    peer.call(session, amqp.DtxEnd(X))
     if prepared:
-        peer.call(session, DtxPrepare(X))
-    assert peer.call(session, DtxRollback(X)).status == XA_OK
+        peer.call(session, amqp.DtxPrepare(X))
+    assert peer.call(session, amqp.DtxRollback(X)).status == amqp.XA_OK
     peer.subscribe(second, "q", credit=5)
     (again,) = peer.got(second)
     assert again.body == b"1"
@@ -201,23 +174,23 @@ def test_a_branch_is_rolled_back(peer: Peer, session: Session, second: Session, 
 def test_known_and_unknown_xids(peer: Peer, session: Session, second: Session) -> None:
     begun(peer, session)
     third = peer.session(b"third")
-    peer.call(second, DtxSelect())
-    peer.call(third, DtxSelect())
-    assert peer.refused(second, DtxStart(X)) == 530
-    assert peer.refused(third, DtxStart(Y, join=True)) == 530
+    peer.call(second, amqp.DtxSelect())
+    peer.call(third, amqp.DtxSelect())
+    assert peer.refused(second, amqp.DtxStart(X)) == 530
+    assert peer.refused(third, amqp.DtxStart(Y, join=True)) == 530
     assert session.is_attached
 
 
 def test_sessions_join_a_branch(peer: Peer, session: Session, second: Session) -> None:
     begun(peer, session)
-    assert begun(peer, second, join=True) == XA_OK
+    assert begun(peer, second, join=True) == amqp.XA_OK
     peer.put(session, "q", b"1")
     peer.put(second, "q", b"2")
-    peer.call(session, DtxEnd(X))
-    peer.call(second, DtxEnd(X))
+    peer.call(session, amqp.DtxEnd(X))
+    peer.call(second, amqp.DtxEnd(X))
     third = peer.session(b"third")
     assert peer.depth(third, "q") == 0
-    assert peer.call(third, DtxCommit(X, one_phase=True)).status == XA_OK
+    assert peer.call(third, amqp.DtxCommit(X, one_phase=True)).status == amqp.XA_OK
     assert peer.drain(third, "q") == [b"1", b"2"]
 
 
@@ -225,13 +198,13 @@ def test_sessions_join_a_branch(peer: Peer, session: Session, second: Session) -
 def test_work_between_suspend_and_resume_is_not_the_branchs(peer: Peer, session: Session, second: Session) -> None:
     begun(peer, session)
     peer.put(session, "q", b"1")
-    peer.call(session, DtxEnd(X, suspend=True))
+    peer.call(session, amqp.DtxEnd(X, suspend=True))
     peer.put(session, "q", b"2")
-    peer.call(session, DtxStart(X, resume=True))
+    peer.call(session, amqp.DtxStart(X, resume=True))
     peer.put(session, "q", b"3")
-    peer.call(session, DtxEnd(X))
+    peer.call(session, amqp.DtxEnd(X))
     assert peer.drain(second, "q") == [b"2"]
-    peer.call(session, DtxCommit(X, one_phase=True))
+    peer.call(session, amqp.DtxCommit(X, one_phase=True))
     assert peer.drain(second, "q") == [b"1", b"3"]
 
 
@@ -240,19 +213,19 @@ def test_work_between_suspend_and_resume_is_not_the_branchs(peer: Peer, session:
     [
         pytest.param(before, command, code, marks=pytest.mark.rule(f"0-10/{rule}"), id=f"{rule} {name}")
         for rule, name, code, command, *before in (
-            ("tx.select/exactly-once", "twice", 409, TxSelect(), TxSelect()),
-            ("tx.select/exactly-once", "beside dtx", 409, TxSelect(), DtxSelect()),
-            ("tx.commit/select-required", "commit", 409, TxCommit()),
-            ("tx.rollback/select-required", "rollback", 409, TxRollback()),
-            ("tx.select/explicit-accepts", "subscribed first", 530, TxSelect(), QUIET),
-            ("tx.select/explicit-accepts", "selected first", 530, QUIET, TxSelect()),
-            ("dtx.select/required", "start", 409, DtxStart(X)),
-            ("dtx.select/required", "end", 409, DtxEnd(X)),
-            ("dtx.end/not-associated", "without", 409, DtxEnd(X), DtxSelect()),
-            ("dtx.end/illegal-state", "another", 409, DtxEnd(Y), DtxSelect(), DtxStart(X)),
-            ("dtx.start/illegal-state", "twice", 409, DtxStart(Y), DtxSelect(), DtxStart(X)),
-            ("dtx.start/join-and-resume", "", 530, DtxStart(X, join=True, resume=True), DtxSelect()),
-            ("dtx.end/suspend-and-fail", "", 530, BOTH_FLAGS, DtxSelect(), DtxStart(X)),
+            ("tx.select/exactly-once", "twice", 409, amqp.TxSelect(), amqp.TxSelect()),
+            ("tx.select/exactly-once", "beside dtx", 409, amqp.TxSelect(), amqp.DtxSelect()),
+            ("tx.commit/select-required", "commit", 409, amqp.TxCommit()),
+            ("tx.rollback/select-required", "rollback", 409, amqp.TxRollback()),
+            ("tx.select/explicit-accepts", "subscribed first", 530, amqp.TxSelect(), QUIET),
+            ("tx.select/explicit-accepts", "selected first", 530, QUIET, amqp.TxSelect()),
+            ("dtx.select/required", "start", 409, amqp.DtxStart(X)),
+            ("dtx.select/required", "end", 409, amqp.DtxEnd(X)),
+            ("dtx.end/not-associated", "without", 409, amqp.DtxEnd(X), amqp.DtxSelect()),
+            ("dtx.end/illegal-state", "another", 409, amqp.DtxEnd(Y), amqp.DtxSelect(), amqp.DtxStart(X)),
+            ("dtx.start/illegal-state", "twice", 409, amqp.DtxStart(Y), amqp.DtxSelect(), amqp.DtxStart(X)),
+            ("dtx.start/join-and-resume", "", 530, amqp.DtxStart(X, join=True, resume=True), amqp.DtxSelect()),
+            ("dtx.end/suspend-and-fail", "", 530, BOTH_FLAGS, amqp.DtxSelect(), amqp.DtxStart(X)),
         )
     ],
 )
@@ -268,8 +241,8 @@ def test_the_broker_refuses_what_a_client_would_not_send(
 def test_failed_work_is_rolled_back(peer: Peer, session: Session, second: Session) -> None:
     begun(peer, session)
     peer.put(session, "q", b"1")
-    assert peer.call(session, DtxEnd(X, fail=True)).status == XA_RBROLLBACK
-    assert peer.call(second, DtxRollback(X)).status == XA_RBROLLBACK
+    assert peer.call(session, amqp.DtxEnd(X, fail=True)).status == amqp.XA_RBROLLBACK
+    assert peer.call(second, amqp.DtxRollback(X)).status == amqp.XA_RBROLLBACK
     assert peer.depth(second, "q") == 0
 
 
@@ -283,34 +256,34 @@ def test_branches_of_a_session_that_ends(peer: Peer, session: Session, second: S
     peer.result(session.accept(got.command_id, sync=True))
     peer.put(session, "q", b"2")
     if how != "associated":
-        peer.call(session, DtxEnd(X, suspend=how == "suspended"))
+        peer.call(session, amqp.DtxEnd(X, suspend=how == "suspended"))
     session.close()
     peer.world.pump()
     if how == "ended":
         # It stays as it is, with what it has consumed.
         assert peer.depth(second, "q") == 0
-        assert peer.call(second, DtxCommit(X, one_phase=True)).status == XA_OK
+        assert peer.call(second, amqp.DtxCommit(X, one_phase=True)).status == amqp.XA_OK
         assert peer.drain(second, "q") == [b"2"]
     else:
         assert peer.drain(second, "q") == [b"1"]
-        assert peer.call(second, DtxCommit(X, one_phase=True)).status == XA_RBROLLBACK
+        assert peer.call(second, amqp.DtxCommit(X, one_phase=True)).status == amqp.XA_RBROLLBACK
 
 
 @pytest.mark.rule("0-10/dtx.set-timeout/effective", "0-10/dtx.set-timeout/reset")
 def test_branches_time_out(world: World, peer: Peer, session: Session, second: Session) -> None:
     begun(peer, session)
     peer.put(session, "q", b"1")
-    assert peer.call(session, DtxGetTimeout(X)).timeout == 0
-    peer.call(session, DtxSetTimeout(X, 30))
-    assert peer.call(second, DtxGetTimeout(X)).timeout == 30
+    assert peer.call(session, amqp.DtxGetTimeout(X)).timeout == 0
+    peer.call(session, amqp.DtxSetTimeout(X, 30))
+    assert peer.call(second, amqp.DtxGetTimeout(X)).timeout == 30
     assert world.hub.next_deadline == 30.0
     world.advance(29.0)
-    peer.call(session, DtxSetTimeout(X, 0))
+    peer.call(session, amqp.DtxSetTimeout(X, 0))
     assert world.hub.next_deadline is None
-    peer.call(session, DtxSetTimeout(X, 30))
-    peer.call(session, DtxEnd(X))
+    peer.call(session, amqp.DtxSetTimeout(X, 30))
+    peer.call(session, amqp.DtxEnd(X))
     world.advance(31.0)
-    assert peer.call(second, DtxCommit(X, one_phase=True)).status == XA_RBTIMEOUT
+    assert peer.call(second, amqp.DtxCommit(X, one_phase=True)).status == amqp.XA_RBTIMEOUT
     assert peer.depth(second, "q") == 0
 
 
@@ -322,28 +295,28 @@ def test_a_session_that_hangs_in_a_branch_holds_nothing_when_its_time_is_up(
     peer.put(session, "q", b"taken")
     peer.subscribe(session, "q", credit=1)
     (taken,) = peer.got(session)
-    peer.call(session, MessageCancel("d"))
+    peer.call(session, amqp.MessageCancel("d"))
     begun(peer, session)
     peer.result(session.accept(taken.command_id, sync=True))
     peer.put(session, "q", b"before")
-    peer.call(session, DtxSetTimeout(X, 5))
+    peer.call(session, amqp.DtxSetTimeout(X, 5))
     world.advance(6.0)
     # It's still associated, and nothing that it had done for the branch is left of it.
     assert peer.drain(second, "q") == [b"taken"]
-    assert peer.call(second, DtxRecover()).in_doubt == []
+    assert peer.call(second, amqp.DtxRecover()).in_doubt == []
     peer.put(session, "q", b"behind")
     assert peer.depth(second, "q") == 0
-    assert peer.call(session, DtxEnd(X)).status == XA_RBTIMEOUT
-    for command in (DtxPrepare(X), DtxRollback(X)):
-        assert peer.call(session, command).status == XA_RBTIMEOUT
+    assert peer.call(session, amqp.DtxEnd(X)).status == amqp.XA_RBTIMEOUT
+    for command in (amqp.DtxPrepare(X), amqp.DtxRollback(X)):
+        assert peer.call(session, command).status == amqp.XA_RBTIMEOUT
     assert peer.depth(second, "q") == 0
     assert world.hub.model.transactions == {}
 
 
 def test_a_branch_without_work_is_read_only(peer: Peer, session: Session) -> None:
     begun(peer, session)
-    peer.call(session, DtxEnd(X))
-    assert peer.call(session, DtxPrepare(X)).status == XA_RDONLY
+    peer.call(session, amqp.DtxEnd(X))
+    assert peer.call(session, amqp.DtxPrepare(X)).status == amqp.XA_RDONLY
 
 
 @pytest.mark.parametrize("committed", [True, False])
@@ -353,17 +326,17 @@ def test_a_branch_is_decided_while_its_session_is_detached(world: World, peer: P
     peer.put(session, "q", b"1", b"2")
     peer.subscribe(session, "q", credit=2)
     one, two = peer.got(session)
-    peer.call(session, MessageCancel("d"))
+    peer.call(session, amqp.MessageCancel("d"))
     begun(peer, session)
     peer.result(session.accept(one.command_id, sync=True))
-    peer.call(session, DtxEnd(X))
+    peer.call(session, amqp.DtxEnd(X))
     peer.cut()
     other = world.connect()
     helper = other.session(b"helper")
     if committed:
-        other.call(helper, DtxCommit(X, one_phase=True))
+        other.call(helper, amqp.DtxCommit(X, one_phase=True))
     else:
-        other.call(helper, DtxRollback(X))
+        other.call(helper, amqp.DtxRollback(X))
     again = other.resume(session.detached_state())
     assert other.drain(helper, "q") == ([] if committed else [b"1"])
     other.result(again.accept(two.command_id, sync=True))
@@ -377,6 +350,6 @@ def test_branches_are_of_a_virtual_host(world: World, peer: Peer, session: Sessi
     begun(peer, session)
     begun(other, there)
     assert sorted(register_of(world.hub).books) == ["/", "test"]
-    other.call(there, DtxEnd(X))
+    other.call(there, amqp.DtxEnd(X))
     with pytest.raises(RemoteProtocolError):
-        peer.call(session, DtxCommit(X, one_phase=True))
+        peer.call(session, amqp.DtxCommit(X, one_phase=True))

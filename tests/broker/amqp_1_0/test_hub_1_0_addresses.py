@@ -6,16 +6,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Message,
-    Properties,
-    Rejected,
-    Released,
-    Source,
-    Symbol,
-    Target,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.broker.frontends.amqp_1_0.addresses import BadAddress, decoded, encoded, parse
 from tests.kit.hub_1_0 import World
 
@@ -47,7 +38,7 @@ def place() -> World:
 def test_a_target_is_found(address: str, queue: str) -> None:
     world = place()
     user = world.connect()
-    assert user.send(user.sender(address), b"it") == [Accepted()]
+    assert user.send(user.sender(address), b"it") == [amqp.Accepted()]
     assert world.ready(queue) == [b"it"]
 
 
@@ -57,9 +48,9 @@ def test_an_exchange_without_a_key_takes_the_subject(address: str) -> None:
     user = world.connect()
     subject = "news.x" if address.endswith("topic") else "k/1"
     sender = user.sender(address)
-    assert user.send(sender, Message(b"it", properties=Properties(subject=subject))) == [Accepted()]
+    assert user.send(sender, amqp.Message(b"it", properties=amqp.Properties(subject=subject))) == [amqp.Accepted()]
     assert world.ready("bound") == [b"it"]
-    assert user.send(sender, Message(b"it", properties=Properties(subject="other"))) == [Released()]
+    assert user.send(sender, amqp.Message(b"it", properties=amqp.Properties(subject="other"))) == [amqp.Released()]
 
 
 @pytest.mark.rule("1.0/transport/error/not-found", "1.0/transport/link/terminus-refused")
@@ -87,7 +78,7 @@ def test_an_address_that_is_none_is_an_invalid_field(address: str) -> None:
 def test_rabbitmq_3_makes_the_queue_of_an_address() -> None:
     world = place()
     user = world.connect()
-    assert user.send(user.sender("/queue/new"), b"it") == [Accepted()]
+    assert user.send(user.sender("/queue/new"), b"it") == [amqp.Accepted()]
     assert user.bodies(user.receiver("/queue/new2", credit=1)) == []
     queues = world.hub.model.vhosts["/"].queues
     assert queues["new"].durable
@@ -98,7 +89,7 @@ def test_plain_names_are_made_where_the_settings_say_so() -> None:
     world = World(auto_create=True)
     user = world.connect()
     receiver = user.receiver("new", credit=1)
-    assert user.send(user.sender("new"), b"it") == [Accepted()]
+    assert user.send(user.sender("new"), b"it") == [amqp.Accepted()]
     assert user.bodies(receiver) == [b"it"]
     assert user.refused(user.session().open_sender("/queues/none")) == "amqp:not-found"
 
@@ -113,34 +104,37 @@ def test_a_name_that_other_versions_could_not_say_makes_no_queue() -> None:
 def test_the_anonymous_terminus_asks_each_message() -> None:
     world = place()
     user = world.connect()
-    sender = user.sender(Target(address=None))
-    messages = [Message(each, properties=Properties(to=each)) for each in ("q", "/queues/a%2Fb", "/exchanges/ex/k%2F1")]
-    assert user.send(sender, *messages) == [Accepted()] * 3
+    sender = user.sender(amqp.Target(address=None))
+    messages = [
+        amqp.Message(each, properties=amqp.Properties(to=each))
+        for each in ("q", "/queues/a%2Fb", "/exchanges/ex/k%2F1")
+    ]
+    assert user.send(sender, *messages) == [amqp.Accepted()] * 3
     assert [world.ready(each) for each in ("q", "a/b", "bound")] == [
         *(["q"], ["/queues/a%2Fb"], ["/exchanges/ex/k%2F1"])
     ]
     none, nowhere, bad, unbound = user.send(
         sender,
         b"without",
-        Message(b"x", properties=Properties(to="/queues/none")),
-        Message(b"x", properties=Properties(to="/queues/%zz")),
-        Message(b"x", properties=Properties(to="/exchanges/ex/none")),
+        amqp.Message(b"x", properties=amqp.Properties(to="/queues/none")),
+        amqp.Message(b"x", properties=amqp.Properties(to="/queues/%zz")),
+        amqp.Message(b"x", properties=amqp.Properties(to="/exchanges/ex/none")),
     )
     assert [str(each.error.condition) for each in (none, nowhere, bad)] == [
         *("amqp:precondition-failed", "amqp:not-found", "amqp:invalid-field")
     ]
-    assert unbound == Released()
+    assert unbound == amqp.Released()
     assert sender.is_open
 
 
 def test_the_anonymous_terminus_ends_a_link_that_would_not_hear() -> None:
     world = place()
     user = world.connect()
-    sender = user.sender(Target(address=None), snd_settle_mode=1)
-    user.send(sender, Message(b"x", properties=Properties(to="/queues/none")))
+    sender = user.sender(amqp.Target(address=None), snd_settle_mode=1)
+    user.send(sender, amqp.Message(b"x", properties=amqp.Properties(to="/queues/none")))
     assert user.refused(sender) == "amqp:not-found"
-    picky = user.sender(Target(address=None), source=Source(outcomes=(Symbol("amqp:accepted:list"),)))
-    handle = picky.send(Message(b"x", properties=Properties(to="/queues/none")))
+    picky = user.sender(amqp.Target(address=None), source=amqp.Source(outcomes=(amqp.Symbol("amqp:accepted:list"),)))
+    handle = picky.send(amqp.Message(b"x", properties=amqp.Properties(to="/queues/none")))
     assert user.refused(picky) == "amqp:not-found"
     assert handle.error is not None
 
@@ -148,12 +142,12 @@ def test_the_anonymous_terminus_ends_a_link_that_would_not_hear() -> None:
 def test_what_no_queue_takes_is_not_accepted_of_the_anonymous_terminus() -> None:
     """A client that knows no outcome but accepted hears it by the end of its link."""
     user = place().connect()
-    unbound = Message(b"x", properties=Properties(to="/exchanges/ex/none"))
-    picky = user.sender(Target(address=None), source=Source(outcomes=(Symbol("amqp:accepted:list"),)))
+    unbound = amqp.Message(b"x", properties=amqp.Properties(to="/exchanges/ex/none"))
+    picky = user.sender(amqp.Target(address=None), source=amqp.Source(outcomes=(amqp.Symbol("amqp:accepted:list"),)))
     picky.send(unbound)
     assert user.refused(picky) == "amqp:not-found"
-    modest = user.sender(Target(address=None), source=Source(outcomes=(Symbol("amqp:released:list"),)))
-    assert user.send(modest, unbound) == [Released()]
+    modest = user.sender(amqp.Target(address=None), source=amqp.Source(outcomes=(amqp.Symbol("amqp:released:list"),)))
+    assert user.send(modest, unbound) == [amqp.Released()]
     assert modest.is_open
 
 
@@ -162,9 +156,9 @@ def test_an_internal_exchange_takes_nothing() -> None:
     world.exchange("inside", "fanout", internal=True)
     user = world.connect()
     assert user.refused(user.session().open_sender("/exchanges/inside")) == "amqp:not-allowed"
-    sender = user.sender(Target(address=None))
-    (outcome,) = user.send(sender, Message(b"x", properties=Properties(to="/exchanges/inside")))
-    assert isinstance(outcome, Rejected)
+    sender = user.sender(amqp.Target(address=None))
+    (outcome,) = user.send(sender, amqp.Message(b"x", properties=amqp.Properties(to="/exchanges/inside")))
+    assert isinstance(outcome, amqp.Rejected)
 
 
 @pytest.mark.parametrize(

@@ -6,33 +6,17 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    AmqpValue,
-    CreditChanged,
-    Drained,
-    Error,
-    Header,
-    Message,
-    Modified,
-    Properties,
-    Rejected,
-    Released,
-    Source,
-    Symbol,
-    Target,
-    ULong,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.limits import Limits
 from tests.kit.hub_1_0 import World, browsing
 
-RICH = Message(
-    AmqpValue({"a": [1, None, True]}),
-    header=Header(durable=True, priority=3),
-    message_annotations={Symbol("x-opt-one"): 1},
-    properties=Properties(message_id=ULong(7), subject="s", reply_to="there", user_id=b"me"),
+RICH = amqp.Message(
+    amqp.AmqpValue({"a": [1, None, True]}),
+    header=amqp.Header(durable=True, priority=3),
+    message_annotations={amqp.Symbol("x-opt-one"): 1},
+    properties=amqp.Properties(message_id=amqp.ULong(7), subject="s", reply_to="there", user_id=b"me"),
     application_properties={"n": 1},
-    footer={Symbol("x-opt-sum"): b"ff"},
+    footer={amqp.Symbol("x-opt-sum"): b"ff"},
 )
 
 
@@ -49,7 +33,7 @@ def test_a_message_is_available_then_acquired_until_it_is_settled() -> None:
     world = jobs()
     user = world.connect()
     sender = user.sender("jobs")
-    assert user.send(sender, b"one", b"two") == [Accepted(), Accepted()]
+    assert user.send(sender, b"one", b"two") == [amqp.Accepted(), amqp.Accepted()]
     assert world.state("jobs") == (2, 0)
     receiver, other = user.receiver("jobs", credit=1), user.receiver("jobs", credit=10)
     (one,), (two,) = user.take(receiver), user.take(other)
@@ -68,7 +52,7 @@ def test_a_message_is_available_then_acquired_until_it_is_settled() -> None:
 def test_what_is_released_or_modified_comes_again_and_only_failures_count() -> None:
     world = jobs()
     user = world.connect()
-    world.put("jobs", Message(b"it", header=Header(first_acquirer=True)))
+    world.put("jobs", amqp.Message(b"it", header=amqp.Header(first_acquirer=True)))
     receiver = user.receiver("jobs", credit=10)
     (first,) = user.take(receiver)
     assert (first.message.delivery_count, first.message.first_acquirer) == (0, True)
@@ -126,13 +110,13 @@ def test_annotations_of_modified_are_merged_and_propagated() -> None:
     world = jobs()
     user = world.connect()
     receiver = user.receiver("jobs", credit=10)
-    annotations = {Symbol("x-opt-a"): 1, Symbol("x-opt-b"): 2}
-    world.put("jobs", Message(b"it", message_annotations=annotations))
+    annotations = {amqp.Symbol("x-opt-a"): 1, amqp.Symbol("x-opt-b"): 2}
+    world.put("jobs", amqp.Message(b"it", message_annotations=annotations))
     (first,) = user.take(receiver)
     assert dict(first.message.message_annotations) == annotations
-    receiver.modify(first, message_annotations={Symbol("x-opt-b"): 3, Symbol("x-opt-c"): 4})
+    receiver.modify(first, message_annotations={amqp.Symbol("x-opt-b"): 3, amqp.Symbol("x-opt-c"): 4})
     (again,) = user.take(receiver)
-    merged = {Symbol("x-opt-a"): 1, Symbol("x-opt-b"): 3, Symbol("x-opt-c"): 4}
+    merged = {amqp.Symbol("x-opt-a"): 1, amqp.Symbol("x-opt-b"): 3, amqp.Symbol("x-opt-c"): 4}
     assert dict(again.message.message_annotations) == merged
 
 
@@ -144,12 +128,12 @@ def test_a_message_passes_octet_for_octet_and_its_bare_part_always_does() -> Non
     sender.send(RICH.encode())
     (first,) = user.take(receiver)
     assert first.payload == RICH.encode()
-    receiver.modify(first, delivery_failed=True, message_annotations={Symbol("x-opt-two"): 2})
+    receiver.modify(first, delivery_failed=True, message_annotations={amqp.Symbol("x-opt-two"): 2})
     (again,) = user.take(receiver)
     assert again.payload != first.payload
     assert again.message.bare == RICH.bare
     assert again.message.footer == RICH.footer
-    assert again.message.header == Header(durable=True, priority=3, delivery_count=1)
+    assert again.message.header == amqp.Header(durable=True, priority=3, delivery_count=1)
 
 
 @pytest.mark.rule("1.0/delivery-annotations/hop")
@@ -157,10 +141,10 @@ def test_delivery_annotations_go_one_hop() -> None:
     world = jobs()
     user = world.connect()
     sender, receiver = user.sender("jobs"), user.receiver("jobs", credit=10)
-    user.send(sender, Message(b"it", delivery_annotations={Symbol("x-opt-hop"): 1}))
+    user.send(sender, amqp.Message(b"it", delivery_annotations={amqp.Symbol("x-opt-hop"): 1}))
     (first,) = user.take(receiver)
     assert not first.message.delivery_annotations
-    assert first.payload == Message(b"it").encode()
+    assert first.payload == amqp.Message(b"it").encode()
 
 
 @pytest.mark.rule("1.0/rejected/count", "1.0/rejected/error-annotation")
@@ -173,13 +157,13 @@ def test_what_is_rejected_tells_the_node_for_dead_letters_why() -> None:
     receiver = user.receiver("jobs", credit=10)
     world.put("jobs", b"it")
     (first,) = user.take(receiver)
-    error = Error(Symbol("amqp:not-allowed"), "never here")
+    error = amqp.Error(amqp.Symbol("amqp:not-allowed"), "never here")
     receiver.reject(first, error=error)
     world.pump()
     assert world.state("jobs") == (0, 0)
     (dead,) = user.take(user.receiver("dead", credit=10))
     assert dead.message.delivery_count == 1
-    assert dead.message.delivery_annotations[Symbol("rejected")] == error
+    assert dead.message.delivery_annotations[amqp.Symbol("rejected")] == error
 
 
 @pytest.mark.rule("1.0/node/default-outcome")
@@ -187,19 +171,19 @@ def test_what_is_rejected_tells_the_node_for_dead_letters_why() -> None:
     ("default", "state", "count"),
     [
         (None, (1, 0), 0),
-        (Accepted(), (0, 0), 0),
-        (Rejected(), (0, 0), 0),
-        (Modified(delivery_failed=True), (1, 0), 1),
+        (amqp.Accepted(), (0, 0), 0),
+        (amqp.Rejected(), (0, 0), 0),
+        (amqp.Modified(delivery_failed=True), (1, 0), 1),
     ],
     ids=["none", "accepted", "rejected", "modified"],
 )
 def test_without_an_outcome_the_default_one_holds(default: Any, state: tuple[int, int], count: int) -> None:
     world = jobs()
     user = world.connect()
-    source = Source("jobs", default_outcome=default)
+    source = amqp.Source("jobs", default_outcome=default)
     receiver = user.receiver(source, credit=1)
     answered: Any = receiver.source
-    assert answered.default_outcome == (default or Released())
+    assert answered.default_outcome == (default or amqp.Released())
     world.put("jobs", b"one")
     (first,) = user.take(receiver)
     receiver.update([first], None, settled=True)
@@ -222,7 +206,7 @@ def test_a_link_that_is_closed_leaves_its_messages_the_default_outcome() -> None
     receiver.close()
     world.pump()
     assert world.ready("jobs") == [b"one", b"two", b"three"]
-    failing = Source("jobs", default_outcome=Modified(delivery_failed=True))
+    failing = amqp.Source("jobs", default_outcome=amqp.Modified(delivery_failed=True))
     receiver = user.receiver(failing, credit=2)
     assert len(user.take(receiver)) == 2
     user.cut()
@@ -237,7 +221,10 @@ def test_a_time_to_live_is_reduced_and_ends_messages_that_wait() -> None:
     world = jobs()
     user = world.connect()
     sender = user.sender("jobs")
-    user.send(sender, Message(b"short", header=Header(ttl=1000)), Message(b"long", header=Header(ttl=5000)))
+    user.send(
+        sender, amqp.Message(b"short", header=amqp.Header(ttl=1000)),
+        amqp.Message(b"long", header=amqp.Header(ttl=5000)),
+    )
     world.advance(2)
     assert world.ready("jobs") == [b"long"]
     receiver = user.receiver("jobs", credit=10)
@@ -258,7 +245,7 @@ def test_higher_priorities_overtake_in_as_many_bands_as_the_queue_has() -> None:
     user = world.connect()
     for name in ("two", "ten"):
         sender = user.sender(name)
-        user.send(sender, *[Message(bytes([48 + each]), header=Header(priority=each)) for each in range(10)])
+        user.send(sender, *[amqp.Message(bytes([48 + each]), header=amqp.Header(priority=each)) for each in range(10)])
     assert b"".join(world.ready("two")) == b"5678901234"
     assert b"".join(world.ready("ten")) == b"9876543210"
 
@@ -269,8 +256,8 @@ def test_durable_messages_survive_a_restart_of_the_model() -> None:
     world.queue("jobs", durable=True)
     user = world.connect()
     sender = user.sender("jobs")
-    kept = Message(b"kept", header=Header(durable=True))
-    assert user.send(sender, kept, b"lost") == [Accepted(), Accepted()]
+    kept = amqp.Message(b"kept", header=amqp.Header(durable=True))
+    assert user.send(sender, kept, b"lost") == [amqp.Accepted(), amqp.Accepted()]
     user.cut()
     world.hub.model.restart(world.now)
     assert world.ready("jobs") == [b"kept"]
@@ -289,15 +276,15 @@ def test_settled_messages_are_gone_when_they_are_sent() -> None:
 def test_in_mode_second_the_broker_settles_first() -> None:
     world = jobs()
     user = world.connect()
-    sender = user.sender(Target("jobs", durable=2), rcv_settle_mode=1)
+    sender = user.sender(amqp.Target("jobs", durable=2), rcv_settle_mode=1)
     assert sender.rcv_settle_mode == 1
-    assert user.send(sender, b"one") == [Accepted()]
-    receiver = user.receiver(Source("jobs", durable=2), rcv_settle_mode=1, credit=1)
+    assert user.send(sender, b"one") == [amqp.Accepted()]
+    receiver = user.receiver(amqp.Source("jobs", durable=2), rcv_settle_mode=1, credit=1)
     (one,) = user.take(receiver)
     (handle,) = receiver.accept(one)
     assert not handle.done
     world.pump()
-    assert handle.result == Accepted()
+    assert handle.result == amqp.Accepted()
     assert world.state("jobs") == (0, 0)
 
 
@@ -306,15 +293,15 @@ def test_mode_second_is_for_termini_that_keep_what_is_unsettled() -> None:
     user = world.connect()
     sender = user.sender("jobs", rcv_settle_mode=1, auto_settle=False)
     assert sender.rcv_settle_mode == 0
-    assert user.send(sender, b"one", b"two") == [Accepted(), Accepted()]
+    assert user.send(sender, b"one", b"two") == [amqp.Accepted(), amqp.Accepted()]
     receiver = user.receiver("jobs", rcv_settle_mode=1, credit=2)
     assert receiver.rcv_settle_mode == 1
     one, two = user.take(receiver)
-    (handle,) = receiver.update([one], Accepted(), settled=True)
+    (handle,) = receiver.update([one], amqp.Accepted(), settled=True)
     assert handle.done
-    (handle,) = receiver.update([two], Accepted(), settled=False)
+    (handle,) = receiver.update([two], amqp.Accepted(), settled=False)
     world.pump()
-    assert handle.result == Accepted()
+    assert handle.result == amqp.Accepted()
     assert receiver.is_open
     assert world.state("jobs") == (0, 0)
 
@@ -351,7 +338,7 @@ def test_a_drain_brings_what_there_is_and_ends() -> None:
     receiver = user.receiver("jobs", credit=0)
     receiver.flow(10, drain=True)
     assert user.bodies(receiver) == [b"one", b"two"]
-    assert len(user.of(Drained)) == 1
+    assert len(user.of(amqp.Drained)) == 1
     assert receiver.credit == 0
     world.put("jobs", b"three")
     assert not user.take(receiver)
@@ -363,7 +350,7 @@ def test_messages_larger_than_frames_and_windows_arrive_in_order() -> None:
     sender = user.sender("jobs")
     sizes = [10, 5000, 20, 100_000, 1]
     bodies = [bytes([each % 251]) * size for each, size in enumerate(sizes)]
-    assert user.send(sender, *bodies) == [Accepted()] * 5
+    assert user.send(sender, *bodies) == [amqp.Accepted()] * 5
     one, two = user.receiver("jobs", credit=2), user.receiver("jobs", credit=100)
     found = [*user.take(one), *user.take(two)]
     assert sorted([len(each.body) for each in found]) == sorted(sizes)
@@ -393,7 +380,7 @@ def test_a_slow_reader_that_drains_gets_all_before_the_drain_ends() -> None:
         world.put("jobs", bytes(100_000))
     receiver.flow(100, drain=True)
     assert len(user.take(receiver)) == 50
-    assert len(user.of(Drained)) == 1
+    assert len(user.of(amqp.Drained)) == 1
 
 
 def test_publishers_are_held_up_while_the_broker_is_full() -> None:
@@ -417,13 +404,15 @@ def test_what_no_queue_takes_is_released_and_what_is_too_much_rejected() -> None
     world.queue("full", arguments={"x-max-length": 1, "x-overflow": "reject-publish"})
     user = world.connect()
     sender = user.sender("/exchanges/amq.direct/nowhere")
-    assert user.send(sender, b"x") == [Released()]
-    picky = user.sender("/exchanges/amq.direct/nowhere", source=Source(outcomes=(Symbol("amqp:rejected:list"),)))
+    assert user.send(sender, b"x") == [amqp.Released()]
+    picky = user.sender(
+        "/exchanges/amq.direct/nowhere", source=amqp.Source(outcomes=(amqp.Symbol("amqp:rejected:list"),))
+    )
     (outcome,) = user.send(picky, b"x")
-    assert isinstance(outcome, Rejected)
+    assert isinstance(outcome, amqp.Rejected)
     sender = user.sender("full")
     accepted, rejected = user.send(sender, b"1", b"2")
-    assert accepted == Accepted()
+    assert accepted == amqp.Accepted()
     assert rejected.error.condition == "amqp:resource-limit-exceeded"
 
 
@@ -472,11 +461,15 @@ def test_a_broker_that_says_it_is_rabbitmq_tells_where_messages_were_published()
     world.bind("jobs", "amq.direct", "k")
     user = world.connect()
     receiver = user.receiver("/queues/jobs", credit=10)
-    user.send(user.sender("/exchanges/amq.direct/k"), Message(b"it", message_annotations={Symbol("x-opt-a"): 1}))
+    user.send(
+        user.sender("/exchanges/amq.direct/k"), amqp.Message(b"it", message_annotations={amqp.Symbol("x-opt-a"): 1})
+    )
     (found,) = user.take(receiver)
-    annotations = {Symbol("x-opt-a"): 1, Symbol("x-exchange"): "amq.direct", Symbol("x-routing-key"): "k"}
+    annotations = {
+        amqp.Symbol("x-opt-a"): 1, amqp.Symbol("x-exchange"): "amq.direct", amqp.Symbol("x-routing-key"): "k"
+    }
     assert dict(found.message.message_annotations) == annotations
-    assert found.message.bare == Message(b"it").bare
+    assert found.message.bare == amqp.Message(b"it").bare
 
 
 def test_other_message_formats_pass_as_they_are() -> None:
@@ -486,7 +479,7 @@ def test_other_message_formats_pass_as_they_are() -> None:
     sender.send(b"\xff\x00 anything", message_format=7)
     (found,) = user.take(receiver)
     assert (found.payload, found.message_format) == (b"\xff\x00 anything", 7)
-    receiver.modify(found, delivery_failed=True, message_annotations={Symbol("x-opt-a"): 1})
+    receiver.modify(found, delivery_failed=True, message_annotations={amqp.Symbol("x-opt-a"): 1})
     (found,) = user.take(receiver)
     assert (found.payload, found.message_format) == (b"\xff\x00 anything", 7)
     receiver.reject(found)
@@ -499,7 +492,7 @@ def test_everything_pickles_in_the_middle() -> None:
     user = world.connect()
     world.put("jobs", b"one", b"two", b"three")
     receiver = user.receiver("jobs", credit=2, name="mine")
-    assert len(user.of(CreditChanged)) == 0
+    assert len(user.of(amqp.CreditChanged)) == 0
     user.take(receiver)
     world.refork()
     user = world.users[0]

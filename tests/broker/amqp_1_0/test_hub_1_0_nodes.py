@@ -6,18 +6,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Array,
-    DeleteOnClose,
-    DeleteOnNoLinks,
-    DeleteOnNoLinksOrMessages,
-    DeleteOnNoMessages,
-    Described,
-    Source,
-    Symbol,
-    Target,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.broker.limits import BrokerLimits
 from amqp_sansio.broker.model.commands import (
     DeclareQueue,
@@ -28,8 +17,8 @@ from amqp_sansio.broker.model.commands import (
 )
 from tests.kit.hub_1_0 import User, World
 
-LIFETIME = Symbol("lifetime-policy")
-MODES = Symbol("supported-dist-modes")
+LIFETIME = amqp.Symbol("lifetime-policy")
+MODES = amqp.Symbol("supported-dist-modes")
 
 
 def names(world: World) -> list[str]:
@@ -41,9 +30,9 @@ def dynamic(user: User, policy: Any, *, sends: bool = False) -> tuple[Any, str]:
     """A link with a dynamic node of its own, and the node's address."""
     properties = None if policy is None else {LIFETIME: policy}
     if sends:
-        link: Any = user.sender(Target(dynamic=True, dynamic_node_properties=properties))
+        link: Any = user.sender(amqp.Target(dynamic=True, dynamic_node_properties=properties))
     else:
-        link = user.receiver(Source(dynamic=True, dynamic_node_properties=properties), credit=10)
+        link = user.receiver(amqp.Source(dynamic=True, dynamic_node_properties=properties), credit=10)
     assert link.address is not None
     return link, link.address
 
@@ -59,13 +48,13 @@ def test_a_dynamic_node_has_an_address_that_others_use(sends: bool) -> None:
     assert link.name in address
     terminus: Any = link.target if sends else link.source
     assert terminus.dynamic
-    assert terminus.dynamic_node_properties[LIFETIME] == DeleteOnClose()
+    assert terminus.dynamic_node_properties[LIFETIME] == amqp.DeleteOnClose()
     if sends:
         receiver = other.receiver(address, credit=1)
-        assert user.send(link, b"it") == [Accepted()]
+        assert user.send(link, b"it") == [amqp.Accepted()]
         assert other.bodies(receiver) == [b"it"]
     else:
-        assert other.send(other.sender(address), b"it") == [Accepted()]
+        assert other.send(other.sender(address), b"it") == [amqp.Accepted()]
         assert user.bodies(link) == [b"it"]
 
 
@@ -74,7 +63,7 @@ def test_a_dynamic_node_has_a_name_that_every_version_can_say() -> None:
     user = world.connect(container_id="ü" * 100)
     addresses: list[str] = []
     for number in range(2):
-        link = user.receiver(Source(dynamic=True), name=f"{number}" * 300)
+        link = user.receiver(amqp.Source(dynamic=True), name=f"{number}" * 300)
         assert link.address is not None
         addresses.append(link.address)
     assert [len(each.encode()) <= 255 for each in addresses] == [True, True]
@@ -82,7 +71,7 @@ def test_a_dynamic_node_has_a_name_that_every_version_can_say() -> None:
 
 
 @pytest.mark.rule("1.0/lifetime/delete-on-close", "1.0/transport/error/resource-deleted")
-@pytest.mark.parametrize("policy", [None, DeleteOnClose()], ids=["default", "said"])
+@pytest.mark.parametrize("policy", [None, amqp.DeleteOnClose()], ids=["default", "said"])
 def test_delete_on_close_goes_with_the_creating_link(policy: Any) -> None:
     world = World()
     user, other = world.connect(), world.connect()
@@ -99,12 +88,12 @@ def test_delete_on_close_goes_with_the_creating_link(policy: Any) -> None:
 def test_delete_on_no_links_goes_with_the_last_link() -> None:
     world = World()
     user, other = world.connect(), world.connect()
-    link, address = dynamic(user, DeleteOnNoLinks())
+    link, address = dynamic(user, amqp.DeleteOnNoLinks())
     sender = other.sender(address)
     link.close()
     world.pump()
     assert names(world) == [address]
-    assert other.send(sender, b"it") == [Accepted()]
+    assert other.send(sender, b"it") == [amqp.Accepted()]
     sender.close()
     world.pump()
     assert names(world) == []
@@ -114,7 +103,7 @@ def test_delete_on_no_links_goes_with_the_last_link() -> None:
 def test_delete_on_no_messages_goes_when_it_is_empty() -> None:
     world = World()
     user, other = world.connect(), world.connect()
-    link, address = dynamic(user, DeleteOnNoMessages(), sends=True)
+    link, address = dynamic(user, amqp.DeleteOnNoMessages(), sends=True)
     user.send(link, b"it")
     link.close()
     world.pump()
@@ -131,7 +120,7 @@ def test_delete_on_no_messages_goes_when_it_is_empty() -> None:
 def test_delete_on_no_links_or_messages_waits_for_both() -> None:
     world = World()
     user, other = world.connect(), world.connect()
-    link, address = dynamic(user, DeleteOnNoLinksOrMessages(), sends=True)
+    link, address = dynamic(user, amqp.DeleteOnNoLinksOrMessages(), sends=True)
     user.send(link, b"it")
     link.close()
     world.pump()
@@ -149,22 +138,22 @@ def test_delete_on_no_links_or_messages_waits_for_both() -> None:
 @pytest.mark.rule("1.0/transport/link/adjust-report")
 @pytest.mark.parametrize(
     "modes",
-    [Symbol("copy"), Array([Symbol("copy")]), [Symbol("copy")]],
+    [amqp.Symbol("copy"), amqp.Array([amqp.Symbol("copy")]), [amqp.Symbol("copy")]],
     ids=["symbol", "array", "list"],
 )
 def test_a_dynamic_node_has_the_modes_that_were_asked_for(modes: Any) -> None:
     world = World()
     user = world.connect()
     properties = {MODES: modes}
-    link = user.receiver(Source(dynamic=True, dynamic_node_properties=properties), credit=10)
+    link = user.receiver(amqp.Source(dynamic=True, dynamic_node_properties=properties), credit=10)
     source: Any = link.source
     # One symbol, or an array of them; a list is no field of the type symbol.
-    assert source.dynamic_node_properties[MODES] == Symbol("copy")
-    both: Any = user.receiver(Source(dynamic=True)).source
-    assert both.dynamic_node_properties[MODES] == Array([Symbol("move"), Symbol("copy")])
+    assert source.dynamic_node_properties[MODES] == amqp.Symbol("copy")
+    both: Any = user.receiver(amqp.Source(dynamic=True)).source
+    assert both.dynamic_node_properties[MODES] == amqp.Array([amqp.Symbol("move"), amqp.Symbol("copy")])
     assert source.distribution_mode == "copy"
     assert link.address is not None
-    moving = user.receiver(Source(link.address, distribution_mode=Symbol("move")), credit=10)
+    moving = user.receiver(amqp.Source(link.address, distribution_mode=amqp.Symbol("move")), credit=10)
     asked: Any = moving.source
     assert asked.distribution_mode == "copy"
     user.send(user.sender(link.address), b"it")
@@ -174,13 +163,13 @@ def test_a_dynamic_node_has_the_modes_that_were_asked_for(modes: Any) -> None:
 
 @pytest.mark.parametrize(
     "properties",
-    [{LIFETIME: 7}, {MODES: [Symbol("share")]}, {MODES: []}, {MODES: Array([], element=Symbol)}],
+    [{LIFETIME: 7}, {MODES: [amqp.Symbol("share")]}, {MODES: []}, {MODES: amqp.Array([], element=amqp.Symbol)}],
     ids=["lifetime", "mode", "no mode", "no mode of an array"],
 )
 def test_wrong_node_properties_are_refused(properties: Any) -> None:
     world = World()
     user = world.connect()
-    source = Source(dynamic=True, dynamic_node_properties=properties)
+    source = amqp.Source(dynamic=True, dynamic_node_properties=properties)
     assert user.refused(user.session().open_receiver(source)) == "amqp:invalid-field"
     assert names(world) == []
     assert user.end.is_open
@@ -189,12 +178,15 @@ def test_wrong_node_properties_are_refused(properties: Any) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        Source("q", outcomes=(Symbol("made:up:list"),)),
-        Source("q", filter={Symbol("f"): Described(Symbol("f"), 1)}, distribution_mode=Symbol("teleport")),
+        amqp.Source("q", outcomes=(amqp.Symbol("made:up:list"),)),
+        amqp.Source(
+            "q", filter={amqp.Symbol("f"): amqp.Described(amqp.Symbol("f"), 1)},
+            distribution_mode=amqp.Symbol("teleport"),
+        ),
     ],
     ids=["outcomes", "mode"],
 )
-def test_what_nobody_knows_is_left_out_or_refused(source: Source) -> None:
+def test_what_nobody_knows_is_left_out_or_refused(source: amqp.Source) -> None:
     world = World()
     world.queue("q")
     user = world.connect()
@@ -242,7 +234,7 @@ def test_a_queue_that_is_anothers_is_locked() -> None:
     session = user.session()
     assert user.refused(session.open_receiver("mine")) == "amqp:resource-locked"
     assert user.refused(session.open_receiver("shared")) == "amqp:resource-locked"
-    assert user.send(user.sender("mine"), b"it") == [Accepted()]
+    assert user.send(user.sender("mine"), b"it") == [amqp.Accepted()]
 
 
 @pytest.mark.rule("1.0/transport/error/resource-limit")
@@ -251,7 +243,7 @@ def test_a_bound_of_the_broker_refuses_a_node() -> None:
     user = world.connect()
     dynamic(user, None)
     session = user.session()
-    assert user.refused(session.open_receiver(Source(dynamic=True))) == "amqp:resource-limit-exceeded"
+    assert user.refused(session.open_receiver(amqp.Source(dynamic=True))) == "amqp:resource-limit-exceeded"
     address = names(world)[0]
     assert user.refused(session.open_receiver(address)) == "amqp:resource-limit-exceeded"
     assert len(world.hub.model.owners) == 3
@@ -262,7 +254,7 @@ def test_consumers_have_priorities() -> None:
     world.queue("jobs")
     user = world.connect()
     low = user.receiver("jobs", credit=10)
-    high = user.receiver("jobs", credit=2, properties={Symbol("rabbitmq:priority"): 5})
+    high = user.receiver("jobs", credit=2, properties={amqp.Symbol("rabbitmq:priority"): 5})
     world.put("jobs", b"1", b"2", b"3")
     assert user.bodies(high) == [b"1", b"2"]
     assert user.bodies(low) == [b"3"]

@@ -6,27 +6,14 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Attach,
-    Flow,
-    LinkState,
-    Message,
-    Modified,
-    Resumed,
-    Sender,
-    Source,
-    Symbol,
-    Target,
-    TerminusExpiryPolicy,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.broker.frontends.amqp_1_0.links import Termini
 from amqp_sansio.broker.limits import BrokerLimits
 from amqp_sansio.broker.model.commands import DeleteExchange, DeleteQueue
 from tests.kit.facing_1_0 import octets_of, parse
 from tests.kit.hub_1_0 import User, World, browsing
 
-NEVER = TerminusExpiryPolicy.NEVER
+NEVER = amqp.TerminusExpiryPolicy.NEVER
 
 
 def jobs() -> World:
@@ -36,9 +23,9 @@ def jobs() -> World:
     return world
 
 
-def lasting(address: str | None = "jobs", policy: str = NEVER, timeout: int = 0, **fields: Any) -> Source:
+def lasting(address: str | None = "jobs", policy: str = NEVER, timeout: int = 0, **fields: Any) -> amqp.Source:
     """A source that survives."""
-    return Source(address, durable=2, expiry_policy=Symbol(policy), timeout=timeout, **fields)
+    return amqp.Source(address, durable=2, expiry_policy=amqp.Symbol(policy), timeout=timeout, **fields)
 
 
 def kept(world: World) -> int:
@@ -64,7 +51,7 @@ def test_a_receiver_resumes_after_a_cut_with_what_it_had_not_settled() -> None:
     state = receiver.saved_state()
     user = again(world)
     receiver = user.receiver(None, state=state, credit=10)
-    (resumed,) = user.of(Resumed)
+    (resumed,) = user.of(amqp.Resumed)
     assert not resumed.incomplete
     found = user.take(receiver)
     assert [each.body for each in found] == [b"one", b"two", b"three"]
@@ -80,7 +67,7 @@ def test_an_outcome_that_was_on_its_way_counts_after_the_resumption() -> None:
     receiver = user.receiver(lasting(), name="mine", rcv_settle_mode=1, credit=2)
     one, two = user.take(receiver)
     receiver.accept(one)
-    receiver.update([two], Modified(delivery_failed=True))
+    receiver.update([two], amqp.Modified(delivery_failed=True))
     user.cut()
     assert world.state("jobs") == (0, 2)
     user = again(world)
@@ -109,7 +96,7 @@ def test_a_link_without_a_terminus_recovers_the_brokers() -> None:
     world = jobs()
     user = again(world)
     receiver = user.receiver(lasting(), name="mine")
-    sender = user.sender(Target("jobs", expiry_policy=NEVER), name="yours")
+    sender = user.sender(amqp.Target("jobs", expiry_policy=NEVER), name="yours")
     receiver.detach()
     sender.detach()
     world.pump()
@@ -179,7 +166,7 @@ def test_a_subscription_of_an_exchange_collects_while_nobody_is_there() -> None:
     sender = other.sender("/topic/news")
     receiver = user.receiver(lasting("/topic/news"), name="mine", credit=10)
     user.cut()
-    assert other.send(sender, b"one", b"two") == [Accepted(), Accepted()]
+    assert other.send(sender, b"one", b"two") == [amqp.Accepted(), amqp.Accepted()]
     user = again(world)
     receiver = user.receiver(lasting("/topic/news"), name="mine", credit=10)
     assert user.bodies(receiver) == [b"one", b"two"]
@@ -249,8 +236,8 @@ def test_a_link_attached_in_another_session_takes_over_what_is_unsettled() -> No
     world.put("jobs", b"one")
     assert user.bodies(receiver) == [b"one"]
     session = user.session()
-    attach = Attach("mine", 5, True, 2, 0, Source("jobs"), Target("here"), unsettled={})
-    flow = Flow(0, 100, 0, 100, 5, 0, 10)
+    attach = amqp.Attach("mine", 5, True, 2, 0, amqp.Source("jobs"), amqp.Target("here"), unsettled={})
+    flow = amqp.Flow(0, 100, 0, 100, 5, 0, 10)
     octets = octets_of(attach, session.channel) + octets_of(flow, session.channel)
     user.client.receive_data(octets, world.now)
     user.client.next_event()
@@ -326,23 +313,23 @@ def test_a_node_of_the_same_name_is_another_node() -> None:
     world.hub.settle()
     world.exchange("ex", "fanout")
     receiver = user.receiver("/exchanges/ex", name="mine", credit=1)
-    assert user.send(user.sender("/exchanges/ex"), b"one") == [Accepted()]
+    assert user.send(user.sender("/exchanges/ex"), b"one") == [amqp.Accepted()]
     assert user.bodies(receiver) == [b"one"]
 
 
 def test_a_dynamic_node_is_another_than_the_anonymous_terminus() -> None:
     world = jobs()
     user = again(world)
-    sender = user.sender(Target(address=None), name="mine")
+    sender = user.sender(amqp.Target(address=None), name="mine")
     sender.detach()
     world.pump()
-    sender = user.sender(Target(dynamic=True), name="mine")
+    sender = user.sender(amqp.Target(dynamic=True), name="mine")
     address = sender.address
     assert address is not None
-    assert user.send(sender, b"one") == [Accepted()]
+    assert user.send(sender, b"one") == [amqp.Accepted()]
     sender.detach()
     world.pump()
-    sender = user.sender(Target(address=None), name="mine")
+    sender = user.sender(amqp.Target(address=None), name="mine")
     assert sender.address is None
     assert address not in world.hub.model.vhosts["/"].queues
 
@@ -350,12 +337,12 @@ def test_a_dynamic_node_is_another_than_the_anonymous_terminus() -> None:
 def test_a_link_to_another_node_may_make_one_with_the_name_of_its_own() -> None:
     world = World()
     user = again(world)
-    receiver = user.receiver(Source(dynamic=True), name="mine")
+    receiver = user.receiver(amqp.Source(dynamic=True), name="mine")
     address = receiver.address
     receiver.detach()
     world.pump()
     receiver = user.receiver(f"/queue/{address}", name="mine", credit=1)
-    assert user.send(user.sender(address), b"one") == [Accepted()]
+    assert user.send(user.sender(address), b"one") == [amqp.Accepted()]
     assert user.bodies(receiver) == [b"one"]
 
 
@@ -373,8 +360,8 @@ def test_a_link_that_is_kept_for_its_connection_is_a_new_one_on_another(sends: b
     assert kept(world) == 0
     assert world.state("jobs") == (0, 1)
     user.cut()
-    if isinstance(taken, Sender):
-        assert other.send(taken, b"two") == [Accepted()]
+    if isinstance(taken, amqp.Sender):
+        assert other.send(taken, b"two") == [amqp.Accepted()]
     else:
         taken.accept(*other.take())
         taken.flow(1)
@@ -385,35 +372,35 @@ def test_a_link_that_is_kept_for_its_connection_is_a_new_one_on_another(sends: b
 def test_a_sender_resumes_what_the_broker_knows_of() -> None:
     world = jobs()
     user = again(world)
-    target = Target("jobs", durable=2, expiry_policy=NEVER)
+    target = amqp.Target("jobs", durable=2, expiry_policy=NEVER)
     sender = user.sender(target, name="mine", rcv_settle_mode=1, auto_settle=False)
-    handle = sender.send(Message(b"one"))
+    handle = sender.send(amqp.Message(b"one"))
     world.pump()
     assert not handle.done
     user.cut()
-    state: LinkState = sender.saved_state()
+    state: amqp.LinkState = sender.saved_state()
     assert world.state("jobs") == (1, 0)
     user = again(world)
     sender = user.sender(None, state=state)
     world.pump()
     assert world.state("jobs") == (1, 0)
     assert not sender.pending
-    assert user.send(sender, b"two") == [Accepted()]
+    assert user.send(sender, b"two") == [amqp.Accepted()]
 
 
 def test_dynamic_nodes_survive_with_their_link() -> None:
     world = World()
     user, other = again(world), world.connect()
     receiver = user.receiver(
-        Source(dynamic=True, expiry_policy=Symbol("connection-close"), timeout=60), name="mine", credit=10
+        amqp.Source(dynamic=True, expiry_policy=amqp.Symbol("connection-close"), timeout=60), name="mine", credit=10
     )
     state = receiver.saved_state()
     address = receiver.address
     assert address is not None
     user.cut()
-    assert other.send(other.sender(address), b"one") == [Accepted()]
+    assert other.send(other.sender(address), b"one") == [amqp.Accepted()]
     user = again(world)
-    source = Source(address, expiry_policy=Symbol("connection-close"), timeout=60)
+    source = amqp.Source(address, expiry_policy=amqp.Symbol("connection-close"), timeout=60)
     receiver = user.receiver(source, name="mine", credit=10)
     assert user.bodies(receiver) == [b"one"]
     assert state.source is not None
@@ -429,7 +416,7 @@ def test_links_that_last_are_bounded() -> None:
     user = again(world)
     session = user.session()
     user.receiver(lasting(), session, name="one").detach()
-    user.sender(Target("jobs", timeout=10), session, name="two")
+    user.sender(amqp.Target("jobs", timeout=10), session, name="two")
     world.pump()
     assert user.refused(session.open_receiver(lasting(), name="three")) == "amqp:resource-limit-exceeded"
     assert user.receiver("jobs", session, name="four").is_open
@@ -467,7 +454,7 @@ def test_what_is_said_of_deliveries_after_a_detach_counts(settled: bool) -> None
     receiver.detach()
     world.pump()
     assert world.state("jobs") == (0, 3)
-    session.disposition(True, [each.delivery_id for each in found[:2]], Accepted(), settled)
+    session.disposition(True, [each.delivery_id for each in found[:2]], amqp.Accepted(), settled)
     world.pump()
     assert world.state("jobs") == (0, 1)
     receiver = user.receiver(None, state=receiver.saved_state(), credit=10)
@@ -484,7 +471,7 @@ def test_what_is_said_of_deliveries_after_a_close_is_too_late() -> None:
     (it,) = user.take(receiver)
     receiver.close()
     world.pump()
-    session.disposition(True, [it.delivery_id], Accepted(), True)
+    session.disposition(True, [it.delivery_id], amqp.Accepted(), True)
     world.pump()
     assert world.state("jobs") == (1, 0)
     assert session.is_open

@@ -6,28 +6,13 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Coordinator,
-    Declare,
-    Declared,
-    Discharge,
-    Message,
-    Modified,
-    Properties,
-    Rejected,
-    Released,
-    Source,
-    Symbol,
-    Target,
-    TransactionalState,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0.codec.conditions import MULTI_SSNS_PER_TXN, MULTI_TXNS_PER_SSN
 from amqp_sansio.broker.limits import BrokerLimits
 from amqp_sansio.broker.model.commands import DeleteExchange, DeleteQueue
 from tests.kit.hub_1_0 import User, World, browsing
 
-TXN_ID = Symbol("txn-id")
+TXN_ID = amqp.Symbol("txn-id")
 ROLLBACK = "amqp:transaction:rollback"
 
 
@@ -56,7 +41,7 @@ class Talk:
     def post(self, txn_id: bytes, *bodies: Any, link: Any = None, **options: Any) -> list[Any]:
         """Send in a transaction; the outcomes."""
         link = link or self.user.sender("jobs", self.session)
-        return self.user.send(link, *bodies, state=TransactionalState(txn_id), **options)
+        return self.user.send(link, *bodies, state=amqp.TransactionalState(txn_id), **options)
 
     def state(self) -> tuple[int, int]:
         """Messages of jobs that are available and acquired."""
@@ -71,7 +56,7 @@ def talk() -> Talk:
 
 def condition(outcome: Any) -> str:
     """What was wrong."""
-    assert isinstance(outcome, Rejected)
+    assert isinstance(outcome, amqp.Rejected)
     assert outcome.error is not None
     return str(outcome.error.condition)
 
@@ -88,8 +73,8 @@ def test_transactions_of_several_sessions_at_once(talk: Talk) -> None:
     other = talk.user.sender("jobs", talk.user.session())
     talk.post(one, b"one", link=other)
     talk.post(two, b"two")
-    assert talk.roll_back(two) == Accepted()
-    assert talk.commit(one) == Accepted()
+    assert talk.roll_back(two) == amqp.Accepted()
+    assert talk.commit(one) == amqp.Accepted()
     assert talk.world.ready("jobs") == [b"one"]
     assert not talk.world.hub.model.transactions
 
@@ -99,9 +84,9 @@ def test_transactions_of_several_sessions_at_once(talk: Talk) -> None:
 def test_what_is_posted_is_there_after_the_commit(talk: Talk) -> None:
     txn_id = talk.declare()
     receiver = talk.user.receiver("jobs", credit=10)
-    assert talk.post(txn_id, b"one", b"two") == [TransactionalState(txn_id, Accepted())] * 2
+    assert talk.post(txn_id, b"one", b"two") == [amqp.TransactionalState(txn_id, amqp.Accepted())] * 2
     assert talk.state() == (0, 0)
-    assert talk.commit(txn_id) == Accepted()
+    assert talk.commit(txn_id) == amqp.Accepted()
     assert talk.user.bodies(receiver) == [b"one", b"two"]
 
 
@@ -110,7 +95,7 @@ def test_what_is_posted_and_rolled_back_was_never_there(talk: Talk) -> None:
     txn_id = talk.declare()
     talk.post(txn_id, b"one")
     talk.post(txn_id, b"two", settled=True)
-    assert talk.roll_back(txn_id) == Accepted()
+    assert talk.roll_back(txn_id) == amqp.Accepted()
     assert talk.state() == (0, 0)
     assert condition(talk.commit(txn_id)) == "amqp:transaction:unknown-id"
 
@@ -119,12 +104,12 @@ def test_what_is_posted_and_rolled_back_was_never_there(talk: Talk) -> None:
 def test_an_unknown_transaction_is_told(talk: Talk) -> None:
     assert condition(talk.commit(b"nope")) == "amqp:transaction:unknown-id"
     sender = talk.user.sender("jobs", talk.session)
-    sender.send(Message(b"x"), state=TransactionalState(b"nope"))
+    sender.send(amqp.Message(b"x"), state=amqp.TransactionalState(b"nope"))
     assert talk.user.refused(sender) == "amqp:transaction:unknown-id"
     talk.world.put("jobs", b"y")
     receiver = talk.user.receiver("jobs", talk.session, credit=1)
     (it,) = talk.user.take(receiver)
-    receiver.update([it], TransactionalState(b"nope", Accepted()))
+    receiver.update([it], amqp.TransactionalState(b"nope", amqp.Accepted()))
     assert talk.user.refused(receiver) == "amqp:transaction:unknown-id"
     assert talk.state() == (1, 0)
 
@@ -133,8 +118,8 @@ def test_an_unknown_transaction_is_told(talk: Talk) -> None:
 def test_a_settled_posting_that_can_not_be_done_fails_the_commit(talk: Talk) -> None:
     txn_id = talk.declare()
     talk.post(txn_id, b"one")
-    anonymous = talk.user.sender(Target(address=None), talk.session)
-    nowhere = Message(b"x", properties=Properties(to="/queues/none"))
+    anonymous = talk.user.sender(amqp.Target(address=None), talk.session)
+    nowhere = amqp.Message(b"x", properties=amqp.Properties(to="/queues/none"))
     talk.post(txn_id, nowhere, link=anonymous, settled=True)
     assert condition(talk.commit(txn_id)) == ROLLBACK
     assert talk.state() == (0, 0)
@@ -143,14 +128,14 @@ def test_a_settled_posting_that_can_not_be_done_fails_the_commit(talk: Talk) -> 
 
 def test_an_unsettled_posting_that_can_not_be_done_is_told_and_the_rest_commits(talk: Talk) -> None:
     txn_id = talk.declare()
-    anonymous = talk.user.sender(Target(address=None), talk.session)
-    nowhere = Message(b"x", properties=Properties(to="/queues/none"))
-    unbound = Message(b"x", properties=Properties(to="/exchanges/amq.direct/none"))
+    anonymous = talk.user.sender(amqp.Target(address=None), talk.session)
+    nowhere = amqp.Message(b"x", properties=amqp.Properties(to="/queues/none"))
+    unbound = amqp.Message(b"x", properties=amqp.Properties(to="/exchanges/amq.direct/none"))
     rejected, released = talk.post(txn_id, nowhere, unbound, link=anonymous)
     assert condition(rejected.outcome) == "amqp:not-found"
-    assert released.outcome == Released()
+    assert released.outcome == amqp.Released()
     talk.post(txn_id, b"one")
-    assert talk.commit(txn_id) == Accepted()
+    assert talk.commit(txn_id) == amqp.Accepted()
     assert talk.world.ready("jobs") == [b"one"]
 
 
@@ -158,10 +143,10 @@ def test_an_unsettled_posting_that_can_not_be_done_is_told_and_the_rest_commits(
 def test_a_posting_to_the_anonymous_terminus_ends_a_link_that_would_not_hear(talk: Talk, settled: bool) -> None:
     txn_id = talk.declare()
     talk.post(txn_id, b"one")
-    source = Source(outcomes=(Symbol("amqp:accepted:list"),))
-    picky = talk.user.sender(Target(address=None), talk.session, source=source)
-    nowhere = Message(b"x", properties=Properties(to="/queues/none"))
-    picky.send(nowhere, state=TransactionalState(txn_id), settled=settled)
+    source = amqp.Source(outcomes=(amqp.Symbol("amqp:accepted:list"),))
+    picky = talk.user.sender(amqp.Target(address=None), talk.session, source=source)
+    nowhere = amqp.Message(b"x", properties=amqp.Properties(to="/queues/none"))
+    picky.send(nowhere, state=amqp.TransactionalState(txn_id), settled=settled)
     assert talk.user.refused(picky) == "amqp:not-found"
     assert condition(talk.commit(txn_id)) == ROLLBACK
     assert talk.state() == (0, 0)
@@ -173,7 +158,7 @@ def test_an_outcome_that_became_impossible_fails_the_commit(talk: Talk) -> None:
     txn_id = talk.declare()
     talk.post(txn_id, b"one")
     other = talk.user.sender("other", talk.session)
-    assert talk.post(txn_id, b"two", link=other)[0].outcome == Accepted()
+    assert talk.post(txn_id, b"two", link=other)[0].outcome == amqp.Accepted()
     talk.world.hub.apply(DeleteQueue(talk.world.owner, "other"))
     talk.world.hub.settle()
     outcome = talk.commit(txn_id)
@@ -206,25 +191,25 @@ def test_what_a_full_queue_has_promised_to_take_it_takes(talk: Talk, settled: bo
         assert condition(talk.commit(other)) == ROLLBACK
     else:
         assert condition(outcomes[0].outcome) == "amqp:resource-limit-exceeded"
-        assert talk.commit(other) == Accepted()
+        assert talk.commit(other) == amqp.Accepted()
     assert talk.world.ready("full") == [b"zero"]
-    assert talk.commit(txn_id) == Accepted()
+    assert talk.commit(txn_id) == amqp.Accepted()
     assert talk.world.ready("full") == [b"zero", b"one"]
 
 
 @pytest.mark.rule("1.0/transactions/discharge/failed")
 def test_a_failed_commit_detaches_a_control_link_without_rejected(talk: Talk) -> None:
     talk.world.queue("other")
-    source = Source(outcomes=(Symbol("amqp:accepted:list"), Symbol("amqp:declared:list")))
-    control = talk.user.sender(Coordinator(), talk.session, source=source)
-    (declared,) = talk.user.send(control, Message(Declare()))
-    assert isinstance(declared, Declared)
+    source = amqp.Source(outcomes=(amqp.Symbol("amqp:accepted:list"), amqp.Symbol("amqp:declared:list")))
+    control = talk.user.sender(amqp.Coordinator(), talk.session, source=source)
+    (declared,) = talk.user.send(control, amqp.Message(amqp.Declare()))
+    assert isinstance(declared, amqp.Declared)
     other = talk.user.sender("other", talk.session)
     txn_id: Any = declared.txn_id
     talk.post(txn_id, b"two", link=other)
     talk.world.hub.apply(DeleteQueue(talk.world.owner, "other"))
     talk.world.hub.settle()
-    control.send(Message(Discharge(txn_id, False)))
+    control.send(amqp.Message(amqp.Discharge(txn_id, False)))
     assert talk.user.refused(control) == ROLLBACK
 
 
@@ -239,12 +224,12 @@ def test_a_declare_beyond_the_bound_is_rejected() -> None:
 
 @pytest.mark.rule("1.0/transport/attach/settle-modes")
 def test_a_coordinator_settles_first_whatever_is_asked_for(talk: Talk) -> None:
-    control = talk.user.sender(Coordinator(), talk.session, rcv_settle_mode=1)
+    control = talk.user.sender(amqp.Coordinator(), talk.session, rcv_settle_mode=1)
     assert control.rcv_settle_mode == 0
-    (declared,) = talk.user.send(control, Message(Declare()))
-    assert isinstance(declared, Declared)
+    (declared,) = talk.user.send(control, amqp.Message(amqp.Declare()))
+    assert isinstance(declared, amqp.Declared)
     talk.post(declared.txn_id, b"one")  # type: ignore[arg-type]
-    assert talk.user.send(control, Message(Discharge(declared.txn_id, False))) == [Accepted()]
+    assert talk.user.send(control, amqp.Message(amqp.Discharge(declared.txn_id, False))) == [amqp.Accepted()]
     assert talk.state() == (1, 0)
     assert not talk.user.failures()
 
@@ -253,19 +238,19 @@ def test_a_coordinator_settles_first_whatever_is_asked_for(talk: Talk) -> None:
 @pytest.mark.parametrize("fail", [False, True], ids=["commit", "rollback"])
 def test_a_posting_that_its_sender_settles_first_shows_what_was_applied(talk: Talk, fail: bool) -> None:
     txn_id = talk.declare()
-    target = Target("jobs", durable=2)
+    target = amqp.Target("jobs", durable=2)
     sender = talk.user.sender(target, talk.session, rcv_settle_mode=1, auto_settle=False)
-    handle = sender.send(Message(b"one"), state=TransactionalState(txn_id))
+    handle = sender.send(amqp.Message(b"one"), state=amqp.TransactionalState(txn_id))
     talk.world.pump()
     assert not handle.done
     (delivery,) = sender.unsettled.values()
-    assert delivery.states[1] == TransactionalState(txn_id, Accepted())
-    assert talk.user.discharge(talk.controller, txn_id, fail=fail) == Accepted()
+    assert delivery.states[1] == amqp.TransactionalState(txn_id, amqp.Accepted())
+    assert talk.user.discharge(talk.controller, txn_id, fail=fail) == amqp.Accepted()
     if fail:
         assert not handle.done
         assert talk.state() == (0, 0)
     else:
-        assert delivery.states[1] == Accepted()
+        assert delivery.states[1] == amqp.Accepted()
         assert talk.state() == (1, 0)
     sender.settle(handle)
     talk.world.pump()
@@ -278,9 +263,9 @@ def test_what_is_retired_and_rolled_back_is_acquired_and_live(talk: Talk) -> Non
     receiver = talk.user.receiver("jobs", talk.session, credit=1)
     (it,) = talk.user.take(receiver)
     txn_id = talk.declare()
-    (handle,) = receiver.update([it], TransactionalState(txn_id, Accepted()), settled=False)
+    (handle,) = receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=False)
     assert talk.state() == (0, 1)
-    assert talk.roll_back(txn_id) == Accepted()
+    assert talk.roll_back(txn_id) == amqp.Accepted()
     assert talk.state() == (0, 1)
     assert not handle.done
     receiver.accept(it)
@@ -292,28 +277,28 @@ def test_what_is_retired_and_committed_is_settled_by_the_broker(talk: Talk) -> N
     receiver = talk.user.receiver("jobs", talk.session, credit=2)
     one, two = talk.user.take(receiver)
     txn_id = talk.declare()
-    (first,) = receiver.update([one], TransactionalState(txn_id, Accepted()), settled=False)
-    (second,) = receiver.update([two], TransactionalState(txn_id, Released()), settled=False)
-    assert talk.commit(txn_id) == Accepted()
-    assert (first.result, second.result) == (Accepted(), Released())
+    (first,) = receiver.update([one], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=False)
+    (second,) = receiver.update([two], amqp.TransactionalState(txn_id, amqp.Released()), settled=False)
+    assert talk.commit(txn_id) == amqp.Accepted()
+    assert (first.result, second.result) == (amqp.Accepted(), amqp.Released())
     assert talk.world.ready("jobs") == [b"two"]
     assert talk.state() == (1, 0)
 
 
 @pytest.mark.rule("1.0/transactions/settled/retire-settled")
 @pytest.mark.parametrize(
-    ("default", "count"), [(None, 0), (Modified(delivery_failed=True), 1)], ids=["released", "modified"]
+    ("default", "count"), [(None, 0), (amqp.Modified(delivery_failed=True), 1)], ids=["released", "modified"]
 )
 def test_what_the_controller_settles_has_the_default_outcome_after_a_rollback(
     talk: Talk, default: Any, count: int
 ) -> None:
     talk.world.put("jobs", b"one")
-    receiver = talk.user.receiver(Source("jobs", default_outcome=default), talk.session, credit=1)
+    receiver = talk.user.receiver(amqp.Source("jobs", default_outcome=default), talk.session, credit=1)
     (it,) = talk.user.take(receiver)
     txn_id = talk.declare()
-    receiver.update([it], TransactionalState(txn_id, Accepted()), settled=True)
+    receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
     assert talk.state() == (0, 1)
-    assert talk.roll_back(txn_id) == Accepted()
+    assert talk.roll_back(txn_id) == amqp.Accepted()
     assert talk.state() == (1, 0)
     receiver.flow(1)
     (again,) = talk.user.take(receiver)
@@ -325,19 +310,19 @@ def test_what_the_controller_settles_has_the_default_outcome_after_a_rollback(
 @pytest.mark.parametrize("loses", [False, True], ids=["rollback", "lost"])
 def test_that_outcome_holds_without_the_link_too(talk: Talk, ends: str, loses: bool) -> None:
     talk.world.put("jobs", b"one")
-    source = Source("jobs", default_outcome=Modified(delivery_failed=True))
+    source = amqp.Source("jobs", default_outcome=amqp.Modified(delivery_failed=True))
     session = talk.user.session()
     receiver = talk.user.receiver(source, session, credit=1)
     (it,) = talk.user.take(receiver)
     txn_id = talk.declare()
-    receiver.update([it], TransactionalState(txn_id, Accepted()), settled=True)
+    receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
     {"close": receiver.close, "detach": receiver.detach, "session": session.close}[ends]()
     talk.world.pump()
     assert talk.state() == (0, 1)
     if loses:
         talk.user.cut()
     else:
-        assert talk.roll_back(txn_id) == Accepted()
+        assert talk.roll_back(txn_id) == amqp.Accepted()
     assert talk.state() == (1, 0)
     other = talk.world.connect()
     (again,) = other.take(other.receiver("jobs", credit=1))
@@ -349,10 +334,10 @@ def test_what_the_controller_settles_has_its_outcome_after_a_commit(talk: Talk) 
     receiver = talk.user.receiver("jobs", talk.session, credit=1)
     (it,) = talk.user.take(receiver)
     txn_id = talk.declare()
-    receiver.update([it], TransactionalState(txn_id, Accepted()), settled=True)
+    receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
     receiver.close()
     talk.world.pump()
-    assert talk.commit(txn_id) == Accepted()
+    assert talk.commit(txn_id) == amqp.Accepted()
     assert talk.state() == (0, 0)
 
 
@@ -360,10 +345,10 @@ def test_what_the_controller_settles_has_its_outcome_after_a_commit(talk: Talk) 
 @pytest.mark.parametrize("how", ["roll back", "close"])
 def test_what_was_said_in_a_transaction_that_failed_is_forgotten(talk: Talk, how: str) -> None:
     talk.world.put("jobs", b"one")
-    receiver = talk.user.receiver(Source("jobs", default_outcome=Accepted()), talk.user.session(), credit=1)
+    receiver = talk.user.receiver(amqp.Source("jobs", default_outcome=amqp.Accepted()), talk.user.session(), credit=1)
     (it,) = talk.user.take(receiver)
     txn_id = talk.declare()
-    receiver.update([it], TransactionalState(txn_id, Rejected()), settled=False)
+    receiver.update([it], amqp.TransactionalState(txn_id, amqp.Rejected()), settled=False)
     talk.world.pump()
     if how == "close":
         talk.controller.sender.close()
@@ -382,13 +367,13 @@ def test_what_is_only_shown_is_retired_without_effect(talk: Talk, how: str) -> N
     receiver = talk.user.receiver(browsing("jobs"), talk.session, credit=1)
     (it,) = talk.user.take(receiver)
     txn_id = talk.declare()
-    (handle,) = receiver.update([it], TransactionalState(txn_id, Accepted()), settled=how == "settled")
+    (handle,) = receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=how == "settled")
     talk.world.pump()
     if how == "detached":
         receiver.detach()
-    assert talk.commit(txn_id) == Accepted()
+    assert talk.commit(txn_id) == amqp.Accepted()
     if how == "attached":
-        assert handle.result == Accepted()
+        assert handle.result == amqp.Accepted()
     assert talk.state() == (1, 0)
 
 
@@ -398,9 +383,9 @@ def test_an_outcome_in_two_transactions_is_one_fault_for_all_deliveries_of_the_f
     receiver = talk.user.receiver("jobs", talk.session, credit=2)
     found = talk.user.take(receiver)
     one, two = talk.declare(), talk.declare()
-    receiver.update(found[:1], TransactionalState(one, Accepted()), settled=False)
+    receiver.update(found[:1], amqp.TransactionalState(one, amqp.Accepted()), settled=False)
     talk.world.pump()
-    receiver.update(found, TransactionalState(two, Accepted()), settled=False)
+    receiver.update(found, amqp.TransactionalState(two, amqp.Accepted()), settled=False)
     assert talk.user.refused(talk.controller.sender) == ROLLBACK
     assert receiver.is_open
     assert talk.state() == (0, 2)
@@ -412,9 +397,9 @@ def test_an_outcome_in_two_transactions_ends_the_first_ones_control_link(talk: T
     receiver = talk.user.receiver("jobs", talk.session, credit=1)
     (it,) = talk.user.take(receiver)
     one, two = talk.declare(), talk.declare()
-    receiver.update([it], TransactionalState(one, Accepted()), settled=False)
+    receiver.update([it], amqp.TransactionalState(one, amqp.Accepted()), settled=False)
     talk.world.pump()
-    receiver.update([it], TransactionalState(two, Accepted()), settled=False)
+    receiver.update([it], amqp.TransactionalState(two, amqp.Accepted()), settled=False)
     assert talk.user.refused(talk.controller.sender) == ROLLBACK
     assert not talk.world.hub.model.transactions
     assert talk.state() == (0, 1)
@@ -430,12 +415,12 @@ def test_what_is_acquired_in_a_transaction(talk: Talk, mode: int, fail: bool) ->
     txn_id = talk.declare()
     receiver.flow(2, drain=True, properties={TXN_ID: txn_id})
     one, two = talk.user.take(receiver)
-    assert one.state == TransactionalState(txn_id)
+    assert one.state == amqp.TransactionalState(txn_id)
     assert one.settled is bool(mode)
     if not mode:
-        receiver.update([one, two], TransactionalState(txn_id, Accepted()), settled=False)
+        receiver.update([one, two], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=False)
     assert talk.state() == (0, 2)
-    assert talk.user.discharge(talk.controller, txn_id, fail=fail) == Accepted()
+    assert talk.user.discharge(talk.controller, txn_id, fail=fail) == amqp.Accepted()
     assert talk.state() == ((2, 0) if fail else (0, 0))
     receiver.flow(2)
     assert [each.state for each in talk.user.take(receiver)] == ([None, None] if fail else [])
@@ -451,20 +436,20 @@ def test_what_is_acquired_settled_stays_in_the_transaction_when_its_link_goes(ta
     assert len(talk.user.take(receiver)) == 1
     receiver.close()
     assert talk.state() == (0, 1)
-    assert talk.user.discharge(talk.controller, txn_id, fail=fail) == Accepted()
+    assert talk.user.discharge(talk.controller, txn_id, fail=fail) == amqp.Accepted()
     assert talk.state() == ((1, 0) if fail else (0, 0))
 
 
 @pytest.mark.rule("1.0/transactions/settled/acquire-settled", "1.0/transport/link/unsettled-on-attach")
 def test_what_was_acquired_and_rolled_back_is_not_sent_again(talk: Talk) -> None:
     talk.world.put("jobs", b"one")
-    source = Source("jobs", expiry_policy=Symbol("never"))
+    source = amqp.Source("jobs", expiry_policy=amqp.Symbol("never"))
     receiver = talk.user.receiver(source, talk.session, name="mine")
     txn_id = talk.declare()
     receiver.flow(1, properties={TXN_ID: txn_id})
     assert talk.user.bodies(receiver) == [b"one"]
     receiver.detach()
-    assert talk.roll_back(txn_id) == Accepted()
+    assert talk.roll_back(txn_id) == amqp.Accepted()
     assert talk.state() == (1, 0)
     receiver = talk.user.receiver(source, talk.session, name="mine", credit=10)
     assert talk.user.bodies(receiver) == [b"one"]
@@ -476,7 +461,7 @@ def test_what_is_retired_is_no_delivery_of_another_link_of_the_same_name(talk: T
     receiver = talk.user.receiver("jobs", talk.session, name="mine", credit=1)
     found = talk.user.take(receiver)
     txn_id = talk.declare()
-    receiver.update(found, TransactionalState(txn_id, Accepted()), settled=False)
+    receiver.update(found, amqp.TransactionalState(txn_id, amqp.Accepted()), settled=False)
     receiver.close()
     talk.world.pump()
     receiver = talk.user.receiver("jobs", talk.session, name="mine", credit=1)
@@ -489,17 +474,17 @@ def test_what_is_retired_is_no_delivery_of_another_link_of_the_same_name(talk: T
 @pytest.mark.parametrize("remembers", [False, True])
 def test_what_was_retired_before_it_is_sent_again_is_not_sent_again(talk: Talk, remembers: bool) -> None:
     talk.world.put("jobs", b"one", b"two")
-    source = Source("jobs", expiry_policy=Symbol("never"))
+    source = amqp.Source("jobs", expiry_policy=amqp.Symbol("never"))
     receiver = talk.user.receiver(source, talk.session, name="mine", credit=1)
     found = talk.user.take(receiver)
     txn_id = talk.declare()
-    receiver.update(found, TransactionalState(txn_id, Accepted()), settled=False)
+    receiver.update(found, amqp.TransactionalState(txn_id, amqp.Accepted()), settled=False)
     talk.world.pump()
     receiver.detach()
     talk.world.pump()
     state = receiver.saved_state() if remembers else None
     receiver = talk.user.receiver(source, talk.session, name="mine", state=state)
-    assert talk.commit(txn_id) == Accepted()
+    assert talk.commit(txn_id) == amqp.Accepted()
     receiver.flow(10)
     assert talk.user.bodies(receiver) == [b"two"]
     assert talk.state() == (0, 1)
@@ -523,7 +508,7 @@ def test_a_message_that_is_half_sent_is_completed_before_it_is_undone(talk: Talk
     assert talk.world.state("jobs") == (1, 0)
     user.reads = True
     talk.world.pump()
-    assert handle.result == Accepted()
+    assert handle.result == amqp.Accepted()
     assert [len(each.body) for each in user.take(receiver)] == [20_000]
     assert talk.world.state("jobs") == (1, 0)
     assert not receiver.unsettled
@@ -539,7 +524,7 @@ def test_without_its_control_link_a_transaction_is_rolled_back(talk: Talk, how: 
     txn_id = talk.declare()
     sender = talk.user.sender("jobs", session)
     talk.post(txn_id, b"new", link=sender)
-    receiver.update([it], TransactionalState(txn_id, Accepted()), settled=True)
+    receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
     talk.world.pump()
     {
         "close": talk.controller.sender.close,
@@ -551,7 +536,7 @@ def test_without_its_control_link_a_transaction_is_rolled_back(talk: Talk, how: 
     assert not talk.world.hub.model.transactions
     assert talk.state()[0] + talk.state()[1] == 1
     if how != "cut":
-        sender.send(Message(b"late"), state=TransactionalState(txn_id))
+        sender.send(amqp.Message(b"late"), state=amqp.TransactionalState(txn_id))
         assert talk.user.refused(sender) == "amqp:transaction:unknown-id"
 
 
@@ -566,7 +551,7 @@ def test_without_its_control_link_a_transaction_acquires_nothing_more(talk: Talk
         talk.controller.sender.close()
     else:
         sender = talk.user.sender("jobs", talk.session)
-        sender.begin(Message(b"one").encode()[:3], state=TransactionalState(txn_id))
+        sender.begin(amqp.Message(b"one").encode()[:3], state=amqp.TransactionalState(txn_id))
         talk.controller.discharge(txn_id)
     talk.world.pump()
     talk.world.put("jobs", b"two")
@@ -580,7 +565,7 @@ def test_without_its_control_link_a_transaction_acquires_nothing_more(talk: Talk
 def test_a_discharge_with_a_delivery_half_sent_ends_the_control_link(talk: Talk) -> None:
     txn_id = talk.declare()
     sender = talk.user.sender("jobs", talk.session)
-    sender.begin(Message(b"one").encode()[:3], state=TransactionalState(txn_id))
+    sender.begin(amqp.Message(b"one").encode()[:3], state=amqp.TransactionalState(txn_id))
     talk.controller.discharge(txn_id)
     assert talk.user.refused(talk.controller.sender) == ROLLBACK
     assert not talk.world.hub.model.transactions
@@ -591,8 +576,8 @@ def test_the_broker_keeps_what_was_retired_when_a_client_vanishes(talk: Talk) ->
     receiver = talk.user.receiver("jobs", talk.session, credit=3)
     one, two, three = talk.user.take(receiver)
     txn_id = talk.declare()
-    receiver.update([one], TransactionalState(txn_id, Accepted()), settled=True)
-    receiver.update([two], TransactionalState(txn_id, Rejected()), settled=False)
+    receiver.update([one], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
+    receiver.update([two], amqp.TransactionalState(txn_id, amqp.Rejected()), settled=False)
     talk.world.pump()
     assert three.body == b"three"
     talk.user.cut()
@@ -604,15 +589,15 @@ def test_the_broker_keeps_what_was_retired_when_a_client_vanishes(talk: Talk) ->
 @pytest.mark.parametrize("settled", [False, True])
 def test_what_is_retired_after_a_detach_is_work_of_the_transaction(talk: Talk, settled: bool, commits: bool) -> None:
     talk.world.put("jobs", b"one", b"two")
-    source = Source("jobs", expiry_policy=Symbol("never"), default_outcome=Released())
+    source = amqp.Source("jobs", expiry_policy=amqp.Symbol("never"), default_outcome=amqp.Released())
     receiver = talk.user.receiver(source, talk.session, name="mine", credit=2)
     one, _ = talk.user.take(receiver)
     txn_id = talk.declare()
     receiver.detach()
     talk.world.pump()
-    state = TransactionalState(txn_id, Accepted())
+    state = amqp.TransactionalState(txn_id, amqp.Accepted())
     talk.session.disposition(True, [one.delivery_id], state, settled)
     assert talk.state() == (0, 2)
-    assert (talk.commit if commits else talk.roll_back)(txn_id) == Accepted()
+    assert (talk.commit if commits else talk.roll_back)(txn_id) == amqp.Accepted()
     # Of what isn't committed, the delivery that is settled has the default outcome; the other is as it was.
     assert talk.state() == ((0, 1) if commits else (1, 1) if settled else (0, 2))

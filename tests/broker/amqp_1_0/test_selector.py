@@ -11,25 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from amqp_sansio.amqp_1_0 import (
-    Byte,
-    Char,
-    Decimal32,
-    Decimal64,
-    Decimal128,
-    Float,
-    Header,
-    Int,
-    Message,
-    Properties,
-    Short,
-    Symbol,
-    Timestamp,
-    UByte,
-    UInt,
-    ULong,
-    UShort,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.frontends.amqp_1_0.pattern import Pattern
 from amqp_sansio.broker.frontends.amqp_1_0.selecting import Selector, evaluate
@@ -50,19 +32,19 @@ VALUES: dict[str, Any] = {
     "$odd_name.x": 1,
     "two words": "yes",
 }
-MESSAGE = Message(
+MESSAGE = amqp.Message(
     b"x",
-    header=Header(durable=True, priority=7, ttl=UInt(1000), delivery_count=2),
-    message_annotations={Symbol("x-opt-jms-type"): "kind"},
-    properties=Properties(
+    header=amqp.Header(durable=True, priority=7, ttl=amqp.UInt(1000), delivery_count=2),
+    message_annotations={amqp.Symbol("x-opt-jms-type"): "kind"},
+    properties=amqp.Properties(
         message_id="id-1",
         to="there",
         subject="topic",
         reply_to="back",
         correlation_id="abc",
-        content_type=Symbol("text/plain"),
-        creation_time=Timestamp(1234),
-        absolute_expiry_time=Timestamp(5678),
+        content_type=amqp.Symbol("text/plain"),
+        creation_time=amqp.Timestamp(1234),
+        absolute_expiry_time=amqp.Timestamp(5678),
         group_id="g",
         group_sequence=3,
     ),
@@ -157,7 +139,7 @@ def test_names_of_fields(name: str, jms: str | None, literal: str) -> None:
     assert value_of(f"amqp.{name} = {literal}") is True
     if jms is not None:
         assert value_of(f"{jms} = {literal}") is True
-    empty = Message(b"x")
+    empty = amqp.Message(b"x")
     evaluate(parse(f"amqp.{name} = {literal}"), empty)
 
 
@@ -165,23 +147,31 @@ def test_names_of_fields(name: str, jms: str | None, literal: str) -> None:
 @pytest.mark.parametrize(
     ("value", "text", "selects"),
     [
-        *[(kind(5), "v = 5", True) for kind in (UByte, UShort, UInt, ULong, Byte, Short, Int, int, Timestamp)],
-        *[(kind(1.5), "v = 1.5", True) for kind in (Float, float)],
-        *[(kind.from_decimal("1.5"), "v > 1.4 AND v < 1.6", True) for kind in (Decimal32, Decimal64, Decimal128)],
-        (Char("a"), "v = 'a'", False),
-        (Char("a"), "v IS NOT NULL", True),
-        (Symbol("a"), "v = 'a'", True),
+        *[
+            (kind(5), "v = 5", True)
+            for kind in (
+                amqp.UByte, amqp.UShort, amqp.UInt, amqp.ULong, amqp.Byte, amqp.Short, amqp.Int, int, amqp.Timestamp,
+            )
+        ],
+        *[(kind(1.5), "v = 1.5", True) for kind in (amqp.Float, float)],
+        *[
+            (kind.from_decimal("1.5"), "v > 1.4 AND v < 1.6", True)
+            for kind in (amqp.Decimal32, amqp.Decimal64, amqp.Decimal128)
+        ],
+        (amqp.Char("a"), "v = 'a'", False),
+        (amqp.Char("a"), "v IS NOT NULL", True),
+        (amqp.Symbol("a"), "v = 'a'", True),
         (b"a", "v = 'a'", False),
         (b"a", "v IS NULL", False),
         (UUID(int=1), "v = 1", False),
         (None, "v IS NULL", True),
         (True, "v", True),
-        (UByte(1), "v = TRUE", False),
+        (amqp.UByte(1), "v = TRUE", False),
     ],
     ids=lambda each: repr(each)[:40],
 )
 def test_types_of_amqp_are_compared_as_those_of_jms(value: Any, text: str, selects: bool) -> None:
-    message = Message(b"x", application_properties={"v": value})
+    message = amqp.Message(b"x", application_properties={"v": value})
     assert (evaluate(parse(text), message) is True) is selects
 
 
@@ -251,7 +241,7 @@ def test_integers_never_grow_beyond_64_bits(text: str, value: bool) -> None:
 
 @pytest.mark.parametrize("bits", ["7e000000", "fe000000", "7c000000", "fc000001", "78000000", "f8000000", "ffffffff"])
 def test_decimals_that_are_no_number_compare_like_floats(bits: str) -> None:
-    message = Message(b"x", application_properties={"v": Decimal32(bytes.fromhex(bits))})
+    message = amqp.Message(b"x", application_properties={"v": amqp.Decimal32(bytes.fromhex(bits))})
     infinite = bits in ("78000000", "f8000000")
     assert evaluate(parse("v = v AND v + 1 = v"), message) is infinite
     assert evaluate(parse("v < 0"), message) is (bits == "f8000000")
@@ -277,14 +267,17 @@ def _combined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-_DECIMALS = (Decimal32, Decimal64, Decimal128)
+_DECIMALS = (amqp.Decimal32, amqp.Decimal64, amqp.Decimal128)
 _ANYTHING = amqp_1_0.scalars() | st.sampled_from(
     [
         *[kind.from_decimal(text) for kind in _DECIMALS for text in ("sNaN", "NaN", "-Infinity")],
-        *(Decimal128.from_decimal("1E+6000"), float("nan"), float("inf"), 2**63 - 1, -(2**63), Timestamp(-(2**63))),
+        *(
+            amqp.Decimal128.from_decimal("1E+6000"), float("nan"), float("inf"), 2**63 - 1, -(2**63),
+            amqp.Timestamp(-(2**63)),
+        ),
     ]
 )
-_IDS = st.one_of(amqp_1_0.SCALARS[ULong], st.uuids(), st.binary(max_size=3), st.text("xa\u00e9", max_size=3))
+_IDS = st.one_of(amqp_1_0.SCALARS[amqp.ULong], st.uuids(), st.binary(max_size=3), st.text("xa\u00e9", max_size=3))
 
 
 @given(
@@ -293,18 +286,18 @@ _IDS = st.one_of(amqp_1_0.SCALARS[ULong], st.uuids(), st.binary(max_size=3), st.
     ids=st.tuples(_IDS, _IDS),
     annotation=amqp_1_0.values(),
 )
-@example("a = a", {"a": Decimal32(bytes.fromhex("7e000000"))}, ("x", "y"), None)
+@example("a = a", {"a": amqp.Decimal32(bytes.fromhex("7e000000"))}, ("x", "y"), None)
 @example("a % b = 1", {"a": float("inf"), "b": 2}, ("x", "y"), None)
 @example("a / b = 1", {"a": 2**63 - 1, "b": 5e-324}, ("x", "y"), None)
 @example("JMSType = JMSType", {}, ("x", "y"), [{"a": [1]}])
 def test_evaluating_never_raises(text: str, values: dict[str, Any], ids: tuple[Any, Any], annotation: Any) -> None:
-    message = Message(
+    message = amqp.Message(
         b"x",
-        message_annotations={Symbol("x-opt-jms-type"): annotation},
-        properties=Properties(message_id=ids[0], correlation_id=ids[1], creation_time=Timestamp(2**63 - 1)),
+        message_annotations={amqp.Symbol("x-opt-jms-type"): annotation},
+        properties=amqp.Properties(message_id=ids[0], correlation_id=ids[1], creation_time=amqp.Timestamp(2**63 - 1)),
         application_properties=values,
     )
-    arrived = Message.from_wire(message.encode())
+    arrived = amqp.Message.from_wire(message.encode())
     program = parse(text)
     first, second = evaluate(program, message), evaluate(program, arrived)
     # A not-a-number isn't equal to itself.
@@ -314,7 +307,7 @@ def test_evaluating_never_raises(text: str, values: dict[str, Any], ids: tuple[A
 @given(octets=st.binary(max_size=60), where=st.integers(0, 60))
 def test_of_a_damaged_message_nothing_is_selected(octets: bytes, where: int) -> None:
     whole = MESSAGE.encode()
-    damaged = Message.from_wire(whole[:where] + octets + whole[where + len(octets) :])
+    damaged = amqp.Message.from_wire(whole[:where] + octets + whole[where + len(octets) :])
     for name in ("colour", "JMSMessageID", "JMSPriority", "JMSType", "amqp.ttl"):
         evaluate(parse(f"{name} = {name}"), damaged)
     stored = Stored(Content_1_0(damaged.encode()), "", "", 1)
