@@ -28,8 +28,7 @@ class Even(Filter):
         return int(bytes(message.content.body)) % 2 == 0  # type: ignore[attr-defined]
 
 
-def test_a_message_comes_to_one_consumer_and_goes_when_it_is_accepted() -> None:
-    model = Model()
+def test_a_message_comes_to_one_consumer_and_goes_when_it_is_accepted(model: Model) -> None:
     queue = model.queue()
     model.consume(windows=(Window(10),))
     model.publish("a")
@@ -39,8 +38,7 @@ def test_a_message_comes_to_one_consumer_and_goes_when_it_is_accepted() -> None:
     assert (queue.ready, queue.unsettled, entry.state, model.broker.ledger.octets) == (0, 0, State.ARCHIVED, 0)
 
 
-def test_what_is_released_goes_back_to_its_place() -> None:
-    model = Model()
+def test_what_is_released_goes_back_to_its_place(model: Model) -> None:
     model.queue()
     for body in "abcde":
         model.publish(body)
@@ -53,8 +51,7 @@ def test_what_is_released_goes_back_to_its_place() -> None:
     assert [b.redelivered, a.redelivered] == [True, False]
 
 
-def test_consumers_take_turns_as_far_as_their_windows_go() -> None:
-    model = Model()
+def test_consumers_take_turns_as_far_as_their_windows_go(model: Model) -> None:
     model.queue()
     narrow = Window(1)
     model.consume(key="one", windows=(narrow,))
@@ -69,9 +66,8 @@ def test_consumers_take_turns_as_far_as_their_windows_go() -> None:
     assert bodies(model.delivered()) == ["e"]
 
 
-def test_a_consumer_keeps_its_turn_while_it_has_no_room_for_what_comes_first() -> None:
+def test_a_consumer_keeps_its_turn_while_it_has_no_room_for_what_comes_first(model: Model) -> None:
     """However often it is granted more, and in which order: the one that was served last is the last to be served."""
-    model = Model()
     model.queue()
     first, second = Window(octets=9), Window(octets=5)
     model.consume(key="first", windows=(first,))
@@ -86,8 +82,7 @@ def test_a_consumer_keeps_its_turn_while_it_has_no_room_for_what_comes_first() -
     assert (bodies([entry]), entry.consumer.key) == (["a"], "second")
 
 
-def test_a_window_that_refills_counts_what_is_unsettled() -> None:
-    model = Model()
+def test_a_window_that_refills_counts_what_is_unsettled(model: Model) -> None:
     model.queue()
     prefetch = Window(2, refills=True)
     model.consume(windows=(prefetch,))
@@ -101,8 +96,7 @@ def test_a_window_that_refills_counts_what_is_unsettled() -> None:
     assert prefetch.messages == 0
 
 
-def test_octets_are_counted_too() -> None:
-    model = Model()
+def test_octets_are_counted_too(model: Model) -> None:
     model.queue()
     model.consume(windows=(Window(None, 5),))
     model.publish("four")
@@ -110,8 +104,7 @@ def test_octets_are_counted_too() -> None:
     assert bodies(model.delivered()) == ["four"]
 
 
-def test_higher_priorities_of_consumers_come_first() -> None:
-    model = Model()
+def test_higher_priorities_of_consumers_come_first(model: Model) -> None:
     model.queue()
     model.consume(key="low", windows=(Window(5),))
     model.consume(key="high", windows=(Window(2),), priority=10)
@@ -121,8 +114,7 @@ def test_higher_priorities_of_consumers_come_first() -> None:
 
 
 @pytest.mark.rule("0-9-1/basic/priority-2")
-def test_without_a_word_of_it_a_queue_has_two_levels_of_priority() -> None:
-    model = Model()
+def test_without_a_word_of_it_a_queue_has_two_levels_of_priority(model: Model) -> None:
     model.queue()
     for body, priority in (("a", None), ("b", 4), ("c", 5), ("d", 9), ("e", 0)):
         properties: dict[str, Any] = {} if priority is None else {"priority": priority}
@@ -130,16 +122,14 @@ def test_without_a_word_of_it_a_queue_has_two_levels_of_priority() -> None:
     assert model.bodies() == ["c", "d", "a", "b", "e"]
 
 
-def test_with_x_max_priority_each_level_counts() -> None:
-    model = Model()
+def test_with_x_max_priority_each_level_counts(model: Model) -> None:
     model.queue(x_max_priority=3)
     for body, priority in (("a", 0), ("b", 3), ("c", 1), ("d", 200), ("e", 2)):
         model.publish(body, priority=priority)
     assert model.bodies() == ["b", "d", "e", "c", "a"]
 
 
-def test_browsers_see_each_message_once_and_take_none() -> None:
-    model = Model()
+def test_browsers_see_each_message_once_and_take_none(model: Model) -> None:
     queue = model.queue()
     model.publish("a")
     window = Window(1)
@@ -152,8 +142,7 @@ def test_browsers_see_each_message_once_and_take_none() -> None:
     assert queue.ready == 3
 
 
-def test_what_a_browser_has_seen_can_be_acquired_once() -> None:
-    model = Model()
+def test_what_a_browser_has_seen_can_be_acquired_once(model: Model) -> None:
     queue = model.queue()
     model.publish("a")
     browser = model.consume(acquires=False)
@@ -165,8 +154,7 @@ def test_what_a_browser_has_seen_can_be_acquired_once() -> None:
     assert queue.messages == 0
 
 
-def test_a_filter_leaves_messages_to_others_and_does_not_hold_them_up() -> None:
-    model = Model()
+def test_a_filter_leaves_messages_to_others_and_does_not_hold_them_up(model: Model) -> None:
     model.queue()
     model.consume(key="even", filter=Even())
     for number in range(5):
@@ -176,8 +164,7 @@ def test_a_filter_leaves_messages_to_others_and_does_not_hold_them_up() -> None:
     assert bodies(model.delivered()) == ["1", "3"]
 
 
-def test_what_a_consumer_excluded_goes_to_another() -> None:
-    model = Model()
+def test_what_a_consumer_excluded_goes_to_another(model: Model) -> None:
     model.queue()
     model.consume(key="one", windows=(Window(2),))
     model.publish("a")
@@ -191,8 +178,7 @@ def test_what_a_consumer_excluded_goes_to_another() -> None:
     assert bodies(model.delivered()) == ["a"]
 
 
-def test_no_local_keeps_a_connection_from_its_own_messages() -> None:
-    model = Model()
+def test_no_local_keeps_a_connection_from_its_own_messages(model: Model) -> None:
     model.queue()
     other = model.connect()
     model.consume(no_local=True)
@@ -201,8 +187,7 @@ def test_no_local_keeps_a_connection_from_its_own_messages() -> None:
     assert bodies(model.delivered()) == ["theirs"]
 
 
-def test_an_exclusive_consumer_is_alone() -> None:
-    model = Model()
+def test_an_exclusive_consumer_is_alone(model: Model) -> None:
     model.queue()
     consumer = model.consume(exclusive=True)
     with pytest.raises(Fault, match="exclusive use") as caught:
@@ -214,8 +199,7 @@ def test_an_exclusive_consumer_is_alone() -> None:
         model.consume(key="third", exclusive=True)
 
 
-def test_one_active_consumer_gets_all_and_then_the_next() -> None:
-    model = Model()
+def test_one_active_consumer_gets_all_and_then_the_next(model: Model) -> None:
     model.queue(x_single_active_consumer=True)
     first = model.consume(key="one", windows=(Window(2),))
     model.consume(key="two", windows=(Window(9),))
@@ -229,8 +213,7 @@ def test_one_active_consumer_gets_all_and_then_the_next() -> None:
 
 
 @pytest.mark.parametrize("per_queue", [True, False], ids=["queue", "message"])
-def test_messages_expire_where_they_wait(per_queue: bool) -> None:
-    model = Model()
+def test_messages_expire_where_they_wait(model: Model, per_queue: bool) -> None:
     arguments: dict[str, Any] = {"x_message_ttl": 5000} if per_queue else {}
     queue = model.queue(**arguments)
     model.publish("a", **({} if per_queue else {"expiration": "5000"}))
@@ -240,8 +223,7 @@ def test_messages_expire_where_they_wait(per_queue: bool) -> None:
     assert (queue.ready, model.broker.ledger.octets) == (0, 0)
 
 
-def test_an_acquired_message_does_not_expire_before_it_comes_back() -> None:
-    model = Model()
+def test_an_acquired_message_does_not_expire_before_it_comes_back(model: Model) -> None:
     queue = model.queue(x_message_ttl=5000)
     consumer = model.consume()
     model.publish("a")
@@ -253,8 +235,7 @@ def test_an_acquired_message_does_not_expire_before_it_comes_back() -> None:
     assert queue.messages == 0
 
 
-def test_a_message_without_time_reaches_only_who_waits() -> None:
-    model = Model()
+def test_a_message_without_time_reaches_only_who_waits(model: Model) -> None:
     queue = model.queue()
     model.publish("a", expiration="0")
     assert queue.ready == 0
@@ -263,8 +244,7 @@ def test_a_message_without_time_reaches_only_who_waits() -> None:
     assert bodies(model.delivered()) == ["b"]
 
 
-def test_a_queue_that_nobody_uses_goes() -> None:
-    model = Model()
+def test_a_queue_that_nobody_uses_goes(model: Model) -> None:
     model.queue(x_expires=1000)
     consumer = model.consume()
     model.wait(5)
@@ -277,8 +257,7 @@ def test_a_queue_that_nobody_uses_goes() -> None:
     assert "jobs" not in model.broker.vhosts["/"].queues
 
 
-def test_the_oldest_make_room() -> None:
-    model = Model()
+def test_the_oldest_make_room(model: Model) -> None:
     model.queue(x_max_length=2)
     for body in "abc":
         model.publish(body)
@@ -289,8 +268,7 @@ def test_the_oldest_make_room() -> None:
     assert model.bodies("octets") == ["two", "1"]
 
 
-def test_a_full_queue_refuses_where_it_is_to() -> None:
-    model = Model()
+def test_a_full_queue_refuses_where_it_is_to(model: Model) -> None:
     model.queue(x_max_length=1, x_overflow="reject-publish")
     assert not model.publish("a").refused
     assert model.publish("b").refused
@@ -298,8 +276,7 @@ def test_a_full_queue_refuses_where_it_is_to() -> None:
 
 
 @pytest.mark.parametrize("reason", ["rejected", "expired", "maxlen", "delivery_limit"])
-def test_dead_letters_say_why(reason: str) -> None:
-    model = Model()
+def test_dead_letters_say_why(model: Model, reason: str) -> None:
     kinds: dict[str, dict[str, Any]] = {"maxlen": {"x_max_length": 1}, "delivery_limit": {"x_delivery_limit": 0}}
     more = kinds.get(reason, {})
     model.queue(x_dead_letter_exchange="", x_dead_letter_routing_key="dead", **more)
@@ -323,8 +300,7 @@ def test_dead_letters_say_why(reason: str) -> None:
     assert entry.message.content.ttl is None
 
 
-def test_dead_letters_do_not_go_round_by_themselves() -> None:
-    model = Model()
+def test_dead_letters_do_not_go_round_by_themselves(model: Model) -> None:
     model.queue("one", x_message_ttl=1000, x_dead_letter_exchange="", x_dead_letter_routing_key="two")
     model.queue("two", x_message_ttl=1000, x_dead_letter_exchange="", x_dead_letter_routing_key="one")
     model.publish("a", "one")
@@ -332,8 +308,7 @@ def test_dead_letters_do_not_go_round_by_themselves() -> None:
     assert not model.bodies("one") + model.bodies("two")
 
 
-def test_a_rejected_message_may_come_back_and_its_deaths_are_counted() -> None:
-    model = Model()
+def test_a_rejected_message_may_come_back_and_its_deaths_are_counted(model: Model) -> None:
     model.queue("one", x_dead_letter_exchange="", x_dead_letter_routing_key="wait")
     model.queue("wait", x_message_ttl=1000, x_dead_letter_exchange="", x_dead_letter_routing_key="one")
     model.consume("one")
@@ -348,8 +323,7 @@ def test_a_rejected_message_may_come_back_and_its_deaths_are_counted() -> None:
     }
 
 
-def test_dead_letters_pass_through_a_chain_of_queues() -> None:
-    model = Model()
+def test_dead_letters_pass_through_a_chain_of_queues(model: Model) -> None:
     for number in range(40):
         model.queue(
             f"q{number}",
@@ -379,8 +353,7 @@ def test_a_broker_that_holds_too_much_holds_publishers_up() -> None:
     assert [type(effect) for effect in model.effects()] == [Unblocked]
 
 
-def test_a_message_in_many_queues_is_held_once() -> None:
-    model = Model()
+def test_a_message_in_many_queues_is_held_once(model: Model) -> None:
     for number in range(10):
         model.queue(f"q{number}")
         model.apply(commands.Bind(model.owner, f"q{number}", "amq.fanout"))
@@ -391,8 +364,7 @@ def test_a_message_in_many_queues_is_held_once() -> None:
     assert model.broker.ledger.octets == 0
 
 
-def test_an_owner_that_ends_leaves_nothing_behind() -> None:
-    model = Model()
+def test_an_owner_that_ends_leaves_nothing_behind(model: Model) -> None:
     model.queue("shared")
     channel = model.connect(model.owner)
     mine = model.queue("mine", exclusive_to=model.owner)
@@ -409,8 +381,7 @@ def test_an_owner_that_ends_leaves_nothing_behind() -> None:
     assert (model.broker.owners, model.broker.transactions) == ({}, {})
 
 
-def test_an_auto_delete_queue_goes_with_its_last_consumer() -> None:
-    model = Model()
+def test_an_auto_delete_queue_goes_with_its_last_consumer(model: Model) -> None:
     queue = model.queue(auto_delete=True)
     one, two = model.consume(key="1"), model.consume(key="2")
     model.apply(commands.Cancel(one))
@@ -419,8 +390,7 @@ def test_an_auto_delete_queue_goes_with_its_last_consumer() -> None:
     assert queue.is_deleted
 
 
-def test_consumers_of_a_deleted_queue_are_told() -> None:
-    model = Model()
+def test_consumers_of_a_deleted_queue_are_told(model: Model) -> None:
     model.queue()
     consumer = model.consume()
     model.publish("a")
@@ -431,8 +401,7 @@ def test_consumers_of_a_deleted_queue_are_told() -> None:
     assert (entry.state, model.broker.ledger.octets) == (State.ARCHIVED, 0)
 
 
-def test_orphans_go_to_the_alternate() -> None:
-    model = Model()
+def test_orphans_go_to_the_alternate(model: Model) -> None:
     model.apply(commands.DeclareExchange(model.owner, "alt", "fanout"))
     model.queue("spare")
     model.apply(commands.Bind(model.owner, "spare", "alt"))
@@ -452,9 +421,8 @@ def test_orphans_go_to_the_alternate() -> None:
     ],
 )
 def test_dynamic_nodes_go_when_their_lifetime_says(
-    lifetime: Lifetime, after_close: bool, after_unlink: bool, after_empty: bool
+    model: Model, lifetime: Lifetime, after_close: bool, after_unlink: bool, after_empty: bool
 ) -> None:
-    model = Model()
     creator, other = model.connect(model.owner), model.connect(model.owner)
     queue = model.queue("dyn", owner=creator, lifetime=lifetime)
     model.apply(commands.LinkQueue(other, "dyn"))
@@ -470,8 +438,7 @@ def test_dynamic_nodes_go_when_their_lifetime_says(
     assert seen == [after_close, after_unlink, after_empty]
 
 
-def test_a_restart_keeps_what_is_durable() -> None:
-    model = Model()
+def test_a_restart_keeps_what_is_durable(model: Model) -> None:
     model.queue("kept", durable=True)
     model.queue("lost")
     model.apply(commands.DeclareExchange(model.owner, "e", "direct", durable=True))
@@ -494,8 +461,7 @@ def test_a_restart_keeps_what_is_durable() -> None:
     assert not model.broker.effects
 
 
-def test_purging_leaves_what_is_acquired() -> None:
-    model = Model()
+def test_purging_leaves_what_is_acquired(model: Model) -> None:
     queue = model.queue()
     for body in "abc":
         model.publish(body)
@@ -504,8 +470,7 @@ def test_purging_leaves_what_is_acquired() -> None:
     assert (queue.ready, queue.unsettled) == (0, 1)
 
 
-def test_nobody_settles_what_another_has() -> None:
-    model = Model()
+def test_nobody_settles_what_another_has(model: Model) -> None:
     model.queue()
     model.publish("a")
     entry = model.apply(commands.Get(model.owner, "jobs"))
@@ -514,8 +479,7 @@ def test_nobody_settles_what_another_has() -> None:
     assert caught.value.kind is FaultKind.ILLEGAL_STATE
 
 
-def test_the_model_pickles_with_all_that_is_under_way() -> None:
-    model = Model()
+def test_the_model_pickles_with_all_that_is_under_way(model: Model) -> None:
     model.queue(x_message_ttl=60_000)
     window = Window(2, refills=True)
     model.consume(windows=(window,))
@@ -532,8 +496,7 @@ def test_the_model_pickles_with_all_that_is_under_way() -> None:
     assert (queue.ready, queue.unsettled) == (0, 2)
 
 
-def test_long_chains_of_owners_and_exchanges_pickle() -> None:
-    model = Model()
+def test_long_chains_of_owners_and_exchanges_pickle(model: Model) -> None:
     names = [f"q{number}" for number in range(1000)]
     for name in names:
         model.queue(name)

@@ -61,7 +61,7 @@ def test_every_virtual_host_has_an_exchange_of_every_type() -> None:
     "0-9-1/exchange/extensions", "0-9-1/exchange.custom/x-prefix", "0-8/exchange.custom/x-prefix",
     "0-10/exchange/extensions", "0-10/model/type-naming",
 )  # fmt: skip
-def test_types_of_one_s_own_have_names_that_begin_with_x() -> None:
+def test_types_of_one_s_own_have_names_that_begin_with_x(topology: Topology) -> None:
     class First(FanoutExchange):
         """To the first that was bound."""
 
@@ -80,7 +80,6 @@ def test_types_of_one_s_own_have_names_that_begin_with_x() -> None:
 
     types = {each.type: each for each in (First, Reserved)}
     exchange = make_exchange("e", "x-first", types=types)
-    topology = Topology()
     for name in "ab":
         exchange.add(Binding(topology.queue(name)))
     assert [each.name for each in exchange.match("", classic())] == ["a"]
@@ -113,8 +112,7 @@ def test_an_exchange_has_what_it_was_made_with() -> None:
 
 
 @pytest.mark.rule("0-10/model/direct-binding", "0-9-1/queue.bind/direct-key")
-def test_a_direct_exchange_wants_equal_keys() -> None:
-    topology = Topology()
+def test_a_direct_exchange_wants_equal_keys(topology: Topology) -> None:
     topology.bind("a", "amq.direct", "one")
     topology.bind("b", "amq.direct", "one")
     topology.bind("c", "amq.direct", "two")
@@ -127,16 +125,14 @@ def test_a_direct_exchange_wants_equal_keys() -> None:
 
 
 @pytest.mark.rule("0-10/model/fanout-binding", "0-9-1/exchange.fanout/required")
-def test_a_fanout_exchange_sends_to_all_whatever_the_key() -> None:
-    topology = Topology()
+def test_a_fanout_exchange_sends_to_all_whatever_the_key(topology: Topology) -> None:
     for name in "cab":
         topology.bind(name, "amq.fanout", name)
     for key in ("", "a", "x"):
         assert topology.route("amq.fanout", key) == ["c", "a", "b"]
 
 
-def test_a_topic_exchange_matches_patterns() -> None:
-    topology = Topology()
+def test_a_topic_exchange_matches_patterns(topology: Topology) -> None:
     topology.bind("all", "amq.topic", "#")
     topology.bind("stocks", "amq.topic", "*.stock.#")
     assert topology.route("amq.topic", "eur.stock.db") == ["all", "stocks"]
@@ -148,8 +144,7 @@ def test_a_topic_exchange_matches_patterns() -> None:
     "0-8/queue.declare/default-binding", "0-10/queue.declare/default-binding", "0-10/model/default_exchange",
     "0-10/exchange/default-exchange",
 )  # fmt: skip
-def test_the_nameless_exchange_knows_every_queue_by_its_name() -> None:
-    topology = Topology()
+def test_the_nameless_exchange_knows_every_queue_by_its_name(topology: Topology) -> None:
     topology.queue("jobs")
     assert topology.route("", "jobs") == ["jobs"]
     assert topology.route("", "") == topology.route("", "other") == []
@@ -157,8 +152,7 @@ def test_the_nameless_exchange_knows_every_queue_by_its_name() -> None:
     assert topology.route("", "jobs") == []
 
 
-def test_nothing_is_bound_to_the_nameless_exchange() -> None:
-    topology = Topology()
+def test_nothing_is_bound_to_the_nameless_exchange(topology: Topology) -> None:
     queue = topology.queue("q")
     exchange = topology.vhost.exchanges[""]
     with pytest.raises(Fault) as caught:
@@ -168,8 +162,7 @@ def test_nothing_is_bound_to_the_nameless_exchange() -> None:
 
 
 @pytest.mark.rule("0-10/model/system-behavior", "0-9-1/exchange.system/optional")
-def test_a_system_exchange_sends_to_services() -> None:
-    topology = Topology()
+def test_a_system_exchange_sends_to_services(topology: Topology) -> None:
     topology.queue("requests")
     topology.vhost.services["report"] = "requests"
     topology.vhost.services["gone"] = "no such queue"
@@ -178,8 +171,7 @@ def test_a_system_exchange_sends_to_services() -> None:
 
 
 @pytest.mark.parametrize("destination", ("queue", "exchange"))
-def test_nothing_is_bound_to_a_system_exchange(destination: str) -> None:
-    topology = Topology()
+def test_nothing_is_bound_to_a_system_exchange(topology: Topology, destination: str) -> None:
     topology.queue("q")
     with pytest.raises(Fault, match=f"{destination} '.*' can't be bound to exchange 'amq.system'") as caught:
         if destination == "queue":
@@ -191,8 +183,7 @@ def test_nothing_is_bound_to_a_system_exchange(destination: str) -> None:
 
 
 @pytest.mark.rule("0-10/model/failover-private")
-def test_private_queues_are_bound_to_the_failover_exchange() -> None:
-    topology = Topology()
+def test_private_queues_are_bound_to_the_failover_exchange(topology: Topology) -> None:
     queue = topology.queue("mine", exclusive_to=topology.owner)
     assert topology.bind("mine", "amq.failover")
     exchange = topology.vhost.exchanges["amq.failover"]
@@ -201,8 +192,7 @@ def test_private_queues_are_bound_to_the_failover_exchange() -> None:
     assert topology.route("amq.failover") == []
 
 
-def test_shared_queues_and_exchanges_are_not() -> None:
-    topology = Topology()
+def test_shared_queues_and_exchanges_are_not(topology: Topology) -> None:
     topology.queue("shared")
     for bind, name in ((topology.bind, "shared"), (topology.bind_exchange, "amq.topic")):
         with pytest.raises(Fault, match="private queues only") as caught:
@@ -216,8 +206,7 @@ def test_shared_queues_and_exchanges_are_not() -> None:
 
 @pytest.mark.rule("0-9-1/queue.bind/duplicate-ok", "0-8/queue.bind/duplicate-ok")
 @pytest.mark.parametrize("type", BOUND)
-def test_the_same_binding_twice_is_one(type: str) -> None:
-    topology = Topology()
+def test_the_same_binding_twice_is_one(topology: Topology, type: str) -> None:
     topology.exchange("e", type)
     assert topology.bind("q", "e", "k", {"a": 1})
     assert not topology.bind("q", "e", "k", {"a": 1})
@@ -228,8 +217,7 @@ def test_the_same_binding_twice_is_one(type: str) -> None:
 
 @pytest.mark.parametrize("type", BOUND)
 @pytest.mark.parametrize("other", ({"a": True}, {"a": "1"}, {"a": 1, "b": None}, {}))
-def test_bindings_that_differ_in_their_arguments_are_two(type: str, other: dict[str, Any]) -> None:
-    topology = Topology()
+def test_bindings_that_differ_in_their_arguments_are_two(topology: Topology, type: str, other: dict[str, Any]) -> None:
     exchange = topology.exchange("e", type)
     assert topology.bind("q", "e", "k", {"a": 1})
     assert topology.bind("q", "e", "k", other)
@@ -244,8 +232,7 @@ def test_bindings_that_differ_in_their_arguments_are_two(type: str, other: dict[
 
 @pytest.mark.rule("0-10/exchange.bind/duplicates")
 @pytest.mark.parametrize("type", BOUND)
-def test_in_0_10_the_second_binding_changes_nothing(type: str) -> None:
-    topology = Topology()
+def test_in_0_10_the_second_binding_changes_nothing(topology: Topology, type: str) -> None:
     exchange = topology.exchange("e", type)
     first, second = {"x-match": "all", "a": 1}, {"x-match": "all", "a": 2}
     assert topology.bind("q", "e", "k", first, by_arguments=False)
@@ -256,8 +243,7 @@ def test_in_0_10_the_second_binding_changes_nothing(type: str) -> None:
     assert [each.arguments for each in exchange.bindings.values()] == [second]
 
 
-def test_bindings_of_0_9_1_and_0_10_are_the_same_bindings() -> None:
-    topology = Topology()
+def test_bindings_of_0_9_1_and_0_10_are_the_same_bindings(topology: Topology) -> None:
     exchange = topology.exchange("e", "headers")
     arguments = {"x-match": "all", "a": 1}
     assert topology.bind("q", "e", "k", arguments, by_arguments=False)
@@ -275,8 +261,7 @@ def test_bindings_of_0_9_1_and_0_10_are_the_same_bindings() -> None:
     assert caught.value.kind is FaultKind.BINDING_NOT_FOUND
 
 
-def test_a_queue_and_an_exchange_of_one_name_are_two_destinations() -> None:
-    topology = Topology()
+def test_a_queue_and_an_exchange_of_one_name_are_two_destinations(topology: Topology) -> None:
     topology.exchange("same", "fanout")
     topology.bind("same", "amq.topic", "k")
     assert topology.bind_exchange("same", "amq.topic", "k")
@@ -287,8 +272,7 @@ def test_a_queue_and_an_exchange_of_one_name_are_two_destinations() -> None:
     assert exchange.forwards == 1
 
 
-def test_what_is_not_bound_can_not_be_removed() -> None:
-    topology = Topology()
+def test_what_is_not_bound_can_not_be_removed(topology: Topology) -> None:
     queue = topology.queue("q")
     for exchange in (make_exchange("e", type) for type in BOUND):
         assert exchange.remove(binding_key(queue, "k", {}, True)) is None
@@ -379,13 +363,12 @@ def test_a_pickled_exchange_routes_the_same_in_the_same_order(
 
 
 @pytest.mark.parametrize("type", BOUND)
-def test_a_deleted_queue_goes_at_once_however_many_others_are_bound(type: str) -> None:
+def test_a_deleted_queue_goes_at_once_however_many_others_are_bound(topology: Topology, type: str) -> None:
     def binding(queue: Queue, number: int) -> Binding:
         if type == "headers":
             return Binding(queue, "", {"x-match": "all", "shared": 1, "n": number})
         return Binding(queue, f"a.*.k{number}.#" if type == "topic" else f"k{number}")
 
-    topology = Topology()
     others = [topology.queue(f"q{number}") for number in range(100)]
     gone = topology.queue("gone")
 
@@ -405,8 +388,7 @@ def test_a_deleted_queue_goes_at_once_however_many_others_are_bound(type: str) -
     assert seconds(20_000) < 10 * seconds(200)
 
 
-def test_owners_of_other_virtual_hosts_have_exchanges_of_their_own() -> None:
-    topology = Topology()
+def test_owners_of_other_virtual_hosts_have_exchanges_of_their_own(topology: Topology) -> None:
     topology.broker.add_vhost("other")
     other = topology.apply(OpenOwner("other")).vhost
     topology.bind("q", "amq.fanout")

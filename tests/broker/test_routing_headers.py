@@ -128,9 +128,8 @@ def test_what_is_added_and_removed_leaves_nothing_behind(bindings: list[dict[str
 )
 @pytest.mark.parametrize("content", (classic, headers_0_10, headers_1_0))
 def test_a_queue_gets_what_its_arguments_match(
-    content: Any, arguments: dict[str, Any], headers: dict[str, Any], expected: bool
+    topology: Topology, content: Any, arguments: dict[str, Any], headers: dict[str, Any], expected: bool
 ) -> None:
-    topology = Topology()
     topology.bind("q", "amq.match", "not looked at", arguments)
     exchange = topology.vhost.exchanges["amq.match"]
     message: Content = content(headers)
@@ -222,8 +221,7 @@ def test_damaged_octets_within_headers_are_there_but_like_nothing() -> None:
 
 
 @pytest.mark.parametrize("value", ("some", "", 1, True, None, ["all"], b"ANY"))
-def test_an_unknown_x_match_is_refused(value: Any) -> None:
-    topology = Topology()
+def test_an_unknown_x_match_is_refused(topology: Topology, value: Any) -> None:
     topology.queue("q")
     with pytest.raises(Fault, match="x-match") as caught:
         topology.bind("q", "amq.headers", "", {"x-match": value})
@@ -232,8 +230,7 @@ def test_an_unknown_x_match_is_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize("arguments", ({}, {"a": 1}, {"x-match": "all-with-x"}, {"x-match": "any-with-x"}))
-def test_in_0_10_x_match_has_to_be_all_or_any(arguments: dict[str, Any]) -> None:
-    topology = Topology()
+def test_in_0_10_x_match_has_to_be_all_or_any(topology: Topology, arguments: dict[str, Any]) -> None:
     topology.queue("q")
     with pytest.raises(Fault, match="x-match") as caught:
         topology.bind("q", "amq.match", "", arguments, by_arguments=False)
@@ -242,8 +239,7 @@ def test_in_0_10_x_match_has_to_be_all_or_any(arguments: dict[str, Any]) -> None
         assert topology.bind("q", "amq.match", mode, {"x-match": mode}, by_arguments=False)
 
 
-def test_damaged_arguments_are_refused() -> None:
-    topology = Topology()
+def test_damaged_arguments_are_refused(topology: Topology) -> None:
     queue = topology.queue("q")
     damaged = Table.from_wire(b"\x01", RABBIT)
     for exchange in ("amq.match", "amq.direct"):
@@ -255,10 +251,9 @@ def test_damaged_arguments_are_refused() -> None:
     assert topology.vhost.bindings == 0
 
 
-def test_bindings_that_do_not_match_are_not_looked_at() -> None:
+def test_bindings_that_do_not_match_are_not_looked_at(topology: Topology) -> None:
     """Of 10,000 bindings that share a header one is found by the header that it has for itself."""
     exchange = HeadersExchange("e")
-    topology = Topology()
     queue = topology.queue("q")
     for number in range(10_000):
         exchange.add(Binding(queue, "", {"x-match": "all", "kind": "order", "number": number}))

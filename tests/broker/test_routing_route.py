@@ -14,8 +14,7 @@ from tests.kit.broker_topology import Topology
 
 
 @pytest.mark.rule("0-9-1/queue.bind/deliver-once", "0-10/exchange.bind/multiple-bindings")
-def test_a_queue_gets_one_copy_however_many_bindings_match() -> None:
-    topology = Topology()
+def test_a_queue_gets_one_copy_however_many_bindings_match(topology: Topology) -> None:
     for key in ("a.b", "a.*", "#", "*.b", "#.b", "a.#"):
         topology.bind("q", "amq.topic", key)
     assert topology.route("amq.topic", "a.b") == ["q"]
@@ -25,8 +24,7 @@ def test_a_queue_gets_one_copy_however_many_bindings_match() -> None:
 
 
 @pytest.mark.rule("0-9-1/rabbitmq/exchange.bind.deliver-once")
-def test_an_exchange_passes_a_message_on_once_however_many_ways_lead_there() -> None:
-    topology = Topology()
+def test_an_exchange_passes_a_message_on_once_however_many_ways_lead_there(topology: Topology) -> None:
     for name in ("top", "left", "right", "bottom"):
         topology.exchange(name, "fanout")
     for destination, source in (("left", "top"), ("right", "top"), ("bottom", "left"), ("bottom", "right")):
@@ -38,8 +36,7 @@ def test_an_exchange_passes_a_message_on_once_however_many_ways_lead_there() -> 
 
 
 @pytest.mark.rule("0-9-1/rabbitmq/exchange.bind.cycles")
-def test_exchanges_may_be_bound_in_a_circle_and_to_themselves() -> None:
-    topology = Topology()
+def test_exchanges_may_be_bound_in_a_circle_and_to_themselves(topology: Topology) -> None:
     for name in "abc":
         topology.exchange(name, "fanout")
         topology.bind(f"q{name}", name)
@@ -50,16 +47,14 @@ def test_exchanges_may_be_bound_in_a_circle_and_to_themselves() -> None:
 
 
 @pytest.mark.rule("0-9-1/rabbitmq/exchange.bind.duplicate-ok")
-def test_the_same_binding_between_exchanges_twice_is_one() -> None:
-    topology = Topology()
+def test_the_same_binding_between_exchanges_twice_is_one(topology: Topology) -> None:
     topology.exchange("e", "fanout")
     assert topology.bind_exchange("e", "amq.topic", "a.#")
     assert not topology.bind_exchange("e", "amq.topic", "a.#")
     assert topology.vhost.bindings == 1
 
 
-def test_every_exchange_on_the_way_matches_for_itself() -> None:
-    topology = Topology()
+def test_every_exchange_on_the_way_matches_for_itself(topology: Topology) -> None:
     topology.exchange("second", "direct")
     topology.bind_exchange("second", "amq.topic", "a.#")
     topology.bind("q", "second", "a.b")
@@ -67,8 +62,7 @@ def test_every_exchange_on_the_way_matches_for_itself() -> None:
     assert topology.route("amq.topic", "a.c") == topology.route("amq.topic", "b") == []
 
 
-def test_long_ways_are_gone_to_their_end() -> None:
-    topology = Topology()
+def test_long_ways_are_gone_to_their_end(topology: Topology) -> None:
     for number in range(2000):
         topology.exchange(f"e{number}", "fanout")
         if number:
@@ -78,8 +72,7 @@ def test_long_ways_are_gone_to_their_end() -> None:
 
 
 @pytest.mark.rule("0-10/exchange.declare/alt-empty")
-def test_what_matches_nothing_goes_to_the_alternate() -> None:
-    topology = Topology()
+def test_what_matches_nothing_goes_to_the_alternate(topology: Topology) -> None:
     topology.exchange("plain", "direct")
     topology.exchange("e", "direct", alternate="amq.fanout")
     topology.bind("lost", "amq.fanout")
@@ -91,16 +84,14 @@ def test_what_matches_nothing_goes_to_the_alternate() -> None:
 
 
 @pytest.mark.rule("0-10/exchange.declare/alt-conditions")
-def test_alternates_are_left_out_where_the_publisher_is_told() -> None:
-    topology = Topology()
+def test_alternates_are_left_out_where_the_publisher_is_told(topology: Topology) -> None:
     topology.exchange("e", "direct", alternate="amq.fanout")
     topology.bind("lost", "amq.fanout")
     assert topology.route("e", "k", alternates=False) == []
 
 
 @pytest.mark.rule("0-10/exchange.declare/alt-double-failure")
-def test_the_alternate_s_alternate_is_used_only_when_chained() -> None:
-    topology = Topology()
+def test_the_alternate_s_alternate_is_used_only_when_chained(topology: Topology) -> None:
     topology.exchange("second", "direct", alternate="amq.fanout")
     topology.exchange("first", "direct", alternate="second")
     topology.bind("lost", "amq.fanout")
@@ -110,8 +101,7 @@ def test_the_alternate_s_alternate_is_used_only_when_chained() -> None:
     assert topology.route("first", "k") == topology.route("first", "k", chained=True) == ["found"]
 
 
-def test_alternates_in_a_circle_end() -> None:
-    topology = Topology()
+def test_alternates_in_a_circle_end(topology: Topology) -> None:
     topology.exchange("one", "direct", alternate=None, arguments={"alternate-exchange": "two"})
     topology.exchange("two", "direct", arguments={"alternate-exchange": "one"})
     topology.exchange("own", "direct", arguments={"alternate-exchange": "own"})
@@ -120,14 +110,12 @@ def test_alternates_in_a_circle_end() -> None:
             assert topology.route(name, "k", chained=chained) == []
 
 
-def test_an_alternate_that_is_not_there_drops() -> None:
-    topology = Topology()
+def test_an_alternate_that_is_not_there_drops(topology: Topology) -> None:
     topology.exchange("e", "direct", arguments={"alternate-exchange": "nowhere"})
     assert topology.route("e", "k") == []
 
 
-def test_exchanges_on_the_way_have_alternates_too() -> None:
-    topology = Topology()
+def test_exchanges_on_the_way_have_alternates_too(topology: Topology) -> None:
     topology.exchange("second", "direct", alternate="amq.fanout")
     topology.bind_exchange("second", "amq.topic", "#")
     topology.bind("lost", "amq.fanout")
@@ -138,23 +126,20 @@ def test_exchanges_on_the_way_have_alternates_too() -> None:
     assert topology.route("amq.topic", "k") == ["q", "found"]
 
 
-def test_an_alternate_passes_on_by_bindings_as_any_exchange() -> None:
-    topology = Topology()
+def test_an_alternate_passes_on_by_bindings_as_any_exchange(topology: Topology) -> None:
     topology.exchange("e", "direct", alternate="amq.fanout")
     topology.bind_exchange("amq.topic", "amq.fanout")
     topology.bind("q", "amq.topic", "#")
     assert topology.route("e", "k") == ["q"]
 
 
-def test_the_nameless_exchange_may_be_an_alternate() -> None:
-    topology = Topology()
+def test_the_nameless_exchange_may_be_an_alternate(topology: Topology) -> None:
     topology.exchange("e", "direct", arguments={"alternate-exchange": ""})
     topology.queue("k")
     assert topology.route("e", "k") == ["k"]
 
 
-def test_a_deleted_exchange_is_not_gone_through_any_more() -> None:
-    topology = Topology()
+def test_a_deleted_exchange_is_not_gone_through_any_more(topology: Topology) -> None:
     topology.exchange("e", "fanout")
     topology.bind_exchange("e", "amq.direct", "k")
     topology.bind("q", "e")

@@ -6,12 +6,13 @@ import pytest
 
 from amqp_sansio import Limits
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import Session
 from amqp_sansio.amqp_1_0 import Message as Message_1_0
 from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.model.queue import Owner
-from tests.kit.hub_0_10 import World
+from tests.kit.hub_0_10 import Peer, World
 
 
 @pytest.mark.parametrize(
@@ -51,10 +52,7 @@ def test_what_the_engine_keeps_bounds_what_is_delivered(limits: Limits, accept_m
     assert world.hub.model.vhosts["/"].queues["q"].messages == 0
 
 
-def test_a_flush_with_nothing_to_read_is_done_at_once() -> None:
-    world = World()
-    peer = world.connect()
-    session = peer.session()
+def test_a_flush_with_nothing_to_read_is_done_at_once(peer: Peer, session: Session) -> None:
     peer.queue(session, "q")
     peer.subscribe(session, "q", credit=5)
     peer.call(session, amqp.MessageFlush("d"))
@@ -73,10 +71,9 @@ def from_elsewhere(world: World, queue: str, *bodies: bytes) -> None:
 
 
 @pytest.mark.parametrize("left", [-1, 0])
-def test_byte_credit_counts_converted_messages_as_they_are_sent(left: int) -> None:
-    world = World()
-    peer = world.connect()
-    session = peer.session()
+def test_byte_credit_counts_converted_messages_as_they_are_sent(
+    world: World, peer: Peer, session: Session, left: int
+) -> None:
     peer.queue(session, "q")
     from_elsewhere(world, "q", b"one", b"two")
     peer.subscribe(session, "q", "seen", acquire_mode=amqp.NOT_ACQUIRED, credit=5)

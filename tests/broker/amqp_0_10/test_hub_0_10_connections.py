@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from amqp_sansio import Accepted
-from amqp_sansio.amqp_0_10 import Config, Message
+from amqp_sansio.amqp_0_10 import Config, Message, Session
 from amqp_sansio.broker import Settings, User
 from amqp_sansio.sasl import Anonymous, ClientMechanism, External, Plain, ScramSha256
-from tests.kit.hub_0_10 import World
+from tests.kit.hub_0_10 import Peer, World
 
 USERS: dict[str, str | User] = {"guest": "guest", "other": User("secret", vhosts=("test",))}
 
@@ -44,8 +44,7 @@ def test_who_is_turned_away(sasl: ClientMechanism, vhost: str, code: int) -> Non
     assert peer.closed.report.code == code
 
 
-def test_no_virtual_host_is_the_first_one() -> None:
-    world = World()
+def test_no_virtual_host_is_the_first_one(world: World) -> None:
     world.connect(vhost="")
     assert [front.describe() for front in world.hub.fronts.values()] == [("guest", "/")]
 
@@ -69,9 +68,7 @@ def test_virtual_hosts_have_nothing_in_common() -> None:
     assert two.depth(second, "q") == 0
 
 
-def test_the_broker_ends() -> None:
-    world = World()
-    peer = world.connect()
+def test_the_broker_ends(world: World, peer: Peer) -> None:
     session = peer.session(timeout=60)
     peer.queue(session, "q")
     world.hub.shut_down("good night")
@@ -82,10 +79,7 @@ def test_the_broker_ends() -> None:
     assert not late.connection.is_open
 
 
-def test_a_closed_connection_leaves_nothing() -> None:
-    world = World()
-    peer = world.connect()
-    session = peer.session()
+def test_a_closed_connection_leaves_nothing(world: World, peer: Peer, session: Session) -> None:
     peer.queue(session, "q", exclusive=True, auto_delete=True)
     peer.connection.close()
     world.pump()
@@ -96,11 +90,8 @@ def test_a_closed_connection_leaves_nothing() -> None:
     assert not world.hub.model.vhosts["/"].queues
 
 
-def test_who_publishes_and_hangs_up_is_heard() -> None:
+def test_who_publishes_and_hangs_up_is_heard(world: World, peer: Peer, session: Session) -> None:
     """The octets that came before the end of the transport count."""
-    world = World()
-    peer = world.connect()
-    session = peer.session()
     peer.queue(session, "q")
     session.transfer("", Message(b"last words", routing_key="q"), accept_mode=1)
     peer.theirs.receive_data(peer.connection.data_to_send(0.0), 0.0)
@@ -109,9 +100,7 @@ def test_who_publishes_and_hangs_up_is_heard() -> None:
     assert other.drain(other.session(), "q") == [b"last words"]
 
 
-def test_the_world_pickles_at_any_step() -> None:
-    world = World()
-    peer = world.connect()
+def test_the_world_pickles_at_any_step(world: World, peer: Peer) -> None:
     session = peer.session(timeout=60)
     peer.queue(session, "q")
     session.transfer("", Message(b"1", routing_key="q"))

@@ -424,8 +424,7 @@ def test_a_full_queue_drops_packets_of_lower_priority(peer: Peer, session: Sessi
     assert [each.body for each in peer.commands(amqp.StreamDeliver)] == [b"9", b"8"]
 
 
-def test_files_go_on_with_their_session(world: World) -> None:
-    peer = world.connect()
+def test_files_go_on_with_their_session(peer: Peer, world: World) -> None:
     session = peer.session(b"s", timeout=60)
     peer.queue(session, "q")
     peer.call(session, amqp.FileConsume("q", "t"))

@@ -24,8 +24,7 @@ def session(peer: Peer, session: Session) -> Session:
     return session
 
 
-def test_a_message_goes_from_publisher_to_subscriber_and_is_accepted() -> None:
-    world = World()
+def test_a_message_goes_from_publisher_to_subscriber_and_is_accepted(world: World) -> None:
     publisher, consumer = world.connect(), world.connect()
     one, two = publisher.session(b"one"), consumer.session(b"two")
     publisher.queue(one, "jobs", ("amq.direct", "job"))
@@ -69,9 +68,9 @@ def test_many_publishes_are_accepted_together(peer: Peer, session: Session, coun
 
 @pytest.mark.rule("0-10/message.delivery-properties/exchange-set")
 @pytest.mark.parametrize("said", [None, "amq.fanout", "amq.direct"])
-def test_the_broker_writes_down_the_exchange_and_leaves_the_rest(world: World, said: str | None) -> None:
-    peer = world.connect()
-    session = peer.session()
+def test_the_broker_writes_down_the_exchange_and_leaves_the_rest(
+    peer: Peer, session: Session, world: World, said: str | None
+) -> None:
     peer.queue(session, "q", ("amq.direct", "k"))
     delivery = amqp.DeliveryProperties(routing_key="k", exchange=said, priority=3, timestamp=7)
     properties = amqp.MessageProperties(content_type="a/b", application_headers={"x": [1, None, "ü"]})
@@ -113,10 +112,7 @@ def test_with_a_calendar_messages_get_timestamp_and_expiration() -> None:
     assert (found.timestamp, found.expiration, found.ttl) == (1_000_010, 1_000_013, 2500)
 
 
-def test_messages_expire() -> None:
-    world = World()
-    peer = world.connect()
-    session = peer.session()
+def test_messages_expire(world: World, peer: Peer, session: Session) -> None:
     peer.queue(session, "q")
     properties = amqp.DeliveryProperties(routing_key="q", ttl=2500)
     peer.publish(session, "", amqp.Message(b"m", delivery_properties=properties))
@@ -552,10 +548,7 @@ def test_an_empty_body_stays_one_and_no_body_stays_none(has_body: bool, way: str
 
 
 @pytest.mark.parametrize("header", [b"", routed("q")])
-def test_an_empty_body_is_a_frame_of_its_own(header: bytes) -> None:
-    world = World()
-    peer = world.connect()
-    session = peer.session()
+def test_an_empty_body_is_a_frame_of_its_own(peer: Peer, session: Session, header: bytes) -> None:
     for has_body in (True, False):
         session.transfer("", amqp.Message(b"", headers=amqp.Headers(header), has_body=has_body), accept_mode=amqp.NONE)
         octets = peer.connection.data_to_send(0.0)

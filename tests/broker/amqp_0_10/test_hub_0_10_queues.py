@@ -277,10 +277,10 @@ def test_a_group_is_one_subscribers_while_it_has_some_of_it(peer: Peer, session:
 
 @pytest.mark.rule("0-10/queue.declare/alt-orphans")
 @pytest.mark.parametrize("how", ["release", "reject", "session's end", "rollback"])
-def test_what_nobody_accepts_of_a_deleted_queue_goes_to_its_alternate_exchange(how: str) -> None:
+def test_what_nobody_accepts_of_a_deleted_queue_goes_to_its_alternate_exchange(
+    world: World, peer: Peer, how: str
+) -> None:
     """In its order; an accept is an accept, whether the queue is still there or not."""
-    world = World()
-    peer = world.connect()
     session, other = peer.session(), peer.session(b"other")
     peer.call(session, amqp.ExchangeDeclare("spare", "fanout"))
     peer.queue(session, "kept", ("spare", ""))

@@ -16,12 +16,6 @@ from amqp_sansio.broker.frontends.amqp_0_10.sessions import register_of
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.kit.hub_0_10 import Peer, World
 
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 # Attaching.
 
 
@@ -73,8 +67,7 @@ def test_force_takes_a_session_from_another_connection(world: World, hangs: bool
 
 
 @pytest.mark.rule("0-10/session.attach/force")
-def test_force_moves_a_session_to_another_channel_of_its_connection(world: World) -> None:
-    peer = world.connect()
+def test_force_moves_a_session_to_another_channel_of_its_connection(peer: Peer, world: World) -> None:
     session = peer.session(b"s", timeout=60)
     peer.queue(session, "q", exclusive=True)
     peer.connection._transport.send(5, amqp.SessionAttach(b"s", True))  # pyright: ignore[reportPrivateUsage]
@@ -151,8 +144,7 @@ def test_a_session_that_nobody_resumes_ends(world: World) -> None:
         other.resume(state.detached_state())
 
 
-def test_what_an_expired_session_had_goes_back_as_redelivered(world: World) -> None:
-    peer = world.connect()
+def test_what_an_expired_session_had_goes_back_as_redelivered(peer: Peer, world: World) -> None:
     session = peer.session(b"s", timeout=5)
     peer.queue(session, "q")
     peer.put(session, "q", b"1")
@@ -170,8 +162,7 @@ def test_what_an_expired_session_had_goes_back_as_redelivered(world: World) -> N
 
 
 @pytest.mark.rule("0-10/session/state-kept")
-def test_without_a_timeout_a_session_ends_with_its_attachment(world: World) -> None:
-    peer = world.connect()
+def test_without_a_timeout_a_session_ends_with_its_attachment(peer: Peer, world: World) -> None:
     session = peer.session(b"s", timeout=0)
     peer.queue(session, "q", exclusive=True, auto_delete=True)
     session.detach()
@@ -179,8 +170,7 @@ def test_without_a_timeout_a_session_ends_with_its_attachment(world: World) -> N
     assert "q" not in world.hub.model.vhosts["/"].queues
 
 
-def test_a_kept_session_with_a_deleted_queue_ends_when_it_is_resumed(world: World) -> None:
-    peer = world.connect()
+def test_a_kept_session_with_a_deleted_queue_ends_when_it_is_resumed(peer: Peer, world: World) -> None:
     session = peer.session(b"s", timeout=60)
     peer.queue(session, "q")
     peer.subscribe(session, "q", credit=1)
@@ -257,9 +247,7 @@ def test_nothing_is_lost_or_done_twice_wherever_the_connection_is_cut(
 
 
 @pytest.mark.parametrize("rest", range(0, 120, 7))
-def test_deliveries_come_once_wherever_the_connection_is_cut(rest: int) -> None:
-    world = World()
-    peer = world.connect()
+def test_deliveries_come_once_wherever_the_connection_is_cut(world: World, peer: Peer, rest: int) -> None:
     session = peer.session(b"s", timeout=60)
     peer.queue(session, "q")
     for number in range(5):
@@ -280,9 +268,8 @@ def test_deliveries_come_once_wherever_the_connection_is_cut(rest: int) -> None:
     assert world.hub.model.vhosts["/"].queues["q"].messages == 0
 
 
-def test_a_publish_whose_client_is_gone_is_accepted_when_the_session_goes_on(world: World) -> None:
+def test_a_publish_whose_client_is_gone_is_accepted_when_the_session_goes_on(peer: Peer, world: World) -> None:
     """It was executed when nobody could be told."""
-    peer = world.connect()
     session = peer.session(b"s", timeout=60)
     peer.queue(session, "q")
     explicit = session.transfer("", amqp.Message(b"1", routing_key="q"))
@@ -304,8 +291,7 @@ def test_a_publish_whose_client_is_gone_is_accepted_when_the_session_goes_on(wor
     assert isinstance(other.publish(again, "", amqp.Message(b"3", routing_key="q")), Accepted)
 
 
-def test_an_exception_behind_a_lost_connection_ends_the_session(world: World) -> None:
-    peer = world.connect()
+def test_an_exception_behind_a_lost_connection_ends_the_session(peer: Peer, world: World) -> None:
     session = peer.session(b"s", timeout=60)
     session.transfer("nowhere", b"m")
     peer.theirs.receive_data(peer.connection.data_to_send(0.0), 0.0)

@@ -32,10 +32,8 @@ def put(world: World, *subjects: str | None) -> None:
 @pytest.mark.rule("1.0/filters/selector/capability", "1.0/filters/no-local/capability")
 @pytest.mark.rule("1.0/filters/legacy/capability-source", "1.0/source.filter/stable")
 @pytest.mark.parametrize("descriptor", [SELECTOR, ULong(0x468C_00000004)], ids=["symbol", "code"])
-def test_a_selector_leaves_messages_to_others(descriptor: Any) -> None:
-    world = World()
+def test_a_selector_leaves_messages_to_others(world: World, user: User, descriptor: Any) -> None:
     world.queue("jobs")
-    user = world.connect()
     link = filtered(user, "jobs", descriptor, "colour = 'blue' AND weight > 10")
     source: Any = link.source
     assert source.filter[Symbol("mine")] == Described(descriptor, "colour = 'blue' AND weight > 10")
@@ -62,8 +60,7 @@ def test_a_selector_leaves_messages_to_others(descriptor: Any) -> None:
     ],
     ids=["many terms", "no number", "a long pattern"],
 )
-def test_no_selector_harms_a_publisher(selector: str, chosen: list[str]) -> None:
-    world = World()
+def test_no_selector_harms_a_publisher(world: World, selector: str, chosen: list[str]) -> None:
     world.queue("jobs")
     user, other = world.connect(), world.connect()
     link = filtered(user, "jobs", SELECTOR, selector)
@@ -74,10 +71,8 @@ def test_no_selector_harms_a_publisher(selector: str, chosen: list[str]) -> None
     assert not other.failures() and not other.is_cut
 
 
-def test_a_filter_that_is_wrong_refuses_the_link_and_an_unknown_one_is_left_out() -> None:
-    world = World()
+def test_a_filter_that_is_wrong_refuses_the_link_and_an_unknown_one_is_left_out(world: World, user: User) -> None:
     world.queue("jobs")
-    user = world.connect()
     session = user.session()
     for descriptor, value in (
         (SELECTOR, "colour ="),
@@ -100,8 +95,7 @@ def test_a_filter_that_is_wrong_refuses_the_link_and_an_unknown_one_is_left_out(
 
 @pytest.mark.rule("1.0/filters/no-local")
 @pytest.mark.parametrize("address", ["jobs", "/exchanges/amq.fanout"])
-def test_no_local_passes_what_other_connections_send(address: str) -> None:
-    world = World()
+def test_no_local_passes_what_other_connections_send(world: World, address: str) -> None:
     world.queue("jobs")
     user, other = world.connect(), world.connect()
     link = filtered(user, address, NO_LOCAL, [])
@@ -111,10 +105,8 @@ def test_no_local_passes_what_other_connections_send(address: str) -> None:
 
 
 @pytest.mark.rule("1.0/filters/direct")
-def test_the_direct_filter_wants_one_subject() -> None:
-    world = World()
+def test_the_direct_filter_wants_one_subject(world: World, user: User) -> None:
     world.queue("jobs")
-    user = world.connect()
     link = filtered(user, "jobs", DIRECT, "a")
     put(world, "a", "b", None, "a.b")
     assert user.bodies(link) == ["a"]
@@ -131,10 +123,8 @@ def test_the_direct_filter_wants_one_subject() -> None:
         ("#.#", ["usd.stock", "eur.stock.db", "stock.nasdaq"]),
     ],
 )
-def test_the_topic_filter_wants_a_pattern(pattern: str, subjects: list[str]) -> None:
-    world = World()
+def test_the_topic_filter_wants_a_pattern(world: World, user: User, pattern: str, subjects: list[str]) -> None:
     world.queue("jobs")
-    user = world.connect()
     link = filtered(user, "jobs", TOPIC, pattern)
     put(world, "usd.stock", "eur.stock.db", "stock.nasdaq", None)
     assert user.bodies(link) == subjects
@@ -154,10 +144,10 @@ def test_the_topic_filter_wants_a_pattern(pattern: str, subjects: list[str]) -> 
     ids=["all", "any", "present", "x-ignored", "nothing"],
 )
 @pytest.mark.parametrize("address", ["jobs", "/exchanges/amq.headers"])
-def test_the_headers_filter_wants_application_properties(address: str, wanted: Any, bodies: list[str]) -> None:
-    world = World()
+def test_the_headers_filter_wants_application_properties(
+    world: World, user: User, address: str, wanted: Any, bodies: list[str]
+) -> None:
     world.queue("jobs")
-    user = world.connect()
     link = filtered(user, address, HEADERS, wanted)
     sender = user.sender(address)
     for body, properties in (("both", {"a": 1, "b": "x"}), ("a", {"a": 1}), ("other", {"a": 2}), ("none", {})):
@@ -169,9 +159,7 @@ def test_the_headers_filter_wants_application_properties(address: str, wanted: A
     ("address", "descriptor", "value"),
     [("amq.direct", DIRECT, "k"), ("/exchanges/amq.topic", TOPIC, "k.#"), ("amq.topic", DIRECT, "k")],
 )
-def test_a_legacy_filter_of_an_exchange_is_its_binding(address: str, descriptor: Any, value: str) -> None:
-    world = World()
-    user = world.connect()
+def test_a_legacy_filter_of_an_exchange_is_its_binding(user: User, address: str, descriptor: Any, value: str) -> None:
     link = filtered(user, address, descriptor, value)
     sender = user.sender("/exchange/" + address.rpartition("/")[2])
     for subject in ("k", "x"):
@@ -180,10 +168,8 @@ def test_a_legacy_filter_of_an_exchange_is_its_binding(address: str, descriptor:
 
 
 @pytest.mark.rule("1.0/source/copy")
-def test_a_browser_with_a_filter() -> None:
-    world = World()
+def test_a_browser_with_a_filter(world: World, user: User) -> None:
     world.queue("jobs")
-    user = world.connect()
     put(world, "a", "b", "a")
     link = filtered(user, "jobs", SELECTOR, "amqp.subject = 'a'", distribution_mode=Symbol("copy"))
     assert user.bodies(link) == ["a", "a"]
@@ -200,10 +186,8 @@ def reattached(user: User, address: str, *proposed: tuple[Any, Any], name: str =
 
 
 @pytest.mark.rule("1.0/source.filter/stable")
-def test_the_answer_to_a_second_attach_lists_the_filters_that_apply() -> None:
-    world = World()
+def test_the_answer_to_a_second_attach_lists_the_filters_that_apply(world: World, user: User) -> None:
     world.queue("jobs")
-    user = world.connect()
     link = reattached(user, "jobs", (DIRECT, "a"))
     link.detach()
     world.pump()
@@ -224,9 +208,9 @@ def test_the_answer_to_a_second_attach_lists_the_filters_that_apply() -> None:
         ("amq.headers", (HEADERS, {"x-match": "all", "k": "one"}), (HEADERS, {"x-match": "any", "k": "two"})),
     ],
 )
-def test_a_binding_filter_that_changed_moves_the_binding(address: str, first: Any, second: Any) -> None:
-    world = World()
-    user = world.connect()
+def test_a_binding_filter_that_changed_moves_the_binding(
+    world: World, user: User, address: str, first: Any, second: Any
+) -> None:
     sender = user.sender("/exchange/" + address)
 
     def send(mark: str) -> None:

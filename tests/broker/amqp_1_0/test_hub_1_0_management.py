@@ -167,9 +167,7 @@ def test_an_empty_body_in_front_is_taken(managing: Managing) -> None:
 
 
 @pytest.mark.rule("1.0/transport/attach/settle-modes", "1.0/transport/transfer/rcv-first")
-def test_nothing_waits_for_the_other_end_to_settle_whatever_is_asked_for() -> None:
-    world = World()
-    user = world.connect()
+def test_nothing_waits_for_the_other_end_to_settle_whatever_is_asked_for(world: World, user: User) -> None:
     session = user.session()
     there: dict[str, Any] = {"name": "pair", "properties": PAIRED, "rcv_settle_mode": 1}
     receiver = user.receiver(Source("/management"), session, target=Target("/management"), credit=10, **there)
@@ -202,8 +200,7 @@ def test_requests_wait_for_credit_of_the_responses() -> None:
     assert managing.sender.credit
 
 
-def test_links_come_in_pairs_and_requests_are_whole() -> None:
-    world = World()
+def test_links_come_in_pairs_and_requests_are_whole(world: World) -> None:
     managing = Managing(world)
     session = managing.user.session()
     assert managing.user.refused(session.open_sender("/management")) == "amqp:not-allowed"

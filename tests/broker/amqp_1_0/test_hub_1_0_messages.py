@@ -8,7 +8,7 @@ import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.limits import Limits
-from tests.kit.hub_1_0 import World, browsing
+from tests.kit.hub_1_0 import User, World, browsing
 
 RICH = amqp.Message(
     amqp.AmqpValue({"a": [1, None, True]}),
@@ -27,11 +27,14 @@ def jobs(**settings: Any) -> World:
     return world
 
 
+@pytest.fixture
+def world() -> World:
+    return jobs()
+
+
 @pytest.mark.rule("1.0/node/available-first", "1.0/node/acquire-before-transfer")
 @pytest.mark.rule("1.0/node/acquired-until-settled", "1.0/node/accepted-rejected-archive", "1.0/source/move")
-def test_a_message_is_available_then_acquired_until_it_is_settled() -> None:
-    world = jobs()
-    user = world.connect()
+def test_a_message_is_available_then_acquired_until_it_is_settled(world: World, user: User) -> None:
     sender = user.sender("jobs")
     assert user.send(sender, b"one", b"two") == [amqp.Accepted(), amqp.Accepted()]
     assert world.state("jobs") == (2, 0)
@@ -49,9 +52,7 @@ def test_a_message_is_available_then_acquired_until_it_is_settled() -> None:
 @pytest.mark.rule("1.0/node/released-modified-available", "1.0/accepted/no-count")
 @pytest.mark.rule("1.0/released/no-count", "1.0/modified/delivery-failed", "1.0/header.delivery-count/rule")
 @pytest.mark.rule("1.0/header.first-acquirer/meaning")
-def test_what_is_released_or_modified_comes_again_and_only_failures_count() -> None:
-    world = jobs()
-    user = world.connect()
+def test_what_is_released_or_modified_comes_again_and_only_failures_count(world: World, user: User) -> None:
     world.put("jobs", amqp.Message(b"it", header=amqp.Header(first_acquirer=True)))
     receiver = user.receiver("jobs", credit=10)
     (first,) = user.take(receiver)
@@ -74,9 +75,7 @@ def test_what_is_released_or_modified_comes_again_and_only_failures_count() -> N
 
 
 @pytest.mark.rule("1.0/modified/undeliverable-here")
-def test_what_is_undeliverable_here_goes_to_another_link() -> None:
-    world = jobs()
-    user = world.connect()
+def test_what_is_undeliverable_here_goes_to_another_link(world: World, user: User) -> None:
     receiver = user.receiver("jobs", credit=10)
     world.put("jobs", b"it")
     (first,) = user.take(receiver)
@@ -88,9 +87,7 @@ def test_what_is_undeliverable_here_goes_to_another_link() -> None:
 
 
 @pytest.mark.rule("1.0/modified/undeliverable-here")
-def test_what_is_undeliverable_to_a_link_may_go_to_the_next_one_of_its_name() -> None:
-    world = jobs()
-    user = world.connect()
+def test_what_is_undeliverable_to_a_link_may_go_to_the_next_one_of_its_name(world: World, user: User) -> None:
     world.put("jobs", b"it")
     session = user.session()
     for _ in range(2):
@@ -106,9 +103,7 @@ def test_what_is_undeliverable_to_a_link_may_go_to_the_next_one_of_its_name() ->
 
 
 @pytest.mark.rule("1.0/modified/annotations-merge", "1.0/message-annotations/propagate")
-def test_annotations_of_modified_are_merged_and_propagated() -> None:
-    world = jobs()
-    user = world.connect()
+def test_annotations_of_modified_are_merged_and_propagated(world: World, user: User) -> None:
     receiver = user.receiver("jobs", credit=10)
     annotations = {amqp.Symbol("x-opt-a"): 1, amqp.Symbol("x-opt-b"): 2}
     world.put("jobs", amqp.Message(b"it", message_annotations=annotations))
@@ -121,9 +116,7 @@ def test_annotations_of_modified_are_merged_and_propagated() -> None:
 
 
 @pytest.mark.rule("1.0/message/bare-immutable", "1.0/properties/unaltered", "1.0/footer/late")
-def test_a_message_passes_octet_for_octet_and_its_bare_part_always_does() -> None:
-    world = jobs()
-    user = world.connect()
+def test_a_message_passes_octet_for_octet_and_its_bare_part_always_does(user: User) -> None:
     sender, receiver = user.sender("jobs"), user.receiver("jobs", credit=10)
     sender.send(RICH.encode())
     (first,) = user.take(receiver)
@@ -137,9 +130,7 @@ def test_a_message_passes_octet_for_octet_and_its_bare_part_always_does() -> Non
 
 
 @pytest.mark.rule("1.0/delivery-annotations/hop")
-def test_delivery_annotations_go_one_hop() -> None:
-    world = jobs()
-    user = world.connect()
+def test_delivery_annotations_go_one_hop(user: User) -> None:
     sender, receiver = user.sender("jobs"), user.receiver("jobs", credit=10)
     user.send(sender, amqp.Message(b"it", delivery_annotations={amqp.Symbol("x-opt-hop"): 1}))
     (first,) = user.take(receiver)
@@ -177,9 +168,9 @@ def test_what_is_rejected_tells_the_node_for_dead_letters_why() -> None:
     ],
     ids=["none", "accepted", "rejected", "modified"],
 )
-def test_without_an_outcome_the_default_one_holds(default: Any, state: tuple[int, int], count: int) -> None:
-    world = jobs()
-    user = world.connect()
+def test_without_an_outcome_the_default_one_holds(
+    world: World, user: User, default: Any, state: tuple[int, int], count: int
+) -> None:
     source = amqp.Source("jobs", default_outcome=default)
     receiver = user.receiver(source, credit=1)
     answered: Any = receiver.source
@@ -197,9 +188,7 @@ def test_without_an_outcome_the_default_one_holds(default: Any, state: tuple[int
 
 
 @pytest.mark.rule("1.0/node/default-outcome")
-def test_a_link_that_is_closed_leaves_its_messages_the_default_outcome() -> None:
-    world = jobs()
-    user = world.connect()
+def test_a_link_that_is_closed_leaves_its_messages_the_default_outcome(world: World, user: User) -> None:
     world.put("jobs", b"one", b"two", b"three")
     receiver = user.receiver("jobs", credit=2)
     assert user.bodies(receiver) == [b"one", b"two"]
@@ -217,9 +206,7 @@ def test_a_link_that_is_closed_leaves_its_messages_the_default_outcome() -> None
 
 
 @pytest.mark.rule("1.0/header.ttl/expire", "1.0/header.ttl/reduce", "1.0/node/spontaneous")
-def test_a_time_to_live_is_reduced_and_ends_messages_that_wait() -> None:
-    world = jobs()
-    user = world.connect()
+def test_a_time_to_live_is_reduced_and_ends_messages_that_wait(world: World, user: User) -> None:
     sender = user.sender("jobs")
     user.send(
         sender, amqp.Message(b"short", header=amqp.Header(ttl=1000)),
@@ -263,9 +250,7 @@ def test_durable_messages_survive_a_restart_of_the_model() -> None:
     assert world.ready("jobs") == [b"kept"]
 
 
-def test_settled_messages_are_gone_when_they_are_sent() -> None:
-    world = jobs()
-    user = world.connect()
+def test_settled_messages_are_gone_when_they_are_sent(world: World, user: User) -> None:
     sender = user.sender("jobs", snd_settle_mode=1)
     user.send(sender, b"one", b"two")
     receiver = user.receiver("jobs", snd_settle_mode=1, credit=1)
@@ -273,9 +258,7 @@ def test_settled_messages_are_gone_when_they_are_sent() -> None:
     assert world.state("jobs") == (1, 0)
 
 
-def test_in_mode_second_the_broker_settles_first() -> None:
-    world = jobs()
-    user = world.connect()
+def test_in_mode_second_the_broker_settles_first(world: World, user: User) -> None:
     sender = user.sender(amqp.Target("jobs", durable=2), rcv_settle_mode=1)
     assert sender.rcv_settle_mode == 1
     assert user.send(sender, b"one") == [amqp.Accepted()]
@@ -288,9 +271,7 @@ def test_in_mode_second_the_broker_settles_first() -> None:
     assert world.state("jobs") == (0, 0)
 
 
-def test_mode_second_is_for_termini_that_keep_what_is_unsettled() -> None:
-    world = jobs()
-    user = world.connect()
+def test_mode_second_is_for_termini_that_keep_what_is_unsettled(world: World, user: User) -> None:
     sender = user.sender("jobs", rcv_settle_mode=1, auto_settle=False)
     assert sender.rcv_settle_mode == 0
     assert user.send(sender, b"one", b"two") == [amqp.Accepted(), amqp.Accepted()]
@@ -306,9 +287,7 @@ def test_mode_second_is_for_termini_that_keep_what_is_unsettled() -> None:
     assert world.state("jobs") == (0, 0)
 
 
-def test_a_range_of_deliveries_is_settled_at_once() -> None:
-    world = jobs()
-    user = world.connect()
+def test_a_range_of_deliveries_is_settled_at_once(world: World, user: User) -> None:
     receiver = user.receiver("jobs", credit=100)
     world.put("jobs", *[b"%d" % each for each in range(20)])
     found = user.take(receiver)
@@ -318,9 +297,7 @@ def test_a_range_of_deliveries_is_settled_at_once() -> None:
     assert world.state("jobs") == (0, 10)
 
 
-def test_credit_counts_and_can_be_taken_back() -> None:
-    world = jobs()
-    user = world.connect()
+def test_credit_counts_and_can_be_taken_back(world: World, user: User) -> None:
     world.put("jobs", *[b"%d" % each for each in range(10)])
     receiver = user.receiver("jobs", credit=3)
     assert len(user.take(receiver)) == 3
@@ -331,9 +308,7 @@ def test_credit_counts_and_can_be_taken_back() -> None:
     assert world.state("jobs") == (5, 5)
 
 
-def test_a_drain_brings_what_there_is_and_ends() -> None:
-    world = jobs()
-    user = world.connect()
+def test_a_drain_brings_what_there_is_and_ends(world: World, user: User) -> None:
     world.put("jobs", b"one", b"two")
     receiver = user.receiver("jobs", credit=0)
     receiver.flow(10, drain=True)
@@ -344,8 +319,7 @@ def test_a_drain_brings_what_there_is_and_ends() -> None:
     assert not user.take(receiver)
 
 
-def test_messages_larger_than_frames_and_windows_arrive_in_order() -> None:
-    world = jobs()
+def test_messages_larger_than_frames_and_windows_arrive_in_order(world: World) -> None:
     user = world.connect(max_frame_size=512, incoming_window=3)
     sender = user.sender("jobs")
     sizes = [10, 5000, 20, 100_000, 1]
@@ -357,9 +331,7 @@ def test_messages_larger_than_frames_and_windows_arrive_in_order() -> None:
     assert [each.body for each in found if each.body not in bodies] == []
 
 
-def test_a_slow_reader_gets_no_more_than_its_backlog() -> None:
-    world = jobs()
-    user = world.connect()
+def test_a_slow_reader_gets_no_more_than_its_backlog(world: World, user: User) -> None:
     receiver = user.receiver("jobs", credit=10_000)
     user.reads = False
     body = bytes(100_000)
@@ -372,9 +344,7 @@ def test_a_slow_reader_gets_no_more_than_its_backlog() -> None:
     assert len(user.take(receiver)) == 50
 
 
-def test_a_slow_reader_that_drains_gets_all_before_the_drain_ends() -> None:
-    world = jobs()
-    user = world.connect()
+def test_a_slow_reader_that_drains_gets_all_before_the_drain_ends(world: World, user: User) -> None:
     receiver = user.receiver("jobs", credit=0)
     for _ in range(50):
         world.put("jobs", bytes(100_000))
@@ -383,9 +353,7 @@ def test_a_slow_reader_that_drains_gets_all_before_the_drain_ends() -> None:
     assert len(user.of(amqp.Drained)) == 1
 
 
-def test_publishers_are_held_up_while_the_broker_is_full() -> None:
-    world = jobs()
-    user = world.connect()
+def test_publishers_are_held_up_while_the_broker_is_full(world: World, user: User) -> None:
     sender = user.sender("jobs")
     before = sender.credit
     world.hub.model.hold_publishers("for the test")
@@ -416,8 +384,7 @@ def test_what_no_queue_takes_is_released_and_what_is_too_much_rejected() -> None
     assert rejected.error.condition == "amqp:resource-limit-exceeded"
 
 
-def test_a_message_that_a_client_can_not_take_goes_to_others() -> None:
-    world = jobs()
+def test_a_message_that_a_client_can_not_take_goes_to_others(world: World) -> None:
     user = world.connect(limits=Limits(message=1000, bodies=100_000))
     receiver = user.receiver("jobs", credit=10, max_message_size=1000)
     world.put("jobs", bytes(5000), b"small")
@@ -427,9 +394,7 @@ def test_a_message_that_a_client_can_not_take_goes_to_others() -> None:
 
 
 @pytest.mark.rule("1.0/source/copy", "1.0/source/no-resend-accepted", "1.0/source.distribution-mode/sender-sets")
-def test_a_browser_sees_each_message_once_and_changes_nothing() -> None:
-    world = jobs()
-    user = world.connect()
+def test_a_browser_sees_each_message_once_and_changes_nothing(world: World, user: User) -> None:
     world.put("jobs", b"one", b"two")
     browser = user.receiver(browsing("jobs"), credit=10)
     mover = user.receiver("jobs")
@@ -446,9 +411,7 @@ def test_a_browser_sees_each_message_once_and_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("payload", [b"\x00Sw@\x00SpE", b"plain", b"\x00Su\x40"], ids=["order", "none", "type"])
-def test_what_is_no_message_ends_its_link(payload: bytes) -> None:
-    world = jobs()
-    user = world.connect()
+def test_what_is_no_message_ends_its_link(world: World, user: User, payload: bytes) -> None:
     sender = user.sender("jobs")
     sender.send(payload)
     assert user.refused(sender) == "amqp:decode-error"
@@ -472,9 +435,7 @@ def test_a_broker_that_says_it_is_rabbitmq_tells_where_messages_were_published()
     assert found.message.bare == amqp.Message(b"it").bare
 
 
-def test_other_message_formats_pass_as_they_are() -> None:
-    world = jobs()
-    user = world.connect()
+def test_other_message_formats_pass_as_they_are(world: World, user: User) -> None:
     sender, receiver = user.sender("jobs"), user.receiver("jobs", credit=10)
     sender.send(b"\xff\x00 anything", message_format=7)
     (found,) = user.take(receiver)
@@ -487,8 +448,7 @@ def test_other_message_formats_pass_as_they_are() -> None:
     assert world.state("jobs") == (0, 0)
 
 
-def test_everything_pickles_in_the_middle() -> None:
-    world = jobs()
+def test_everything_pickles_in_the_middle(world: World) -> None:
     user = world.connect()
     world.put("jobs", b"one", b"two", b"three")
     receiver = user.receiver("jobs", credit=2, name="mine")

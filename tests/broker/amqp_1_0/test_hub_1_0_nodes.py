@@ -40,8 +40,7 @@ def dynamic(user: User, policy: Any, *, sends: bool = False) -> tuple[Any, str]:
 @pytest.mark.rule("1.0/source.address/dynamic-sender", "1.0/source.address/dynamic-name")
 @pytest.mark.rule("1.0/target.address/dynamic-receiver")
 @pytest.mark.parametrize("sends", [False, True], ids=["source", "target"])
-def test_a_dynamic_node_has_an_address_that_others_use(sends: bool) -> None:
-    world = World()
+def test_a_dynamic_node_has_an_address_that_others_use(world: World, sends: bool) -> None:
     user, other = world.connect(), world.connect()
     link, address = dynamic(user, None, sends=sends)
     assert user.end.config.container_id in address
@@ -58,8 +57,7 @@ def test_a_dynamic_node_has_an_address_that_others_use(sends: bool) -> None:
         assert user.bodies(link) == [b"it"]
 
 
-def test_a_dynamic_node_has_a_name_that_every_version_can_say() -> None:
-    world = World()
+def test_a_dynamic_node_has_a_name_that_every_version_can_say(world: World) -> None:
     user = world.connect(container_id="ü" * 100)
     addresses: list[str] = []
     for number in range(2):
@@ -72,8 +70,7 @@ def test_a_dynamic_node_has_a_name_that_every_version_can_say() -> None:
 
 @pytest.mark.rule("1.0/lifetime/delete-on-close", "1.0/transport/error/resource-deleted")
 @pytest.mark.parametrize("policy", [None, amqp.DeleteOnClose()], ids=["default", "said"])
-def test_delete_on_close_goes_with_the_creating_link(policy: Any) -> None:
-    world = World()
+def test_delete_on_close_goes_with_the_creating_link(world: World, policy: Any) -> None:
     user, other = world.connect(), world.connect()
     link, address = dynamic(user, policy)
     sender = other.sender(address)
@@ -85,8 +82,7 @@ def test_delete_on_close_goes_with_the_creating_link(policy: Any) -> None:
 
 
 @pytest.mark.rule("1.0/lifetime/delete-on-no-links", "1.0/node-properties/lifetime")
-def test_delete_on_no_links_goes_with_the_last_link() -> None:
-    world = World()
+def test_delete_on_no_links_goes_with_the_last_link(world: World) -> None:
     user, other = world.connect(), world.connect()
     link, address = dynamic(user, amqp.DeleteOnNoLinks())
     sender = other.sender(address)
@@ -100,8 +96,7 @@ def test_delete_on_no_links_goes_with_the_last_link() -> None:
 
 
 @pytest.mark.rule("1.0/lifetime/delete-on-no-messages")
-def test_delete_on_no_messages_goes_when_it_is_empty() -> None:
-    world = World()
+def test_delete_on_no_messages_goes_when_it_is_empty(world: World) -> None:
     user, other = world.connect(), world.connect()
     link, address = dynamic(user, amqp.DeleteOnNoMessages(), sends=True)
     user.send(link, b"it")
@@ -117,8 +112,7 @@ def test_delete_on_no_messages_goes_when_it_is_empty() -> None:
 
 
 @pytest.mark.rule("1.0/lifetime/delete-on-no-links-or-messages")
-def test_delete_on_no_links_or_messages_waits_for_both() -> None:
-    world = World()
+def test_delete_on_no_links_or_messages_waits_for_both(world: World) -> None:
     user, other = world.connect(), world.connect()
     link, address = dynamic(user, amqp.DeleteOnNoLinksOrMessages(), sends=True)
     user.send(link, b"it")
@@ -141,9 +135,7 @@ def test_delete_on_no_links_or_messages_waits_for_both() -> None:
     [amqp.Symbol("copy"), amqp.Array([amqp.Symbol("copy")]), [amqp.Symbol("copy")]],
     ids=["symbol", "array", "list"],
 )
-def test_a_dynamic_node_has_the_modes_that_were_asked_for(modes: Any) -> None:
-    world = World()
-    user = world.connect()
+def test_a_dynamic_node_has_the_modes_that_were_asked_for(user: User, modes: Any) -> None:
     properties = {MODES: modes}
     link = user.receiver(amqp.Source(dynamic=True, dynamic_node_properties=properties), credit=10)
     source: Any = link.source
@@ -166,9 +158,7 @@ def test_a_dynamic_node_has_the_modes_that_were_asked_for(modes: Any) -> None:
     [{LIFETIME: 7}, {MODES: [amqp.Symbol("share")]}, {MODES: []}, {MODES: amqp.Array([], element=amqp.Symbol)}],
     ids=["lifetime", "mode", "no mode", "no mode of an array"],
 )
-def test_wrong_node_properties_are_refused(properties: Any) -> None:
-    world = World()
-    user = world.connect()
+def test_wrong_node_properties_are_refused(world: World, user: User, properties: Any) -> None:
     source = amqp.Source(dynamic=True, dynamic_node_properties=properties)
     assert user.refused(user.session().open_receiver(source)) == "amqp:invalid-field"
     assert names(world) == []
@@ -186,10 +176,8 @@ def test_wrong_node_properties_are_refused(properties: Any) -> None:
     ],
     ids=["outcomes", "mode"],
 )
-def test_what_nobody_knows_is_left_out_or_refused(source: amqp.Source) -> None:
-    world = World()
+def test_what_nobody_knows_is_left_out_or_refused(world: World, user: User, source: amqp.Source) -> None:
     world.queue("q")
-    user = world.connect()
     link = user.session().open_receiver(source)
     world.pump()
     if source.distribution_mode:
@@ -201,11 +189,9 @@ def test_what_nobody_knows_is_left_out_or_refused(source: amqp.Source) -> None:
 
 
 @pytest.mark.rule("1.0/transport/error/resource-deleted")
-def test_links_end_with_their_node() -> None:
-    world = World()
+def test_links_end_with_their_node(world: World, user: User) -> None:
     world.queue("jobs")
     world.exchange("ex", "fanout")
-    user = world.connect()
     world.put("jobs", b"one", b"two")
     sender, receiver = user.sender("jobs"), user.receiver("jobs", credit=1)
     to_exchange, of_exchange = user.sender("/exchanges/ex"), user.receiver("/exchanges/ex", credit=1)
@@ -224,13 +210,11 @@ def test_links_end_with_their_node() -> None:
 
 
 @pytest.mark.rule("1.0/transport/error/resource-locked")
-def test_a_queue_that_is_anothers_is_locked() -> None:
-    world = World()
+def test_a_queue_that_is_anothers_is_locked(world: World, user: User) -> None:
     other = world.hub.apply(OpenOwner("/", "other"))
     world.hub.apply(DeclareQueue(other, "mine", exclusive_to=other))
     world.queue("shared")
     world.hub.apply(Subscribe(other, "shared", "only", exclusive=True))
-    user = world.connect()
     session = user.session()
     assert user.refused(session.open_receiver("mine")) == "amqp:resource-locked"
     assert user.refused(session.open_receiver("shared")) == "amqp:resource-locked"
@@ -249,10 +233,8 @@ def test_a_bound_of_the_broker_refuses_a_node() -> None:
     assert len(world.hub.model.owners) == 3
 
 
-def test_consumers_have_priorities() -> None:
-    world = World()
+def test_consumers_have_priorities(world: World, user: User) -> None:
     world.queue("jobs")
-    user = world.connect()
     low = user.receiver("jobs", credit=10)
     high = user.receiver("jobs", credit=2, properties={amqp.Symbol("rabbitmq:priority"): 5})
     world.put("jobs", b"1", b"2", b"3")

@@ -12,7 +12,7 @@ from amqp_sansio.broker.settings import Settings
 from amqp_sansio.broker.users import User as Known
 from amqp_sansio.events import Closed
 from amqp_sansio.sasl import Anonymous, External, Plain, ScramSha256
-from tests.kit.hub_1_0 import World
+from tests.kit.hub_1_0 import User, World
 
 MECHANISMS = ("SCRAM-SHA-256", "EXTERNAL", "PLAIN", "ANONYMOUS")
 
@@ -55,8 +55,7 @@ def test_a_certificate_says_who_it_is() -> None:
     [Plain("guest", "wrong"), ScramSha256("guest", "wrong", nonce="abc"), Anonymous(), None],
     ids=["plain", "scram", "anonymous", "none"],
 )
-def test_who_is_turned_away(sasl: Any) -> None:
-    world = World()
+def test_who_is_turned_away(world: World, sasl: Any) -> None:
     other = world.connect()
     user = world.user(sasl=sasl)
     world.pump()
@@ -89,10 +88,8 @@ def test_the_open_tells_what_the_broker_has() -> None:
 
 
 @pytest.mark.rule("1.0/transport/error/connection-forced")
-def test_a_broker_that_ends_closes_connections() -> None:
-    world = World()
+def test_a_broker_that_ends_closes_connections(world: World, user: User) -> None:
     world.queue("jobs")
-    user = world.connect()
     user.receiver("jobs", credit=10)
     world.hub.shut_down("enough for today")
     world.pump()
@@ -103,8 +100,7 @@ def test_a_broker_that_ends_closes_connections() -> None:
     assert world.hub.model.owners == {world.owner.number: world.owner}
 
 
-def test_a_connection_that_is_lost_leaves_nothing() -> None:
-    world = World()
+def test_a_connection_that_is_lost_leaves_nothing(world: World) -> None:
     world.queue("jobs")
     user, other = world.connect(), world.connect()
     user.receiver("jobs", credit=10)
@@ -119,10 +115,8 @@ def test_a_connection_that_is_lost_leaves_nothing() -> None:
     assert not other.of(CreditChanged)
 
 
-def test_sessions_come_and_go() -> None:
-    world = World()
+def test_sessions_come_and_go(world: World, user: User) -> None:
     world.queue("jobs")
-    user = world.connect()
     first, second = user.session(), user.session()
     world.put("jobs", b"one", b"two")
     one, two = user.receiver("jobs", first, credit=1), user.receiver("jobs", second, credit=1)
@@ -134,8 +128,7 @@ def test_sessions_come_and_go() -> None:
     assert world.state("jobs") == (1, 1)
 
 
-def test_what_can_not_be_parsed_hurts_nobody_else() -> None:
-    world = World()
+def test_what_can_not_be_parsed_hurts_nobody_else(world: World) -> None:
     world.queue("jobs")
     user, other = world.connect(), world.connect()
     receiver = other.receiver("jobs", credit=1)

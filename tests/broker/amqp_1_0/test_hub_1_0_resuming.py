@@ -160,8 +160,7 @@ def test_an_attach_stops_the_time_and_it_begins_anew() -> None:
     assert kept(world) == 0
 
 
-def test_a_subscription_of_an_exchange_collects_while_nobody_is_there() -> None:
-    world = World()
+def test_a_subscription_of_an_exchange_collects_while_nobody_is_there(world: World) -> None:
     user, other = again(world), world.connect()
     sender = other.sender("/topic/news")
     receiver = user.receiver(lasting("/topic/news"), name="mine", credit=10)
@@ -302,8 +301,7 @@ def test_a_kept_link_is_over_when_its_node_is() -> None:
 
 
 @pytest.mark.rule("1.0/transport/link/verify")
-def test_a_node_of_the_same_name_is_another_node() -> None:
-    world = World()
+def test_a_node_of_the_same_name_is_another_node(world: World) -> None:
     world.exchange("ex", "fanout")
     user = again(world)
     receiver = user.receiver("/exchanges/ex", name="mine")
@@ -334,8 +332,7 @@ def test_a_dynamic_node_is_another_than_the_anonymous_terminus() -> None:
     assert address not in world.hub.model.vhosts["/"].queues
 
 
-def test_a_link_to_another_node_may_make_one_with_the_name_of_its_own() -> None:
-    world = World()
+def test_a_link_to_another_node_may_make_one_with_the_name_of_its_own(world: World) -> None:
     user = again(world)
     receiver = user.receiver(amqp.Source(dynamic=True), name="mine")
     address = receiver.address
@@ -388,8 +385,7 @@ def test_a_sender_resumes_what_the_broker_knows_of() -> None:
     assert user.send(sender, b"two") == [amqp.Accepted()]
 
 
-def test_dynamic_nodes_survive_with_their_link() -> None:
-    world = World()
+def test_dynamic_nodes_survive_with_their_link(world: World) -> None:
     user, other = again(world), world.connect()
     receiver = user.receiver(
         amqp.Source(dynamic=True, expiry_policy=amqp.Symbol("connection-close"), timeout=60), name="mine", credit=10

@@ -10,7 +10,7 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Opened, Version
 from amqp_sansio.amqp_0_9_1 import Blocked, FlowChanged, Unblocked
 from amqp_sansio.broker import BrokerLimits, User
 from amqp_sansio.sasl import AmqPlain, Plain, ScramSha256
-from tests.kit.hub_classic import World
+from tests.kit.hub_classic import Talk, World
 
 ALL = pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-9-1", "0-8-rabbit", "0-8"])
 VERSIONS = pytest.mark.parametrize("version", [AMQP_0_9_1, AMQP_0_8], ids=lambda each: each.label)
@@ -68,8 +68,7 @@ def test_the_broker_announces_what_it_has_of_rabbits_extensions() -> None:
 @pytest.mark.rule("0-9-1/channel.flow/throttle", "0-8/channel.flow/throttle", "0-9-1/channel.flow/initially-active")
 @pytest.mark.rule("0-8/channel.flow/start-paused", "0-9-1/channel.flow/react", "0-8/channel.flow/react")
 @pytest.mark.parametrize("no_ack", [True, False])
-def test_a_client_stops_its_deliveries(dialect: str, no_ack: bool) -> None:
-    channel = World(dialect).channel()
+def test_a_client_stops_its_deliveries(channel: Talk, no_ack: bool) -> None:
     channel.declare("q")
     channel.call("basic.qos", prefetch_count=3)
     assert channel.call("channel.flow", active=False).active is False
@@ -92,8 +91,7 @@ def test_a_client_stops_its_deliveries(dialect: str, no_ack: bool) -> None:
     assert channel.returned() == []
 
 
-def test_a_return_that_can_not_be_sent_is_a_nack() -> None:
-    channel = World().channel()
+def test_a_return_that_can_not_be_sent_is_a_nack(channel: Talk) -> None:
     channel.call("confirm.select")
     channel.call("channel.flow", active=False)
     assert type(channel.publish(b"x", "absent", mandatory=True).result).__name__ == "Rejected"
@@ -134,9 +132,7 @@ def test_who_knows_no_blocked_is_held_up_by_flow(dialect: str) -> None:
 
 
 @ALL
-def test_a_broker_that_ends_says_so(dialect: str) -> None:
-    world = World(dialect)
-    channel = world.channel()
+def test_a_broker_that_ends_says_so(world: World, channel: Talk) -> None:
     world.hub.shut_down()
     world.pump()
     assert channel.error == ("connection", 320, "CONNECTION_FORCED - the broker is shutting down")
@@ -152,8 +148,7 @@ def test_a_secret_is_renewed() -> None:
 
 @pytest.mark.rule("0-9-1/rabbitmq/basic.cancel.notify", "0-9-1/rabbitmq/basic.cancel.capability")
 @pytest.mark.parametrize("announced", [True, False])
-def test_only_who_announced_it_is_told_of_a_consumers_end(announced: bool) -> None:
-    world = World()
+def test_only_who_announced_it_is_told_of_a_consumers_end(world: World, announced: bool) -> None:
     properties: dict[str, Any] = {} if announced else {"properties": {"capabilities": {}}}
     channel, other = world.channel(**properties), world.channel()
     channel.declare("q")
@@ -162,8 +157,7 @@ def test_only_who_announced_it_is_told_of_a_consumers_end(announced: bool) -> No
     assert channel.cancelled() == ([tag] if announced else [])
 
 
-def test_the_user_in_a_message_is_the_one_who_logged_in() -> None:
-    channel = World().channel()
+def test_the_user_in_a_message_is_the_one_who_logged_in(channel: Talk) -> None:
     channel.declare("q")
     channel.publish(b"x", "q", properties={"user_id": "guest"})
     assert channel.get("q").properties.user_id == "guest"
@@ -172,15 +166,12 @@ def test_the_user_in_a_message_is_the_one_who_logged_in() -> None:
     assert channel.error == ("channel", 406, text)
 
 
-def test_an_expiration_that_is_no_number_is_refused() -> None:
-    channel = World().channel()
+def test_an_expiration_that_is_no_number_is_refused(channel: Talk) -> None:
     channel.publish(b"x", "q", properties={"expiration": "soon"})
     assert channel.error[:2] == ("channel", 406)
 
 
-def test_messages_and_queues_expire() -> None:
-    world = World()
-    channel = world.channel()
+def test_messages_and_queues_expire(world: World, channel: Talk) -> None:
     channel.declare("q")
     dead_letters = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "d"}
     channel.declare("t", arguments={"x-message-ttl": 1000, **dead_letters})
@@ -213,8 +204,7 @@ def test_a_limit_of_the_engine_ends_one_channel_alone() -> None:
 # Direct reply-to.
 
 
-def test_answers_come_directly() -> None:
-    world = World()
+def test_answers_come_directly(world: World) -> None:
     asking, answering = world.channel(), world.channel()
     answering.declare("rpc")
     answering.consume("rpc", no_ack=True)
@@ -239,8 +229,7 @@ def test_answers_come_directly() -> None:
 
 
 @pytest.mark.parametrize("what", ["ack", "twice", "nobody"])
-def test_what_direct_replies_do_not_allow(what: str) -> None:
-    channel = World().channel()
+def test_what_direct_replies_do_not_allow(channel: Talk, what: str) -> None:
     pseudo = "amq.rabbitmq.reply-to"
     if what == "ack":
         channel.call("basic.consume", queue=pseudo)
@@ -255,8 +244,7 @@ def test_what_direct_replies_do_not_allow(what: str) -> None:
     assert channel.error == ("channel", 406, f"PRECONDITION_FAILED - {text}")
 
 
-def test_an_answer_goes_to_nobody_when_the_asking_channel_is_gone() -> None:
-    world = World()
+def test_an_answer_goes_to_nobody_when_the_asking_channel_is_gone(world: World) -> None:
     asking, answering = world.channel(), world.channel()
     asking.consume("amq.rabbitmq.reply-to", no_ack=True)
     answering.declare("rpc")
@@ -268,7 +256,6 @@ def test_an_answer_goes_to_nobody_when_the_asking_channel_is_gone() -> None:
     assert list(world.hub.model.vhosts["/"].queues) == ["rpc"]
 
 
-def test_what_the_broker_does_not_do_ends_the_connection() -> None:
-    channel = World().channel()
+def test_what_the_broker_does_not_do_ends_the_connection(channel: Talk) -> None:
     channel.call("basic.credit", consumer_tag="c", credit=1)
     assert channel.error[:2] == ("connection", 540)

@@ -43,8 +43,9 @@ def _front(world: World) -> ClassicFrontend:
         ({"product": 5}, "-rabbit"),
     ],
 )
-def test_a_client_is_spoken_to_as_what_it_says_it_is(version: Version, properties: dict[str, Any], kind: str) -> None:
-    world = World()
+def test_a_client_is_spoken_to_as_what_it_says_it_is(
+    world: World, version: Version, properties: dict[str, Any], kind: str
+) -> None:
     dialect = get_dialect(f"{version.label}{kind}")
     user = world.client(version=version, dialect=dialect, properties=properties)
     front = _front(world)
@@ -92,8 +93,7 @@ def test_what_a_dialect_lacks_is_not_announced() -> None:
     assert announced["specification"] == set()
 
 
-def test_qpids_clients_of_0_8_may_consume_with_arguments_and_get_its_answers() -> None:
-    world = World()
+def test_qpids_clients_of_0_8_may_consume_with_arguments_and_get_its_answers(world: World) -> None:
     dialect = get_dialect("0-8-qpid")
     talk = world.client(version=AMQP_0_8, dialect=dialect, properties={"product": "qpid"}).channel()
     talk.declare("q")
@@ -111,8 +111,7 @@ def test_a_server_of_a_dialect_that_was_told_keeps_it(version: Version) -> None:
     assert pair.server.dialect is told
 
 
-def test_a_connection_is_pickled_with_the_dialect_that_it_found() -> None:
-    world = World()
+def test_a_connection_is_pickled_with_the_dialect_that_it_found(world: World) -> None:
     world.client(dialect=get_dialect("0-9-1-qpid"), properties={"product": "qpid"})
     front = _front(world)
     again = pickle.loads(pickle.dumps(front.connection))
@@ -124,8 +123,7 @@ def test_a_connection_is_pickled_with_the_dialect_that_it_found() -> None:
 
 @pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-8-rabbit"])
 @pytest.mark.parametrize("mandatory", [True, False])
-def test_rabbitmq_has_no_immediate(dialect: str, mandatory: bool) -> None:
-    world = World(dialect)
+def test_rabbitmq_has_no_immediate(world: World, mandatory: bool) -> None:
     talk, other = world.channel(), world.channel()
     other.declare("q")
     other.consume("q")
@@ -139,8 +137,7 @@ def test_rabbitmq_has_no_immediate(dialect: str, mandatory: bool) -> None:
     ("dialect", "code"),
     [("0-9-1-rabbit", 530), ("0-8-rabbit", 530), ("0-9-1", 504), ("0-8", 504), ("0-9-1-qpid", 504)],
 )
-def test_a_channel_more_than_agreed(dialect: str, code: int) -> None:
-    world = World(dialect)
+def test_a_channel_more_than_agreed(world: World, dialect: str, code: int) -> None:
     user = world.client(channel_max=3)
     for _ in range(3):
         user.channel()
@@ -151,8 +148,7 @@ def test_a_channel_more_than_agreed(dialect: str, code: int) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-8-rabbit"])
-def test_rabbitmq_counts_channels_whatever_their_numbers(dialect: str) -> None:
-    world = World(dialect)
+def test_rabbitmq_counts_channels_whatever_their_numbers(world: World, dialect: str) -> None:
     user = world.client(channel_max=3)
     opening = user.make("channel.open").encode(user.core.dialect.tables)
     user.end.receive_data(frame(1, 65535, opening), world.now)

@@ -21,6 +21,13 @@ ALL = pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-9-1", "0-9-1-qpid",
 BOTH = pytest.mark.parametrize("dialect", ["0-9-1", "0-8"])
 
 
+@pytest.fixture
+def channel(channel: Talk) -> Talk:
+    """It has declared the queue "q"."""
+    channel.declare("q")
+    return channel
+
+
 def queue(world: World, name: str = "q", **fields: Any) -> Talk:
     """A channel that has declared a queue."""
     channel = world.channel()
@@ -32,8 +39,7 @@ def queue(world: World, name: str = "q", **fields: Any) -> Talk:
 @pytest.mark.rule("0-9-1/content/body-untouched", "0-9-1/content/header-add-only")
 @pytest.mark.rule("0-8/content/body-untouched", "0-8/content/header-add-only")
 @pytest.mark.parametrize("size", [0, 1, 128, 9000, 131_064, 400_000])
-def test_a_message_goes_through_octet_by_octet(dialect: str, size: int) -> None:
-    channel = queue(World(dialect))
+def test_a_message_goes_through_octet_by_octet(channel: Talk, dialect: str, size: int) -> None:
     properties = BasicProperties(
         content_type="text/plain", headers={"a": "b", "n": 1}, delivery_mode=2, priority=3, correlation_id="c",
         message_id="m", timestamp=1, type="t", app_id="a",
@@ -50,9 +56,7 @@ def test_a_message_goes_through_octet_by_octet(dialect: str, size: int) -> None:
 @ALL
 @pytest.mark.rule("0-9-1/content/path-order", "0-9-1/basic/ack-mode", "0-9-1/basic/no-ack-mode", "0-8/basic/ack-modes")
 @pytest.mark.parametrize("no_ack", [True, False])
-def test_messages_come_in_their_order(dialect: str, no_ack: bool) -> None:
-    world = World(dialect)
-    channel = queue(world)
+def test_messages_come_in_their_order(world: World, channel: Talk, no_ack: bool) -> None:
     for number in range(20):
         channel.publish(b"%d" % number, "q")
     channel.consume("q", no_ack=no_ack)
@@ -72,8 +76,7 @@ def test_messages_come_in_their_order(dialect: str, no_ack: bool) -> None:
 
 @ALL
 @pytest.mark.rule("0-9-1/basic.get-ok/must-ack", "0-8/basic.get-ok/must-ack")
-def test_messages_are_fetched(dialect: str) -> None:
-    channel = queue(World(dialect))
+def test_messages_are_fetched(channel: Talk) -> None:
     assert channel.get("q") is None
     for body in (b"1", b"2", b"3"):
         channel.publish(body, "q", properties={"message_id": "m"})
@@ -92,8 +95,7 @@ def test_messages_are_fetched(dialect: str) -> None:
 @ALL
 @pytest.mark.rule("0-9-1/channel/closed-requeue", "0-9-1/domain/redelivered.signal", "0-8/domain/redelivered.signal")
 @pytest.mark.parametrize("how", ["channel", "connection", "transport", "error"])
-def test_what_was_not_acknowledged_goes_back(dialect: str, how: str) -> None:
-    world = World(dialect)
+def test_what_was_not_acknowledged_goes_back(world: World, how: str) -> None:
     channel, other = queue(world), world.channel()
     channel.consume("q")
     for body in (b"1", b"2", b"3"):
@@ -115,8 +117,7 @@ def test_what_was_not_acknowledged_goes_back(dialect: str, how: str) -> None:
 
 @RABBIT
 @pytest.mark.rule("0-9-1/basic.reject/requeue", "0-9-1/basic.deliver/poison", "0-8/basic.deliver/poison")
-def test_refused_messages_are_gone_or_dead(dialect: str) -> None:
-    world = World(dialect)
+def test_refused_messages_are_gone_or_dead(world: World) -> None:
     channel = queue(
         world, arguments={"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead", "x-delivery-limit": 2}
     )
@@ -140,9 +141,7 @@ def test_refused_messages_are_gone_or_dead(dialect: str) -> None:
     "0-9-1/basic.reject/not-same-client", "0-8/basic.reject/not-same-client", "0-9-1/basic.reject/means-unable"
 )
 @pytest.mark.rule("0-8/basic.reject/means-unable")
-def test_the_specifications_give_what_was_rejected_to_somebody_else(dialect: str) -> None:
-    world = World(dialect)
-    channel = queue(world)
+def test_the_specifications_give_what_was_rejected_to_somebody_else(world: World, channel: Talk) -> None:
     channel.consume("q", "same")
     channel.publish(b"x", "q")
     channel.release(channel.deliveries()[0].delivery_tag)
@@ -152,9 +151,7 @@ def test_the_specifications_give_what_was_rejected_to_somebody_else(dialect: str
     assert [each.body for each in other.deliveries()] == [b"x"]
 
 
-def test_nack_settles_several() -> None:
-    world = World()
-    channel = queue(world)
+def test_nack_settles_several(world: World, channel: Talk) -> None:
     channel.consume("q")
     for number in range(4):
         channel.publish(b"%d" % number, "q")
@@ -170,9 +167,7 @@ def test_nack_settles_several() -> None:
 @pytest.mark.rule("0-9-1/rabbitmq/basic.nack.exists", "0-9-1/basic.ack/unknown-tag")
 @pytest.mark.rule("0-9-1/rabbitmq/reject-unknown-tag")
 @pytest.mark.parametrize("name", ["basic.ack", "basic.nack", "basic.reject"])
-def test_an_unknown_tag_ends_the_channel(name: str) -> None:
-    world = World()
-    channel = queue(world)
+def test_an_unknown_tag_ends_the_channel(channel: Talk, name: str) -> None:
     # The client's engine refuses that; its books are made to allow it.
     channel.core.unsettled[7] = None
     channel.core.last_tag = 7
@@ -187,9 +182,7 @@ def test_an_unknown_tag_ends_the_channel(name: str) -> None:
 @pytest.mark.rule("0-9-1/basic.recover/redelivered", "0-8/basic.recover/redelivered")
 @pytest.mark.rule("0-9-1/basic.recover/requeue", "0-8/basic.recover/no-reply", "0-9-1/channel/content-sync")
 @pytest.mark.parametrize("requeue", [True, False])
-def test_recovering_delivers_again(dialect: str, requeue: bool) -> None:
-    world = World(dialect)
-    channel = queue(world)
+def test_recovering_delivers_again(world: World, channel: Talk, dialect: str, requeue: bool) -> None:
     channel.consume("q", "mine")
     for body in (b"1", b"2"):
         channel.publish(body, "q")
@@ -213,8 +206,7 @@ def test_recovering_delivers_again(dialect: str, requeue: bool) -> None:
 
 
 @pytest.mark.rule("0-9-1/basic.recover-async/redelivered")
-def test_recovering_without_an_answer() -> None:
-    channel = queue(World())
+def test_recovering_without_an_answer(channel: Talk) -> None:
     channel.consume("q")
     channel.publish(b"1", "q")
     channel.deliveries()
@@ -231,9 +223,7 @@ def test_recover_sync_of_rabbits_0_8() -> None:
     assert [each.body for each in channel.deliveries()] == [b"1"]
 
 
-def test_what_was_fetched_or_cancelled_goes_back_to_the_queue() -> None:
-    world = World()
-    channel = queue(world)
+def test_what_was_fetched_or_cancelled_goes_back_to_the_queue(channel: Talk) -> None:
     channel.publish(b"got", "q")
     channel.get("q")
     tag = channel.consume("q")
@@ -248,9 +238,7 @@ def test_what_was_fetched_or_cancelled_goes_back_to_the_queue() -> None:
 
 
 @pytest.mark.rule("0-9-1/rabbitmq/basic.qos.global")
-def test_rabbits_prefetch_is_each_consumers_or_the_channels() -> None:
-    world = World()
-    channel = queue(world)
+def test_rabbits_prefetch_is_each_consumers_or_the_channels(channel: Talk) -> None:
     for number in range(20):
         channel.publish(b"%d" % number, "q")
     channel.call("basic.qos", prefetch_count=2)
@@ -274,8 +262,7 @@ def test_rabbits_prefetch_is_each_consumers_or_the_channels() -> None:
 @SPEC
 @pytest.mark.rule("0-9-1/basic.qos/global", "0-9-1/basic.qos/window-ceiling", "0-8/basic.qos/window-ceiling")
 @pytest.mark.rule("0-9-1/basic.qos/no-ack-ignores", "0-8/basic.qos/no-ack-ignores")
-def test_the_specifications_prefetch_is_the_channels_or_the_connections(dialect: str) -> None:
-    world = World(dialect)
+def test_the_specifications_prefetch_is_the_channels_or_the_connections(world: World) -> None:
     user = world.client()
     first, second = user.channel(), user.channel()
     first.declare("q")
@@ -298,9 +285,7 @@ def test_the_specifications_prefetch_is_the_channels_or_the_connections(dialect:
 
 @BOTH
 @pytest.mark.rule("0-9-1/basic.qos/size-idle", "0-8/basic.qos/size-idle")
-def test_prefetch_may_count_octets(dialect: str) -> None:
-    world = World(dialect)
-    channel = queue(world)
+def test_prefetch_may_count_octets(channel: Talk) -> None:
     channel.call("basic.qos", prefetch_size=100)
     channel.consume("q")
     for body in (b"x" * 60, b"y" * 41, b"z" * 200):
@@ -320,8 +305,7 @@ def test_prefetch_may_count_octets(dialect: str) -> None:
 @pytest.mark.rule("0-9-1/basic.publish/mandatory", "0-8/basic.publish/mandatory", "0-9-1/basic.return/reason")
 @pytest.mark.rule("0-9-1/rabbitmq/return-312", "0-9-1/basic.publish/default-exchange")
 @pytest.mark.rule("0-8/basic.publish/blank-default")
-def test_what_has_no_queue_comes_back(dialect: str) -> None:
-    channel = queue(World(dialect))
+def test_what_has_no_queue_comes_back(channel: Talk) -> None:
     channel.publish(b"lost", "absent")
     channel.publish(b"back", "absent", mandatory=True, properties={"message_id": "m"})
     channel.publish(b"kept", "q", mandatory=True)
@@ -334,8 +318,7 @@ def test_what_has_no_queue_comes_back(dialect: str) -> None:
 
 @pytest.mark.parametrize("dialect", ["0-9-1", "0-9-1-qpid", "0-8", "0-8-qpid"])
 @pytest.mark.rule("0-9-1/basic.publish/immediate", "0-8/basic.publish/immediate")
-def test_what_nobody_waits_for_comes_back(dialect: str) -> None:
-    channel = queue(World(dialect))
+def test_what_nobody_waits_for_comes_back(channel: Talk) -> None:
     channel.publish(b"early", "q", immediate=True)
     (returned,) = channel.returned()
     assert (returned.reply_code, returned.reply_text, returned.body) == (313, "NO_CONSUMERS", b"early")
@@ -366,8 +349,7 @@ def test_publishes_are_confirmed() -> None:
     assert channel.core.unconfirmed == {}
 
 
-def test_a_confirm_is_not_lost_when_the_channel_closes_at_once() -> None:
-    channel = queue(World())
+def test_a_confirm_is_not_lost_when_the_channel_closes_at_once(channel: Talk) -> None:
     channel.call("confirm.select")
     channel.core.publish(b"x", routing_key="q")
     channel.core.close()
@@ -380,8 +362,7 @@ def test_a_confirm_is_not_lost_when_the_channel_closes_at_once() -> None:
 
 
 @ALL
-def test_no_local_and_exclusive(dialect: str) -> None:
-    world = World(dialect)
+def test_no_local_and_exclusive(world: World) -> None:
     channel, other = queue(world), world.channel()
     channel.consume("q", "own", no_local=True)
     channel.publish(b"mine", "q")
@@ -392,8 +373,7 @@ def test_no_local_and_exclusive(dialect: str) -> None:
 @pytest.mark.rule("0-9-1/basic/priority-2", "0-9-1/basic/priority-order", "0-9-1/content/low-priority-first")
 @pytest.mark.rule("0-8/basic/priority-2", "0-8/basic/priority-order")
 @ALL
-def test_higher_priorities_overtake(dialect: str) -> None:
-    channel = queue(World(dialect))
+def test_higher_priorities_overtake(channel: Talk) -> None:
     for number, priority in enumerate((0, 4, 9, 5, 4, 9)):
         mode = 1 + number % 2
         channel.publish(b"%d" % number, "q", properties={"priority": priority, "delivery_mode": mode})
@@ -410,8 +390,7 @@ def test_ten_levels_of_priority() -> None:
     assert channel.bodies() == [b"9", b"7", b"3", b"0"]
 
 
-def test_consumers_have_priorities() -> None:
-    channel = queue(World())
+def test_consumers_have_priorities(channel: Talk) -> None:
     channel.consume("q", "low")
     channel.consume("q", "high", arguments={"x-priority": 5})
     channel.publish(b"x", "q")
@@ -426,9 +405,7 @@ def test_consumers_have_priorities() -> None:
 @ALL
 @pytest.mark.rule("0-9-1/tx/scope", "0-9-1/tx.commit/new-tx", "0-9-1/tx.rollback/no-redelivery")
 @pytest.mark.rule("0-8/tx.commit/new-tx", "0-8/tx.rollback/scope", "0-8/tx/grammar")
-def test_transactions(dialect: str) -> None:
-    world = World(dialect)
-    channel = queue(world)
+def test_transactions(world: World, channel: Talk) -> None:
     channel.publish(b"0", "q")
     channel.consume("q")
     assert channel.call("tx.select") is not None
@@ -456,9 +433,7 @@ def test_transactions(dialect: str) -> None:
 
 @pytest.mark.rule("0-9-1/basic.ack/multiple", "0-8/basic.ack/multiple-zero")
 @ALL
-def test_acknowledging_all_in_a_transaction(dialect: str) -> None:
-    world = World(dialect)
-    channel = queue(world)
+def test_acknowledging_all_in_a_transaction(world: World, channel: Talk) -> None:
     channel.consume("q")
     channel.call("tx.select")
     for number in range(4):
@@ -494,9 +469,7 @@ def test_who_does_not_read_holds_up_only_himself() -> None:
     assert len(slow.deliveries()) == 200
 
 
-def test_a_hub_with_clients_pickles() -> None:
-    world = World()
-    channel = queue(world)
+def test_a_hub_with_clients_pickles(world: World, channel: Talk) -> None:
     channel.call("basic.qos", prefetch_count=1)
     channel.consume("q")
     channel.publish(b"1", "q")
@@ -512,9 +485,7 @@ def test_a_hub_with_clients_pickles() -> None:
     assert channel.bodies() == [b"2"]
 
 
-def test_what_went_with_its_queue_may_still_be_acknowledged() -> None:
-    world = World()
-    channel = queue(world)
+def test_what_went_with_its_queue_may_still_be_acknowledged(channel: Talk) -> None:
     channel.consume("q")
     for body in (b"1", b"2", b"3"):
         channel.publish(body, "q")
@@ -538,9 +509,8 @@ def test_what_is_too_much_goes_the_lowest_priority_first(dialect: str) -> None:
     assert [channel.get("dead").body, channel.get("dead").body] == [b"0", b"2"]
 
 
-def test_a_message_that_this_version_can_not_say_is_dead() -> None:
+def test_a_message_that_this_version_can_not_say_is_dead(world: World) -> None:
     """What came by another version may have names that are too long here; who consumes it isn't harmed."""
-    world = World()
     channel = queue(world, arguments={"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"})
     channel.declare("dead")
     channel.call("queue.bind", queue="q", exchange="amq.fanout")

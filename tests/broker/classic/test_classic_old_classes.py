@@ -72,8 +72,7 @@ class FileTalk(Talk):
     "0-8/file.open/content-size", "0-8/file.open-ok/staging",
 )  # fmt: skip
 @pytest.mark.parametrize("size", [0, 1, 1000, 300_000])
-def test_a_file_goes_through(dialect: str, size: int) -> None:
-    world = World(dialect)
+def test_a_file_goes_through(world: World, size: int) -> None:
     channel, reader = FileTalk(world), FileTalk(world)
     channel.declare("q")
     properties = FileProperties(filename="name.txt", content_type="text/plain", headers={"a": "b"}, priority=3)
@@ -89,8 +88,7 @@ def test_a_file_goes_through(dialect: str, size: int) -> None:
 
 @OLD
 @pytest.mark.rule("0-8/file.open-ok/offset", "0-8/file.open/stable-identifier")
-def test_a_client_that_has_a_part_gets_the_rest(dialect: str) -> None:
-    world = World(dialect)
+def test_a_client_that_has_a_part_gets_the_rest(world: World) -> None:
     channel, reader = FileTalk(world), FileTalk(world, offset=4)
     channel.declare("q")
     reader.call("file.consume", queue="q")
@@ -102,8 +100,7 @@ def test_a_client_that_has_a_part_gets_the_rest(dialect: str) -> None:
 @OLD
 @pytest.mark.rule("0-8/file/ack-modes", "0-8/file.reject/not-same-client", "0-8/file.reject/means-unable")
 @pytest.mark.rule("0-8/file.deliver/poison")
-def test_files_are_settled(dialect: str) -> None:
-    world = World(dialect)
+def test_files_are_settled(world: World, dialect: str) -> None:
     channel, other = FileTalk(world), FileTalk(world)
     channel.declare("q", arguments={"x-delivery-limit": 20} if dialect != "0-8" else {})
     channel.call("file.consume", queue="q", consumer_tag="c")
@@ -128,8 +125,7 @@ def test_files_are_settled(dialect: str) -> None:
 
 @pytest.mark.rule("0-8/file/priority-2", "0-8/file.qos/window-ceiling", "0-8/file.consume/min-16")
 @OLD
-def test_windows_and_priorities_of_files(dialect: str) -> None:
-    world = World(dialect)
+def test_windows_and_priorities_of_files(world: World) -> None:
     channel = FileTalk(world)
     channel.declare("q")
     for priority in (0, 9, 4, 5):
@@ -170,8 +166,7 @@ def test_only_what_was_staged_is_published(dialect: str) -> None:
 @OLD
 @pytest.mark.rule("0-8/file.consume/exclusive-busy", "0-8/stream.consume/exclusive-busy")
 @pytest.mark.parametrize("name", ["file.consume", "stream.consume"])
-def test_an_exclusive_consumer_of_files_is_alone(dialect: str, name: str) -> None:
-    world = World(dialect)
+def test_an_exclusive_consumer_of_files_is_alone(world: World, dialect: str, name: str) -> None:
     channel, other = world.channel(), world.channel()
     channel.declare("q")
     channel.call(name, queue="q")
@@ -182,17 +177,14 @@ def test_an_exclusive_consumer_of_files_is_alone(dialect: str, name: str) -> Non
 @OLD
 @pytest.mark.rule("0-8/file.consume/no-current-queue", "0-8/stream.consume/no-current-queue")
 @pytest.mark.parametrize("name", ["file.consume", "stream.consume"])
-def test_consuming_without_a_queue(dialect: str, name: str) -> None:
-    channel = World(dialect).channel()
+def test_consuming_without_a_queue(channel: Talk, name: str) -> None:
     channel.core.declared = True
     channel.call(name)
     assert channel.error[:2] == ("connection", 530)
 
 
 @OLD
-def test_a_file_consumer_that_was_cancelled_on_the_way(dialect: str) -> None:
-    world = World(dialect)
-    channel = world.channel()
+def test_a_file_consumer_that_was_cancelled_on_the_way(world: World, channel: Talk) -> None:
     channel.declare("q")
     channel.call("file.consume", queue="q", consumer_tag="c")
     staging = FileTalk(world)
@@ -214,9 +206,7 @@ def test_a_file_consumer_that_was_cancelled_on_the_way(dialect: str) -> None:
     "0-8/stream/grammar", "0-8/stream/auto-ack", "0-8/stream.publish/blank-default", "0-8/stream.deliver/queue-notnull",
     "0-8/stream.qos/may-ignore", "0-8/stream.consume/min-16", "0-8/stream/priority-2",
 )  # fmt: skip
-def test_streams_go_through_and_need_no_acknowledgement(dialect: str) -> None:
-    world = World(dialect)
-    channel = world.channel()
+def test_streams_go_through_and_need_no_acknowledgement(world: World, channel: Talk) -> None:
     channel.declare("q")
     for priority in (0, 9, 4):
         channel.send("stream.publish", StreamProperties(priority=priority), b"%d" % priority, routing_key="q")
@@ -232,8 +222,7 @@ def test_streams_go_through_and_need_no_acknowledgement(dialect: str) -> None:
 
 @OLD
 @pytest.mark.rule("0-8/stream.publish/mandatory", "0-8/stream.publish/immediate", "0-8/stream.publish/internal")
-def test_streams_that_nobody_gets_come_back(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_streams_that_nobody_gets_come_back(channel: Talk) -> None:
     channel.declare("q")
     channel.send("stream.publish", StreamProperties(timestamp=5), b"m", routing_key="absent", mandatory=True)
     channel.send("stream.publish", StreamProperties(timestamp=5), b"i", routing_key="q", immediate=True)
@@ -252,8 +241,7 @@ def test_streams_that_nobody_gets_come_back(dialect: str) -> None:
 
 @OLD
 @pytest.mark.rule("0-8/queue/any-content")
-def test_a_queue_has_content_of_every_class_and_each_is_fetched_by_its_own_methods(dialect: str) -> None:
-    world = World(dialect)
+def test_a_queue_has_content_of_every_class_and_each_is_fetched_by_its_own_methods(world: World) -> None:
     channel = FileTalk(world)
     channel.declare("q")
     channel.publish_file(b"file 1", "q")
@@ -332,8 +320,7 @@ def test_rabbit_grants_every_ticket() -> None:
 
 @OLD
 @pytest.mark.rule("0-8/dtx/grammar", "0-8/dtx.select/required", "0-8/dtx.start/first", "0-8/dtx.start/fail")
-def test_work_of_a_distributed_transaction_waits_for_its_end(dialect: str) -> None:
-    world = World(dialect)
+def test_work_of_a_distributed_transaction_waits_for_its_end(world: World) -> None:
     channel, other = world.channel(), world.channel()
     channel.declare("q")
     assert channel.call("dtx.select") is not None
@@ -362,8 +349,7 @@ def test_a_recover_in_a_transaction_of_rabbits_0_8() -> None:
 
 @OLD
 @pytest.mark.rule("0-8/tunnel/grammar", "0-8/tunnel.request/opaque")
-def test_a_tunnelled_message_has_no_answer(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_a_tunnelled_message_has_no_answer(channel: Talk) -> None:
     channel.send("tunnel.request", TunnelProperties(data_name="x"), b"anything", meta_data={"a": 1})
     assert channel.contents() == []
     assert channel.declare("q") == "q"
@@ -375,8 +361,7 @@ def test_a_tunnelled_message_has_no_answer(dialect: str) -> None:
 @pytest.mark.parametrize(
     ("operation", "integer", "text"), [(0, 60, b"abcd"), (1, 3, b"ab"), (2, 40, b"cd")], ids=["add", "min", "max"]
 )
-def test_the_class_that_tests(dialect: str, operation: int, integer: int, text: bytes) -> None:
-    channel = World(dialect).channel()
+def test_the_class_that_tests(channel: Talk, operation: int, integer: int, text: bytes) -> None:
     numbers = {"integer_1": 3, "integer_2": 7, "integer_3": 10, "integer_4": 40}
     assert channel.call("test.integer", **numbers, operation=operation).result == integer
     assert channel.call("test.string", string_1="ab", string_2=b"cd", operation=operation).result == text

@@ -21,8 +21,7 @@ SPEC = pytest.mark.parametrize("dialect", ["0-9-1", "0-8"])
 @pytest.mark.rule("0-9-1/queue.declare-ok/name-notnull", "0-8/queue.declare-ok/name-notnull")
 @pytest.mark.rule("0-9-1/queue.declare-ok/consumer-count", "0-8/queue.declare-ok/count-zero-new")
 @pytest.mark.rule("0-9-1/queue.declare/current-queue", "0-8/queue.declare/current-queue")
-def test_the_broker_names_queues(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_the_broker_names_queues(channel: Talk) -> None:
     made = channel.call("queue.declare")
     assert made.queue.startswith("amq.gen-")
     assert (made.message_count, made.consumer_count) == (0, 0)
@@ -44,8 +43,7 @@ def test_the_broker_names_queues(dialect: str) -> None:
 
 @pytest.mark.rule("0-9-1/queue.bind/empty-key-and-queue", "0-8/queue.bind/empty-key-and-queue")
 @ALL
-def test_an_empty_key_of_a_named_queue_stays_empty(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_an_empty_key_of_a_named_queue_stays_empty(channel: Talk) -> None:
     channel.declare("q")
     channel.call("queue.bind", queue="q", exchange="amq.direct")
     channel.publish(b"1", "q", "amq.direct")
@@ -62,9 +60,7 @@ def test_an_empty_key_of_a_named_queue_stays_empty(dialect: str) -> None:
 @pytest.mark.parametrize(
     "name", ["queue.bind", "queue.purge", "queue.delete", "basic.get", "basic.consume", "queue.unbind"]
 )
-def test_an_empty_name_where_no_queue_was_declared(dialect: str, name: str) -> None:
-    world = World(dialect)
-    channel = world.channel()
+def test_an_empty_name_where_no_queue_was_declared(channel: Talk, dialect: str, name: str) -> None:
     if name not in channel.user.core.dialect.named:
         assert (dialect, name) == ("0-8", "queue.unbind")
         return
@@ -94,8 +90,9 @@ def test_an_empty_name_where_no_queue_was_declared(dialect: str, name: str) -> N
         ("basic.get", {}),
     ],
 )
-def test_an_exclusive_queue_is_its_connections_alone(dialect: str, name: str, fields: dict[str, Any]) -> None:
-    world = World(dialect)
+def test_an_exclusive_queue_is_its_connections_alone(
+    world: World, dialect: str, name: str, fields: dict[str, Any]
+) -> None:
     user = world.client()
     channel, sibling = user.channel(), user.channel()
     channel.declare("q", exclusive=True, durable=True)
@@ -118,9 +115,7 @@ def test_an_exclusive_queue_is_its_connections_alone(dialect: str, name: str, fi
 
 @ALL
 @pytest.mark.rule("0-9-1/queue.declare/auto-delete-when", "0-9-1/rabbitmq/auto-delete-sync")
-def test_an_automatic_queue_goes_with_its_last_consumer(dialect: str) -> None:
-    world = World(dialect)
-    channel = world.channel()
+def test_an_automatic_queue_goes_with_its_last_consumer(world: World, channel: Talk) -> None:
     channel.declare("q", auto_delete=True)
     assert channel.count("q") == 0
     one, two = channel.consume("q"), channel.consume("q")
@@ -133,8 +128,7 @@ def test_an_automatic_queue_goes_with_its_last_consumer(dialect: str) -> None:
 @ALL
 @pytest.mark.rule("0-9-1/queue.delete/consumers-go", "0-9-1/basic.cancel/queue-gone", "0-8/basic.cancel/no-effect")
 @pytest.mark.rule("0-9-1/queue/bindings-go", "0-8/queue/bindings-go")
-def test_deleting_a_queue_ends_its_consumers(dialect: str) -> None:
-    world = World(dialect)
+def test_deleting_a_queue_ends_its_consumers(world: World, dialect: str) -> None:
     channel, other = world.channel(), world.channel()
     channel.declare("q")
     channel.call("queue.bind", queue="q", exchange="amq.fanout")
@@ -149,9 +143,7 @@ def test_deleting_a_queue_ends_its_consumers(dialect: str) -> None:
 
 @ALL
 @pytest.mark.rule("0-9-1/queue.purge/unacked-kept", "0-8/queue.purge/unacked-kept", "0-8/queue.purge/empties")
-def test_purging_leaves_what_somebody_has(dialect: str) -> None:
-    world = World(dialect)
-    channel = world.channel()
+def test_purging_leaves_what_somebody_has(channel: Talk) -> None:
     channel.declare("q")
     for body in (b"1", b"2", b"3"):
         channel.publish(body, "q")
@@ -168,8 +160,7 @@ def test_purging_leaves_what_somebody_has(dialect: str) -> None:
 @ALL
 @pytest.mark.rule("0-9-1/queue.bind/duplicate-ok", "0-9-1/queue.bind/deliver-once", "0-9-1/queue.bind/direct-key")
 @pytest.mark.rule("0-8/queue.bind/duplicate-ok", "0-9-1/queue.bind/min-4", "0-8/queue.bind/min-4")
-def test_several_bindings_give_one_copy(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_several_bindings_give_one_copy(channel: Talk) -> None:
     channel.declare("q")
     for key in ("a.*", "*.b", "#", "a.*", "a.b"):
         assert channel.call("queue.bind", queue="q", exchange="amq.topic", routing_key=key) is not None
@@ -202,8 +193,7 @@ def test_what_is_not_there_can_not_be_bound(dialect: str, name: str, queue: str,
 
 @NEW
 @pytest.mark.rule("0-9-1/queue.unbind/fail", "0-9-1/queue.unbind/default-exchange")
-def test_unbinding(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_unbinding(channel: Talk, dialect: str) -> None:
     channel.declare("q")
     channel.call("queue.bind", queue="q", exchange="amq.direct", routing_key="k")
     assert channel.call("queue.unbind", queue="q", exchange="amq.direct", routing_key="k") is not None
@@ -218,8 +208,7 @@ def test_unbinding(dialect: str) -> None:
 
 @pytest.mark.rule("0-8/queue.bind/durable-to-transient", "0-9-1/queue.bind/transient-exchange")
 @SPEC
-def test_a_durable_queue_and_a_transient_exchange(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_a_durable_queue_and_a_transient_exchange(channel: Talk, dialect: str) -> None:
     channel.declare("q", durable=True)
     channel.call("exchange.declare", exchange="e", type="fanout")
     bound = channel.call("queue.bind", queue="q", exchange="e")
@@ -233,8 +222,7 @@ def test_a_durable_queue_and_a_transient_exchange(dialect: str) -> None:
     "0-9-1/rabbitmq/exchange.bind.duplicate-ok", "0-9-1/rabbitmq/exchange.bind.cycles",
     "0-9-1/rabbitmq/exchange.bind.deliver-once",
 )  # fmt: skip
-def test_exchanges_are_bound_to_exchanges() -> None:
-    channel = World().channel()
+def test_exchanges_are_bound_to_exchanges(channel: Talk) -> None:
     for name in ("a", "b", "c"):
         channel.call("exchange.declare", exchange=name, type="fanout")
     for destination, source in (("b", "a"), ("b", "a"), ("c", "a"), ("c", "b"), ("a", "c"), ("a", "a")):
@@ -262,8 +250,7 @@ def test_exchanges_that_are_not_there_can_not_be_bound(destination: str, source:
 @ALL
 @pytest.mark.rule("0-9-1/exchange.topic/wildcards", "0-8/exchange.topic/wildcards")
 @pytest.mark.rule("0-9-1/exchange.headers/x-match", "0-9-1/exchange.headers/x-ignored")
-def test_topics_and_headers(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_topics_and_headers(channel: Talk, dialect: str) -> None:
     channel.declare("t")
     channel.declare("h")
     channel.call("queue.bind", queue="t", exchange="amq.topic", routing_key="*.stock.#")
@@ -279,8 +266,7 @@ def test_topics_and_headers(dialect: str) -> None:
 
 
 @pytest.mark.rule("0-9-1/exchange.headers/void-matches-presence")
-def test_a_header_without_a_value_matches_what_is_there() -> None:
-    channel = World().channel()
+def test_a_header_without_a_value_matches_what_is_there(channel: Talk) -> None:
     channel.declare("q")
     channel.call("queue.bind", queue="q", exchange="amq.match", arguments={"x-match": "all", "a": None})
     for headers in ({"a": "1"}, {"a": 5}, {"b": "1"}):
@@ -294,8 +280,7 @@ def test_a_header_without_a_value_matches_what_is_there() -> None:
     "0-8/queue.declare/min-256", "0-9-1/basic.consume/min-16", "0-8/basic.consume/min-16",
     "0-9-1/method/generous-limits", "0-8/method/generous-limits",
 )  # fmt: skip
-def test_there_is_room_for_many(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_there_is_room_for_many(channel: Talk) -> None:
     for number in range(40):
         assert channel.call("exchange.declare", exchange=f"e{number}", type="direct") is not None
     for number in range(300):
@@ -308,8 +293,7 @@ def test_there_is_room_for_many(dialect: str) -> None:
 @ALL
 @pytest.mark.rule("0-9-1/basic.consume/exclusive-busy", "0-8/basic.consume/exclusive-busy")
 @pytest.mark.parametrize("first", [True, False])
-def test_an_exclusive_consumer_is_alone(dialect: str, first: bool) -> None:
-    world = World(dialect)
+def test_an_exclusive_consumer_is_alone(world: World, first: bool) -> None:
     channel, other = world.channel(), world.channel()
     channel.declare("q")
     channel.consume("q", exclusive=first)
@@ -320,8 +304,7 @@ def test_an_exclusive_consumer_is_alone(dialect: str, first: bool) -> None:
 @ALL
 @pytest.mark.rule("0-9-1/basic.consume/server-tag", "0-8/basic.consume/server-tag")
 @pytest.mark.rule("0-9-1/basic.consume/tag-in-use", "0-8/basic.consume/tag-in-use")
-def test_consumer_tags(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_consumer_tags(channel: Talk) -> None:
     channel.declare("q")
     assert len({channel.consume("q") for _ in range(5)}) == 5
     channel.consume("q", "t")
@@ -334,9 +317,7 @@ def test_consumer_tags(dialect: str) -> None:
 @pytest.mark.rule("0-8/queue.declare/durable-restart", "0-8/queue.bind/durable-binding", "0-8/basic/persistent")
 @pytest.mark.rule("0-9-1/exchange.declare/durable-restart")
 @ALL
-def test_what_is_durable_is_back_after_a_restart(dialect: str) -> None:
-    world = World(dialect)
-    channel = world.channel()
+def test_what_is_durable_is_back_after_a_restart(world: World, channel: Talk) -> None:
     for durable in (True, False):
         channel.call("exchange.declare", exchange=f"e{durable}", type="fanout", durable=durable)
         channel.declare(f"q{durable}", durable=durable)
@@ -381,8 +362,7 @@ def talk(world: World) -> Talk:
 
 
 @pytest.mark.rule("0-9-1/server/visibility", "0-9-1/queue/one-client", "0-8/queue/one-client")
-def test_what_one_client_was_told_another_sees() -> None:
-    world = World()
+def test_what_one_client_was_told_another_sees(world: World) -> None:
     one, two = talk(world), talk(world)
     one.declare("q")
     assert two.count("q") == 0
@@ -394,8 +374,7 @@ def test_what_one_client_was_told_another_sees() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-9-1-qpid", "0-8-rabbit", "0-8-qpid"])
-def test_queues_by_qpids_arguments(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_queues_by_qpids_arguments(channel: Talk) -> None:
     arguments = {"qpid.last_value_queue_key": "k", "qpid.priorities": "10", "qpid.max_count": "2"}
     channel.declare("q", arguments=arguments)
     for priority, value in ((9, "a"), (1, "b"), (5, "a")):

@@ -8,7 +8,7 @@ import pytest
 
 from amqp_sansio._classic.codec.frames import method_frame
 from amqp_sansio._classic.codec.table import RABBIT
-from tests.kit.hub_classic import World, refused
+from tests.kit.hub_classic import Talk, World, refused
 
 ALL = pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-9-1", "0-8-rabbit", "0-8"])
 NEW = pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-9-1"])
@@ -57,8 +57,7 @@ def test_nothing_of_one_virtual_host_is_seen_in_another(dialect: str) -> None:
     "0-9-1/queue.declare/durable-both", "0-9-1/exchange.declare/equivalent", "0-8/exchange/grammar",
     "0-8/queue/grammar",
 )  # fmt: skip
-def test_what_is_declared_again_is_the_same(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_what_is_declared_again_is_the_same(channel: Talk) -> None:
     for durable in (True, False):
         for _ in range(2):
             name = f"e{durable}"
@@ -120,8 +119,7 @@ def test_rabbit_compares_what_is_declared_again(
     "0-8/queue.declare/auto-delete-ignored-if-exists", "0-9-1/queue.declare/auto-delete-ignored-if-exists",
     "0-9-1/rabbitmq/exchange.declare.auto-delete-ignored-if-exists",
 )  # fmt: skip
-def test_the_specifications_compare_less_and_end_the_connection_for_a_type(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_the_specifications_compare_less_and_end_the_connection_for_a_type(channel: Talk, dialect: str) -> None:
     channel.call("exchange.declare", exchange="e", type="direct", auto_delete=True)
     channel.declare("q", auto_delete=True)
     assert channel.call("exchange.declare", exchange="e", type="direct") is not None
@@ -173,19 +171,17 @@ def test_an_unknown_type_ends_the_connection(dialect: str, kind: str) -> None:
     "0-8/queue.declare/amq-prefix", "0-9-1/queue/naming", "0-8/queue/naming",
 )  # fmt: skip
 @pytest.mark.parametrize("what", ["exchange", "queue"])
-def test_names_that_begin_with_amq_are_the_brokers(dialect: str, what: str) -> None:
+def test_names_that_begin_with_amq_are_the_brokers(channel: Talk, dialect: str, what: str) -> None:
     fields: dict[str, Any] = {what: "amq.mine", **({"type": "direct"} if what == "exchange" else {})}
     scope = "connection" if (dialect, what) == ("0-8", "queue") else "channel"
     text = f"ACCESS_REFUSED - {what} name 'amq.mine' contains reserved prefix 'amq.*'"
     assert refused(dialect, f"{what}.declare", **fields) == (scope, 403, text)
-    channel = World(dialect).channel()
     assert channel.call("exchange.declare", exchange="amq.direct", type="direct", durable=True) is not None
     assert channel.call("queue.declare", queue="", exclusive=True).queue.startswith("amq.")
 
 
 @pytest.mark.rule("0-9-1/exchange.declare/name-syntax", "0-9-1/queue.declare/name-syntax")
-def test_names_of_any_characters_are_rabbits() -> None:
-    channel = World().channel()
+def test_names_of_any_characters_are_rabbits(channel: Talk) -> None:
     assert channel.declare("a b/\u00e9") == "a b/\u00e9"
     assert channel.call("exchange.declare", exchange="a b", type="direct") is not None
     for name in ("queue.declare", "exchange.declare"):
@@ -218,8 +214,7 @@ def test_looking_for_what_is_not_there(dialect: str, what: str, no_wait: bool) -
     "0-9-1/exchange.declare/passive-ignores", "0-9-1/queue.declare/passive-ignores",
     "0-8/exchange.declare/arguments-ignored-if-passive", "0-8/queue.declare/arguments-ignored-if-passive",
 )  # fmt: skip
-def test_looking_compares_nothing(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_looking_compares_nothing(channel: Talk) -> None:
     channel.declare("q")
     channel.call("exchange.declare", exchange="e", type="fanout")
     assert channel.call("queue.declare", queue="q", passive=True, durable=True, arguments={"x": 1}) is not None
@@ -239,8 +234,7 @@ def test_what_is_not_there_can_not_be_deleted(dialect: str, name: str) -> None:
     assert error == ("channel", 404, f"NOT_FOUND - no {what} 'x' in vhost '/'")
 
 
-def test_rabbit_takes_what_is_gone_for_deleted() -> None:
-    channel = World().channel()
+def test_rabbit_takes_what_is_gone_for_deleted(channel: Talk) -> None:
     channel.declare("q")
     channel.call("exchange.declare", exchange="e", type="direct")
     assert channel.call("exchange.delete", exchange="absent") is not None
@@ -263,8 +257,7 @@ def test_rabbit_takes_what_is_gone_for_deleted() -> None:
         ("queue.delete", {"queue": "full", "if_empty": True}),
     ],
 )
-def test_what_is_in_use_stays(dialect: str, name: str, fields: dict[str, Any]) -> None:
-    world = World(dialect)
+def test_what_is_in_use_stays(world: World, dialect: str, name: str, fields: dict[str, Any]) -> None:
     channel, other = world.channel(), world.channel()
     channel.call("exchange.declare", exchange="e", type="fanout")
     channel.declare("full")
@@ -285,8 +278,7 @@ def test_what_is_in_use_stays(dialect: str, name: str, fields: dict[str, Any]) -
 
 @NEW
 @pytest.mark.rule("0-9-1/rabbitmq/auto-delete-exchange", "0-9-1/exchange.delete/bindings-go")
-def test_deleting_an_exchange_ends_its_bindings(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_deleting_an_exchange_ends_its_bindings(channel: Talk) -> None:
     channel.call("exchange.declare", exchange="e", type="fanout", auto_delete=True)
     channel.declare("q")
     channel.call("queue.bind", queue="q", exchange="e")
@@ -298,8 +290,7 @@ def test_deleting_an_exchange_ends_its_bindings(dialect: str) -> None:
 @pytest.mark.rule("0-9-1/basic.publish/internal", "0-8/basic.publish/internal", "0-8/exchange.declare/internal")
 @pytest.mark.rule("0-9-1/rabbitmq/exchange.declare.internal")
 @ALL
-def test_nobody_publishes_to_an_internal_exchange(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_nobody_publishes_to_an_internal_exchange(channel: Talk) -> None:
     channel.call("exchange.declare", exchange="e", type="fanout", internal=True)
     channel.publish(b"x", exchange="e")
     text = "ACCESS_REFUSED - cannot publish to internal exchange 'e' in vhost '/'"
@@ -308,14 +299,12 @@ def test_nobody_publishes_to_an_internal_exchange(dialect: str) -> None:
 
 @pytest.mark.rule("0-9-1/basic.publish/exchange-not-found", "0-8/basic.publish/exchange-not-found")
 @ALL
-def test_nobody_publishes_to_an_exchange_that_is_not_there(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_nobody_publishes_to_an_exchange_that_is_not_there(channel: Talk) -> None:
     channel.publish(b"x", exchange="e")
     assert channel.error == ("channel", 404, "NOT_FOUND - no exchange 'e' in vhost '/'")
 
 
-def test_the_close_blames_the_publish() -> None:
-    channel = World().channel()
+def test_the_close_blames_the_publish(channel: Talk) -> None:
     channel.publish(b"x", exchange="e")
     from amqp_sansio import Closed
 
@@ -355,8 +344,7 @@ def test_rabbits_nameless_exchange_is_only_published_to(name: str, fields: dict[
     "0-8/exchange/default-internal", "0-8/queue.bind/internal", "0-8/queue.bind/fail",
 )  # fmt: skip
 @SPEC
-def test_every_queue_is_bound_to_the_nameless_exchange(dialect: str) -> None:
-    channel = World(dialect).channel()
+def test_every_queue_is_bound_to_the_nameless_exchange(channel: Talk, dialect: str) -> None:
     channel.declare("q")
     channel.publish(b"x", "q")
     assert channel.count("q") == 1
