@@ -8,19 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqp_sansio import Limits, RemoteProtocolError
+from amqp_sansio import RemoteProtocolError
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.codec.frames import BODY as BODY_SEGMENT
 from amqp_sansio.amqp_0_10.codec.frames import COMMAND, CONTROL, HEADER, encode_assembly
 from amqp_sansio.amqp_0_10.model.execution import ERROR_CODES
 from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.endpoint import Side
-from amqp_sansio.sasl import Plain
 from amqp_sansio.testing import amqp_0_10
 from tests.kit.hostile_1_0 import Choices
 from tests.kit.hostile_hub_0_10 import Ten, check_words, hostile
-from tests.kit.hub_hostile import LIMITS, Driver, Stage, check_rule, faults_found, settings_of
-from tests.kit.hub_lines import BODY, Line, check_held, pump, result
+from tests.kit.hub_hostile import Driver, Stage, check_rule, faults_found, settings_of
 from tests.kit.hub_witness import witnesses_of
 from tests.kit.octets_0_10 import attach, command_point
 
@@ -144,161 +142,3 @@ def test_any_values_of_any_command(units: list[bytes]) -> None:
     check_all_words(driver, 1)
     witness.finish()
     assert witness.got == witness.sent == len(witness.confirmed) > 0
-
-
-# Slow ones.
-
-
-class Slow:
-    """A publisher and a consumer of a queue."""
-
-    def __init__(
-        self, *, size: int = 1000, arguments: dict[str, Any] | None = None, limits: Limits | None = None
-    ) -> None:
-        self.size = size
-        self.driver = Driver(settings_of(limits=SMALL, connection_limits=limits or Limits(), history=0))
-        config = amqp.Config(sasl=Plain("guest", "guest"), vhost="/", heartbeat=0)
-        self.publisher, self.consumer = [Line(self.driver, amqp.Connection.client(config)) for _ in range(2)]
-        pump(self.publisher, self.consumer)
-        self.out = self.publisher.end.open_session(b"out")
-        self.into = self.consumer.end.open_session(b"into")
-        pump(self.publisher, self.consumer)
-        self.call(self.out, amqp.QueueDeclare("q", arguments=arguments))
-        self.sent = 0
-        self.taken: list[int] = []
-
-    def call(self, session: Any, command: amqp.Command[Any]) -> Any:
-        """Ask for something."""
-        return result(session.call(command), self.publisher, self.consumer)
-
-    def subscribe(self, accept_mode: int = amqp.EXPLICIT) -> None:
-        """Subscribe to the queue, without credit."""
-        self.call(self.into, amqp.MessageSubscribe("q", "d", accept_mode, 0))
-
-    def grant(self, messages: int) -> None:
-        """Give credit."""
-        for unit, value in ((amqp.MESSAGE, messages), (amqp.BYTE, amqp.INFINITE)):
-            self.into.call(amqp.MessageFlow("d", unit, value))
-
-    def publish(self, count: int) -> None:
-        """Publish so many messages, as far as the hub lets it."""
-        for _ in range(count):
-            if self.out.credit("")[0] == 0:
-                return
-            self.out.transfer(
-                "", amqp.Message(b"%06d" % self.sent + bytes(self.size), routing_key="q"), accept_mode=amqp.NONE
-            )
-            self.sent += 1
-            pump(self.publisher, self.consumer)
-
-    @property
-    def queue(self) -> Any:
-        """The queue."""
-        return self.driver.hub.model.vhosts["/"].queues["q"]
-
-    def bodies(self) -> list[int]:
-        """The numbers of what has come."""
-        found = self.consumer.take(amqp.MessageReceived)
-        self.taken += [each.command_id for each in found]
-        return [int(each.body[:6]) for each in found]
-
-
-@pytest.mark.parametrize("size", [0, 1000])
-def test_who_does_not_read_gets_no_more_than_the_backlog_and_holds_up_publishers(size: int) -> None:
-    slow = Slow(size=size)
-    slow.subscribe(amqp.NONE)
-    slow.consumer.stop()
-    slow.grant(amqp.INFINITE)
-    slow.publish(2000)
-    hub = slow.driver.hub
-    check_held(hub, SMALL.memory_high + 4 * len(BODY))
-    client, publisher = [slow.driver.client(each.number) for each in (slow.consumer, slow.publisher)]
-    assert client is not None
-    assert publisher is not None
-    assert SMALL.backlog_high // 2 <= client.send_backlog <= SMALL.backlog_high + 2 * len(BODY)
-    assert hub.model.ledger.is_blocked
-    assert publisher.receive_budget == 0
-    assert slow.out.credit("")[0] == 0
-    got: list[int] = []
-    slow.consumer.go_on()
-    for _ in range(20):
-        pump(slow.publisher, slow.consumer)
-        got += slow.bodies()
-        for number in slow.taken:
-            slow.into.complete(number)
-        slow.taken.clear()
-        slow.call(slow.into, amqp.ExecutionSync())
-    assert not hub.model.ledger.is_blocked
-    assert got == list(range(slow.sent))
-    assert hub.model.ledger.octets == 0
-
-
-def test_who_gives_no_credit_gets_nothing() -> None:
-    slow = Slow()
-    slow.subscribe()
-    slow.publish(2000)
-    assert not slow.bodies()
-    check_held(slow.driver.hub, SMALL.memory_high + 4 * len(BODY))
-    assert slow.driver.hub.model.ledger.is_blocked
-    slow.grant(3)
-    pump(slow.publisher, slow.consumer)
-    assert slow.bodies() == [0, 1, 2]
-
-
-def test_a_window_stays_closed_till_something_is_completed() -> None:
-    slow = Slow()
-    slow.subscribe()
-    slow.call(slow.into, amqp.MessageSetFlowMode("d", amqp.WINDOW))
-    slow.grant(5)
-    slow.publish(50)
-    assert slow.bodies() == list(range(5))
-    assert (slow.queue.ready, slow.queue.unsettled) == (45, 5)
-    result(slow.into.accept(*slow.taken, sync=True), slow.publisher, slow.consumer)
-    assert slow.bodies() == list(range(5, 10))
-
-
-@pytest.mark.parametrize("limits", [Limits(replay=10), Limits(replay_octets=20_000), Limits(unsettled=10)])
-def test_who_completes_nothing_gets_no_more_than_can_be_kept_for_a_replay(limits: Limits) -> None:
-    slow = Slow(limits=limits)
-    slow.subscribe()
-    slow.call(slow.into, amqp.MessageSetFlowMode("d", amqp.CREDIT))
-    slow.grant(amqp.INFINITE)
-    slow.publish(200)
-    got = slow.bodies()
-    assert got == list(range(len(got)))
-    assert 5 <= len(got) <= 20
-    assert slow.queue.ready == slow.sent - len(got)
-    check_held(slow.driver.hub, SMALL.memory_high + 4 * len(BODY))
-
-
-def test_a_queue_with_a_limit_keeps_no_more() -> None:
-    slow = Slow(arguments={"x-max-length": 10})
-    slow.subscribe()
-    slow.publish(500)
-    assert slow.queue.ready == 10
-    assert not slow.driver.hub.model.ledger.is_blocked
-    check_held(slow.driver.hub, 12 * (len(BODY) + 1000))
-    assert [int(each.message.content.body[:6]) for each in slow.queue.available()] == list(range(490, 500))
-
-
-def test_who_asks_and_never_reads_ends() -> None:
-    """Answers pile up to `Limits.backlog_hard`: nothing that is said then would be read."""
-    driver = Driver(settings_of(limits=BrokerLimits(), connection_limits=Limits(backlog_hard=LIMITS.backlog_hard)))
-    (witness,) = witnesses_of(driver, ["0-10"], "")
-    line = Line(driver, amqp.Connection.client(amqp.Config(sasl=Plain("other", "other"), vhost="/", heartbeat=0)))
-    pump(line)
-    session = line.end.open_session(b"s")
-    pump(line)
-    line.stop()
-    for _ in range(5000):
-        session.call(amqp.QueueQuery("q" * 200))
-        session.call(amqp.ExecutionSync())
-        pump(line)
-        client = driver.client(line.number)
-        if client is None:
-            break
-        assert client.send_backlog <= LIMITS.backlog_hard + 1000
-    assert driver.client(line.number) is None
-    witness.act(Choices(b"\0"))
-    witness.finish()
-    assert witness.got == witness.sent == 1

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqp_sansio import Limits, RemoteProtocolError
+from amqp_sansio import RemoteProtocolError
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.broker import BrokerLimits
-from amqp_sansio.broker.model.commands import DeclareQueue
-from amqp_sansio.sasl import Plain
 from amqp_sansio.testing import amqp_1_0
 from tests.kit.facing_1_0 import octets_of
 from tests.kit.hostile_1_0 import Choices
 from tests.kit.hostile_hub_1_0 import CONDITIONS, One, check_words, hostile
-from tests.kit.hub_hostile import LIMITS, Driver, Stage, check_rule, faults_found, settings_of
-from tests.kit.hub_lines import BODY, Line, check_held, pump
+from tests.kit.hub_hostile import Driver, Stage, check_rule, faults_found, settings_of
 from tests.kit.hub_witness import witnesses_of
 
 PLAYS = st.binary(min_size=800, max_size=2500)
@@ -132,155 +128,3 @@ def test_any_values_of_any_performative(units: list[bytes]) -> None:
     check_all_words(driver, 1)
     witness.finish()
     assert witness.got == witness.sent == len(witness.confirmed) > 0
-
-
-# Slow ones.
-
-
-class Slow:
-    """A publisher and a consumer of a queue."""
-
-    def __init__(self, *, size: int = 1000, arguments: dict[str, Any] | None = None, window: int = 100_000) -> None:
-        self.size = size
-        self.driver = Driver(settings_of(limits=SMALL, connection_limits=Limits(), history=0))
-        login = Plain("guest", "guest")
-        self.publisher, self.consumer = [
-            Line(self.driver, amqp.Connection.client(amqp.Config(container, sasl=login, incoming_window=window)))
-            for container in ("p", "c")
-        ]
-        pump(self.publisher, self.consumer)
-        front: Any = self.driver.hub.fronts[self.publisher.number]
-        self.driver.hub.apply(DeclareQueue(front.connection_owner, "q", arguments=arguments or {}))
-        self.out = self.publisher.end.open_session().open_sender("/queues/q")
-        self.into = self.consumer.end.open_session().open_receiver("/queues/q", credit=0)
-        self.sent = 0
-        pump(self.publisher, self.consumer)
-
-    def grant(self, messages: int) -> None:
-        """Give credit."""
-        self.into.flow(messages)
-
-    def publish(self, count: int) -> None:
-        """Publish so many messages, as far as there is credit."""
-        for _ in range(count):
-            if not self.out.credit:
-                return
-            self.out.send(amqp.Message(b"%06d" % self.sent + bytes(self.size)))
-            self.sent += 1
-            pump(self.publisher, self.consumer)
-
-    @property
-    def queue(self) -> Any:
-        """The queue."""
-        return self.driver.hub.model.vhosts["/"].queues["q"]
-
-    def got(self) -> list[amqp.Delivery]:
-        """What has come."""
-        return self.consumer.take(amqp.Delivery)
-
-    def bodies(self) -> list[int]:
-        """The numbers of what has come."""
-        return [int(bytes(each.body)[:6]) for each in self.got()]
-
-
-@pytest.mark.parametrize("size", [0, 1000])
-def test_who_does_not_read_gets_no_more_than_the_backlog_and_holds_up_publishers(size: int) -> None:
-    """Links get no more credit while the broker is full, and nothing is read of who publishes."""
-    slow = Slow(size=size)
-    slow.grant(1_000_000)
-    pump(slow.publisher, slow.consumer)
-    slow.consumer.stop()
-    slow.publish(2000)
-    hub = slow.driver.hub
-    assert slow.out.credit == 0 or hub.is_blocked
-    # What a link had credit for when it became full.
-    check_held(hub, SMALL.memory_high + 100 * (len(BODY) + 600))
-    client, publisher = [slow.driver.client(each.number) for each in (slow.consumer, slow.publisher)]
-    assert client is not None
-    assert publisher is not None
-    assert SMALL.backlog_high // 4 <= client.send_backlog <= SMALL.backlog_high + 2 * len(BODY)
-    assert hub.model.ledger.is_blocked
-    assert publisher.receive_budget == 0
-    slow.consumer.go_on()
-    got: list[int] = []
-    for _ in range(100):
-        pump(slow.publisher, slow.consumer)
-        found = slow.got()
-        got += [int(bytes(each.body)[:6]) for each in found]
-        if found:
-            slow.into.accept(*found)
-    assert not hub.model.ledger.is_blocked
-    assert got == list(range(slow.sent))
-    assert hub.model.ledger.octets == 0
-    assert slow.publisher.take(amqp.CreditChanged)
-    assert slow.out.credit
-
-
-def test_who_gives_no_credit_gets_nothing() -> None:
-    slow = Slow()
-    slow.publish(2000)
-    assert not slow.bodies()
-    check_held(slow.driver.hub, SMALL.memory_high + 100 * (len(BODY) + 600))
-    assert slow.driver.hub.model.ledger.is_blocked
-    slow.grant(3)
-    pump(slow.publisher, slow.consumer)
-    assert slow.bodies() == [0, 1, 2]
-
-
-def test_who_settles_nothing_gets_as_many_as_it_gave_credit_for() -> None:
-    slow = Slow()
-    slow.grant(5)
-    slow.publish(50)
-    found = slow.got()
-    assert len(found) == 5
-    assert (slow.queue.ready, slow.queue.unsettled) == (45, 5)
-    slow.into.accept(*found)
-    pump(slow.publisher, slow.consumer)
-    assert not slow.bodies()
-    slow.grant(2)
-    pump(slow.publisher, slow.consumer)
-    assert slow.bodies() == [5, 6]
-
-
-def test_a_session_whose_window_is_closed_holds_one_message_up() -> None:
-    slow = Slow(window=3)
-    slow.consumer.stop()
-    slow.grant(100)
-    slow.publish(50)
-    assert slow.queue.ready >= 46
-    slow.consumer.go_on()
-    pump(slow.publisher, slow.consumer)
-    assert slow.bodies() == list(range(50))
-
-
-def test_a_queue_with_a_limit_keeps_no_more() -> None:
-    slow = Slow(arguments={"x-max-length": 10})
-    slow.publish(500)
-    assert slow.queue.ready == 10
-    assert not slow.driver.hub.model.ledger.is_blocked
-    check_held(slow.driver.hub, 12 * (len(BODY) + 1000))
-
-
-def test_who_asks_and_never_reads_is_told_so_and_ends() -> None:
-    """Each flow with echo is answered by one: the answers pile up to `Limits.backlog_hard`."""
-    driver = Driver(settings_of(limits=BrokerLimits()))
-    (witness,) = witnesses_of(driver, ["1.0"], "")
-    wild = One(driver, Choices(b""))
-    wild.open()
-    driver.feed(wild.number, octets_of(amqp.Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50)))
-    driver.deafen(wild.number, True)
-    ask = octets_of(amqp.Flow(0, 50, 0, 50, echo=True))
-    for _ in range(3000):
-        driver.feed(wild.number, ask)
-        client = driver.client(wild.number)
-        if client is None:
-            break  # It goes on asking instead of answering the close.
-        assert client.send_backlog <= LIMITS.backlog_hard + 1000
-    driver.pass_time(60.0)
-    assert driver.client(wild.number) is None
-    report = driver.ends[wild.number].report
-    assert report is not None
-    assert report.condition == "amqp:resource-limit-exceeded"
-    witness.act(Choices(b"\0"))
-    witness.finish()
-    assert witness.got == witness.sent == 1

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Limits, RemoteProtocolError, Settled, Version
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, RemoteProtocolError
 from amqp_sansio._classic.codec.dialect import DIALECTS, get_dialect
-from amqp_sansio.amqp_0_9_1 import Blocked, Delivery, FlowChanged, Unblocked
 from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.endpoint import Side
 from amqp_sansio.testing import amqp_0_8, amqp_0_9_1
@@ -18,9 +17,8 @@ from tests.kit.facing import METHOD, body, frame, header
 from tests.kit.hostile_1_0 import Choices
 from tests.kit.hostile_classic import Classic, check_words, hostile
 from tests.kit.hub_hostile import LIMITS, Driver, Stage, check_rule, faults_found, settings_of
-from tests.kit.hub_lines import BODY, Line, check_held, pump, result
 from tests.kit.hub_witness import witnesses_of
-from tests.kit.pair import client_config, connection_of, server_config
+from tests.kit.pair import server_config
 
 VERSIONS = {"0-8": AMQP_0_8, "0-9-1": AMQP_0_9_1}
 PLAYS = st.binary(min_size=500, max_size=1500)
@@ -198,157 +196,3 @@ def test_any_values_of_any_method(name: str, data: st.DataObject) -> None:
     check_all_words(name, driver, 1)
     witness.finish()
     assert witness.got == witness.sent == len(witness.confirmed) > 0
-
-
-# Slow ones.
-
-
-class Slow:
-    """A publisher and a consumer of a queue, without a limit of its own or with one."""
-
-    def __init__(
-        self,
-        label: str,
-        *,
-        no_ack: bool = False,
-        prefetch: int = 0,
-        size: int = 1000,
-        arguments: dict[str, Any] | None = None,
-    ) -> None:
-        self.size = size
-        self.version: Version = VERSIONS[label]
-        self.driver = Driver(settings_of(limits=SMALL, connection_limits=Limits(), history=0))
-        self.publisher, self.consumer = [
-            Line(self.driver, connection_of(self.version, Side.CLIENT, client_config())) for _ in range(2)
-        ]
-        pump(self.publisher, self.consumer)
-        self.named = self.publisher.end.dialect.named
-        self.out, self.into = self.publisher.end.open_channel(), self.consumer.end.open_channel()
-        self.call(self.out, "queue.declare", queue="q", arguments=arguments or {})
-        if prefetch:
-            self.call(self.into, "basic.qos", prefetch_count=prefetch)
-        self.call(self.into, "basic.consume", queue="q", consumer_tag="c", no_ack=no_ack)
-        self.sent = 0
-
-    def call(self, channel: Any, name: str, **fields: Any) -> Any:
-        """Ask for something."""
-        return result(channel.call(self.named[name](**fields)), self.publisher, self.consumer)
-
-    def publish(self, count: int) -> None:
-        """Publish so many messages, as far as the hub and flow control let it."""
-        for _ in range(count):
-            if self.out.client_stopped:
-                return
-            self.out.publish(b"%06d" % self.sent + bytes(self.size), routing_key="q")
-            self.sent += 1
-            pump(self.publisher, self.consumer)
-
-    @property
-    def queue(self) -> Any:
-        """The queue."""
-        return self.driver.hub.model.vhosts["/"].queues["q"]
-
-    def bodies(self) -> list[int]:
-        """The numbers of what has come."""
-        return [int(each.body[:6]) for each in self.consumer.take(Delivery)]
-
-
-BOTH = pytest.mark.parametrize("label", ["0-9-1", "0-8"])
-
-
-@BOTH
-@pytest.mark.parametrize("size", [0, 1000])
-def test_who_does_not_read_gets_no_more_than_the_backlog_and_holds_up_publishers(label: str, size: int) -> None:
-    """0-9-1 by connection.blocked, 0-8 by channel.flow; in any case nothing more is read of who publishes."""
-    slow = Slow(label, no_ack=True, size=size)
-    slow.consumer.stop()
-    slow.publish(2000)
-    hub = slow.driver.hub
-    # What was in the engine's hands, and what had been read already, comes on top.
-    check_held(hub, SMALL.memory_high + 2 * len(BODY) + 300)
-    client = slow.driver.client(slow.consumer.number)
-    assert client is not None
-    assert SMALL.backlog_high // 2 <= client.send_backlog <= SMALL.backlog_high + 2 * len(BODY)
-    publisher = slow.driver.client(slow.publisher.number)
-    assert publisher is not None
-    assert publisher.receive_budget == 0
-    told = slow.publisher.take(Blocked if label == "0-9-1" else FlowChanged)
-    assert len(told) == 1
-    slow.consumer.go_on()
-    pump(slow.publisher, slow.consumer)
-    assert not hub.model.ledger.is_blocked
-    told = [each for each in slow.publisher.events if isinstance(each, Blocked | Unblocked | FlowChanged)]
-    assert isinstance(told[-1], Unblocked) if label == "0-9-1" else told[-1] == FlowChanged(1, True)
-    assert slow.bodies() == list(range(slow.sent))
-    assert hub.model.ledger.octets == 0
-
-
-@BOTH
-def test_who_does_not_settle_gets_its_prefetch_and_the_rest_waits_in_the_queue(label: str) -> None:
-    slow = Slow(label, prefetch=5)
-    slow.publish(100)
-    assert slow.bodies() == list(range(5))
-    assert (slow.queue.ready, slow.queue.unsettled) == (95, 5)
-    slow.publish(2000)
-    check_held(slow.driver.hub, SMALL.memory_high + 2 * len(BODY) + 300)
-    assert slow.driver.hub.model.ledger.is_blocked
-    assert not slow.bodies()
-    slow.into.accept(3, True)
-    pump(slow.publisher, slow.consumer)
-    assert slow.bodies() == [5, 6, 7]
-
-
-@BOTH
-@pytest.mark.parametrize("overflow", ["drop-head", "reject-publish"])
-def test_a_queue_with_a_limit_keeps_no_more(label: str, overflow: str) -> None:
-    slow = Slow(label, prefetch=1, arguments={"x-max-length": 10, "x-overflow": overflow})
-    if label == "0-9-1":
-        slow.call(slow.out, "confirm.select")
-    slow.publish(500)
-    assert slow.queue.ready == 10
-    assert not slow.driver.hub.model.ledger.is_blocked
-    check_held(slow.driver.hub, 12 * (len(BODY) + 1000))
-    kept = [int(each.message.content.body[:6]) for each in slow.queue.available()]
-    assert kept == (list(range(490, 500)) if overflow == "drop-head" else list(range(1, 11)))
-    if label == "0-9-1":
-        refused = [each for each in slow.publisher.take(Settled) if type(each.state).__name__ == "Rejected"]
-        assert len(refused) == (0 if overflow == "drop-head" else 489)
-
-
-@BOTH
-def test_who_stops_the_flow_gets_nothing(label: str) -> None:
-    slow = Slow(label, no_ack=True)
-    slow.call(slow.into, "channel.flow", active=False)
-    slow.publish(50)
-    assert not slow.bodies()
-    assert slow.queue.ready == 50
-    slow.call(slow.into, "channel.flow", active=True)
-    assert slow.bodies() == list(range(50))
-
-
-@BOTH
-def test_who_asks_and_never_reads_is_told_so_and_ends(label: str) -> None:
-    """Answers pile up to `Limits.backlog_hard`, which ends the connection with 506."""
-    driver = Driver(settings_of(limits=BrokerLimits()))
-    (witness,) = witnesses_of(driver, [label], "")
-    version = VERSIONS[label]
-    line = Line(driver, connection_of(version, Side.CLIENT, client_config()))
-    pump(line)
-    channel = line.end.open_channel()
-    pump(line)
-    line.stop()
-    for _ in range(1000):
-        channel.call(line.end.dialect.named["queue.declare"](queue="q" * 100))
-        pump(line)
-        client = driver.client(line.number)
-        if client is None:
-            break  # It goes on asking instead of answering the close.
-        assert client.send_backlog <= LIMITS.backlog_hard + 1000
-    driver.pass_time(60.0)
-    assert driver.client(line.number) is None
-    report = driver.ends[line.number].report
-    assert report is not None
-    assert report.code == 506
-    witness.act(Choices(b"\0"))
-    witness.finish()
-    assert witness.got == witness.sent == 1
