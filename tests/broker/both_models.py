@@ -141,17 +141,12 @@ def body_of(message: Message) -> bytes:
 
 
 def classic_content(
-    body: bytes,
-    headers: dict[str, Any] | None,
-    priority: int | None,
-    milliseconds: int | None,
+    body: bytes, headers: dict[str, Any] | None, priority: int | None, milliseconds: int | None,
     persistent: bool = False,
 ) -> ClassicContent:
     """A message as a client of 0-9-1 would write it."""
     properties = BasicProperties(
-        headers=headers,
-        delivery_mode=2 if persistent else None,
-        priority=priority,
+        headers=headers, delivery_mode=2 if persistent else None, priority=priority,
         expiration=None if milliseconds is None else str(milliseconds),
     )
     return ClassicContent(AMQP_0_9_1, properties.encode(TABLES), TABLES, body)
@@ -223,23 +218,10 @@ class Both:
         return result, expected
 
     def publish(
-        self,
-        owner: int,
-        exchange: str,
-        key: str,
-        *,
-        size: int = 0,
-        headers: dict[str, Any] | None = None,
-        priority: int | None = None,
-        milliseconds: int | None = None,
-        mandatory: bool = False,
-        immediate: bool = False,
-        transaction: int | None = None,
-        persistent: bool = False,
-        alternates: bool = True,
-        chained: bool = False,
-        rerouted: bool = False,
-        promised: bool = False,
+        self, owner: int, exchange: str, key: str, *, size: int = 0, headers: dict[str, Any] | None = None,
+        priority: int | None = None, milliseconds: int | None = None, mandatory: bool = False,
+        immediate: bool = False, transaction: int | None = None, persistent: bool = False, alternates: bool = True,
+        chained: bool = False, rerouted: bool = False, promised: bool = False,
     ) -> None:
         """Publish a message with a body of its own."""
         self.bodies += 1

@@ -112,17 +112,8 @@ class Stage_0_10(Ground_0_10):
     # Publishing.
 
     def publish(
-        self,
-        actor: Actor,
-        exchange: str,
-        key: str,
-        *,
-        size: int = 0,
-        headers: dict[str, Any] | None = None,
-        priority: int | None = None,
-        ttl: float | None = None,
-        branch: int | None = None,
-        **options: Any,
+        self, actor: Actor, exchange: str, key: str, *, size: int = 0, headers: dict[str, Any] | None = None,
+        priority: int | None = None, ttl: float | None = None, branch: int | None = None, **options: Any
     ) -> None:
         """message.transfer. `options` are those of `Terms`; without a priority it's 4."""
         terms = Terms(**options)
@@ -154,8 +145,7 @@ class Stage_0_10(Ground_0_10):
         size = len(amqp.encode_headers((whole, *others))) + len(note.body)
         self.sent[note.body] = Sent(whole, note.headers or None, size)
         message = amqp.Message(
-            note.body,
-            delivery_properties=amqp.DeliveryProperties(**told),
+            note.body, delivery_properties=amqp.DeliveryProperties(**told),
             message_properties=others[0] if others else None,
         )
         number = actor.core._state.sending.next_id

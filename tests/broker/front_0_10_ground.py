@@ -42,24 +42,10 @@ from tests.broker.naive_values import Refusal, fail
 R = TypeVar("R")
 
 CODES = {
-    "not-found": 404,
-    "binding-not-found": 404,
-    "type-unknown": 404,
-    "locked": 405,
-    "exclusive": 405,
-    "in-use": 406,
-    "not-empty": 406,
-    "queue-deleted": 408,
-    "illegal-state": 409,
-    "limit": 506,
-    "inequivalent": 530,
-    "reserved-name": 530,
-    "not-allowed": 530,
-    "used-as-alternate": 530,
-    "unknown-argument": 540,
-    "name-missing": 542,
-    "default-exchange": 542,
-    "bad-argument": 542,
+    "not-found": 404, "binding-not-found": 404, "type-unknown": 404, "locked": 405, "exclusive": 405, "in-use": 406,
+    "not-empty": 406, "queue-deleted": 408, "illegal-state": 409, "limit": 506, "inequivalent": 530,
+    "reserved-name": 530, "not-allowed": 530, "used-as-alternate": 530, "unknown-argument": 540, "name-missing": 542,
+    "default-exchange": 542, "bad-argument": 542,
 }
 """The codes of execution.exception, where amqp0-10.xml names one for a command; else what is nearest."""
 QUEUE_DELETED = 408

@@ -141,11 +141,8 @@ class ClassicStage(ClassicGround):
             tag = next(name for name in (f"t{number}" for number in range(100)) if name not in taken)
         fields: dict[str, Any] = {} if tag else {"no_wait": False}
         fields |= {
-            "queue": self.short(actor, queue),
-            "consumer_tag": tag,
-            "no_ack": options.get("settles", False),
-            "exclusive": options.get("exclusive", False),
-            "no_local": options.get("no_local", False),
+            "queue": self.short(actor, queue), "consumer_tag": tag, "no_ack": options.get("settles", False),
+            "exclusive": options.get("exclusive", False), "no_local": options.get("no_local", False),
         }
         if options.get("priority"):
             fields["arguments"] = {"x-priority": options["priority"]}

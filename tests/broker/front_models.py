@@ -213,17 +213,8 @@ class Stage(Ground):
         )  # fmt: skip
 
     def publish(
-        self,
-        actor: Actor,
-        exchange: str,
-        key: str,
-        *,
-        size: int = 0,
-        headers: dict[str, Any] | None = None,
-        priority: int = 0,
-        ttl: float | None = None,
-        branch: int | None = None,
-        **options: Any,
+        self, actor: Actor, exchange: str, key: str, *, size: int = 0, headers: dict[str, Any] | None = None,
+        priority: int = 0, ttl: float | None = None, branch: int | None = None, **options: Any
     ) -> None:
         """Publish a message with a body of its own; in the actor's transaction, or in `branch`. `ttl` in seconds."""
         note = Note(self.new_body(size), exchange, key, headers, priority, ttl)

@@ -107,20 +107,11 @@ def test_x_death_is_written_as_rabbitmq_writes_it() -> None:
     assert isinstance(headers, Table)
     assert headers["x-death"] == [
         {
-            "count": 3,
-            "reason": "expired",
-            "queue": "retry",
-            "time": 1_700_000_600,
-            "exchange": "",
-            "routing-keys": ["retry"],
-            "original-expiration": "1500",
+            "count": 3, "reason": "expired", "queue": "retry", "time": 1_700_000_600, "exchange": "",
+            "routing-keys": ["retry"], "original-expiration": "1500",
         },
         {
-            "count": 1,
-            "reason": "rejected",
-            "queue": "jobs",
-            "time": 1_700_000_000,
-            "exchange": "shop",
+            "count": 1, "reason": "rejected", "queue": "jobs", "time": 1_700_000_000, "exchange": "shop",
             "routing-keys": ["orders.new", "copy"],
         },
     ]
@@ -130,12 +121,8 @@ def test_x_death_is_written_as_rabbitmq_writes_it() -> None:
     }  # fmt: skip
     ends = {name: value for name, value in headers.items() if name.startswith(("x-first", "x-last"))}
     assert ends == {
-        "x-first-death-reason": "rejected",
-        "x-first-death-queue": "jobs",
-        "x-first-death-exchange": "shop",
-        "x-last-death-reason": "expired",
-        "x-last-death-queue": "retry",
-        "x-last-death-exchange": "",
+        "x-first-death-reason": "rejected", "x-first-death-queue": "jobs", "x-first-death-exchange": "shop",
+        "x-last-death-reason": "expired", "x-last-death-queue": "retry", "x-last-death-exchange": "",
     }
 
 

@@ -106,8 +106,7 @@ DRAWN = st.lists(
     st.builds(
         _assembly,
         st.one_of(
-            amqp_0_10.commands(sent_by=Side.CLIENT),
-            amqp_0_10.commands(sent_by=Side.CLIENT),
+            amqp_0_10.commands(sent_by=Side.CLIENT), amqp_0_10.commands(sent_by=Side.CLIENT),
             amqp_0_10.controls(sent_by=Side.CLIENT),
         ),
         amqp_0_10.messages().map(lambda each: each.headers.raw),

@@ -70,8 +70,7 @@ def _steps(path: Path) -> Iterator[Step]:
 
 
 def replayed(
-    steps: list[Step],
-    cut: Callable[[bytes], list[bytes]] = lambda octets: [octets],
+    steps: list[Step], cut: Callable[[bytes], list[bytes]] = lambda octets: [octets],
     between: Callable[[Hub], Hub] = lambda hub: hub,
 ) -> dict[int, bytes]:
     """What the broker sends to each client."""

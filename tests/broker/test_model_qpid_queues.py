@@ -80,20 +80,10 @@ def test_arguments_of_qpid_are_understood(arguments: dict[str, Any], options: Qu
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"qpid.max_count": "three"},
-        {"qpid.max_count": -1},
-        {"qpid.max_size": "-1"},
-        {"qpid.max_size": "\u0663"},
-        {"qpid.max_count": "9" * 5000},
-        {"qpid.max_count": True},
-        {"qpid.priorities": 0},
-        {"qpid.priorities": 257},
-        {"qpid.policy_type": "none"},
-        {"qpid.last_value_queue_key": 5},
-        {"qpid.last_value_queue": "perhaps"},
-        {"qpid.group_header_key": None},
-        {"qpid.shared_msg_group": 1.5},
-        {"x-max-length": "3"},
+        {"qpid.max_count": "three"}, {"qpid.max_count": -1}, {"qpid.max_size": "-1"}, {"qpid.max_size": "\u0663"},
+        {"qpid.max_count": "9" * 5000}, {"qpid.max_count": True}, {"qpid.priorities": 0}, {"qpid.priorities": 257},
+        {"qpid.policy_type": "none"}, {"qpid.last_value_queue_key": 5}, {"qpid.last_value_queue": "perhaps"},
+        {"qpid.group_header_key": None}, {"qpid.shared_msg_group": 1.5}, {"x-max-length": "3"},
     ],
 )
 def test_values_that_mean_nothing_are_refused(arguments: dict[str, Any]) -> None:

@@ -318,18 +318,14 @@ def test_a_rejected_message_may_come_back_and_its_deaths_are_counted(model: Mode
         model.wait(1)
     (entry,) = model.delivered()
     assert {(death.queue, death.reason): death.count for death in entry.message.content.deaths} == {
-        ("one", "rejected"): 3,
-        ("wait", "expired"): 3,
+        ("one", "rejected"): 3, ("wait", "expired"): 3
     }
 
 
 def test_dead_letters_pass_through_a_chain_of_queues(model: Model) -> None:
     for number in range(40):
         model.queue(
-            f"q{number}",
-            x_max_length=0,
-            x_dead_letter_exchange="",
-            x_dead_letter_routing_key=f"q{number + 1}",
+            f"q{number}", x_max_length=0, x_dead_letter_exchange="", x_dead_letter_routing_key=f"q{number + 1}"
         )
     model.queue("q40")
     model.publish("a", "q0")

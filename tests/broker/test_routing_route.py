@@ -163,10 +163,7 @@ EDGES = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES), st.sa
     st.booleans(),
 )
 def test_it_goes_where_the_definition_says(
-    edges: list[tuple[str, str, str]],
-    queues: list[tuple[str, str, str]],
-    alternates: dict[str, str],
-    chained: bool,
+    edges: list[tuple[str, str, str]], queues: list[tuple[str, str, str]], alternates: dict[str, str], chained: bool,
     pickled: bool,
 ) -> None:
     topology = Topology()

@@ -83,12 +83,8 @@ def test_anonymous_clients_come_in_when_they_may() -> None:
 @pytest.mark.parametrize(
     ("user", "vhost", "answer"),
     [
-        ("guest", "/", ""),
-        ("guest", "test", ""),
-        ("guest", "nowhere", "unknown"),
-        ("me", "/", "refused"),
-        ("me", "test", ""),
-        ("me", "nowhere", "unknown"),
+        ("guest", "/", ""), ("guest", "test", ""), ("guest", "nowhere", "unknown"), ("me", "/", "refused"),
+        ("me", "test", ""), ("me", "nowhere", "unknown"),
     ],
 )
 def test_which_virtual_hosts_may_be_opened(user: str, vhost: str, answer: str) -> None:

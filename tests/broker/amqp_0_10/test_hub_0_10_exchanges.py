@@ -31,13 +31,8 @@ def routed(peer: Peer, session: Session, exchange: str, key: str, *queues: str, 
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("amq.direct", "direct"),
-        ("amq.fanout", "fanout"),
-        ("amq.topic", "topic"),
-        ("amq.match", "headers"),
-        ("amq.headers", "headers"),
-        ("amq.failover", "failover"),
-        ("amq.system", "system"),
+        ("amq.direct", "direct"), ("amq.fanout", "fanout"), ("amq.topic", "topic"), ("amq.match", "headers"),
+        ("amq.headers", "headers"), ("amq.failover", "failover"), ("amq.system", "system"),
     ],
 )
 def test_each_virtual_host_has_an_exchange_of_each_type(name: str, kind: str) -> None:
@@ -282,13 +277,9 @@ def test_topic_exchanges_match_words(peer: Peer, session: Session, pattern: str,
 @pytest.mark.parametrize(
     ("mode", "headers", "matches"),
     [
-        ("all", {"a": 1, "b": "x", "c": 3}, True),
-        ("all", {"a": 1, "b": "x"}, False),
-        ("all", {"a": 2, "b": "x", "c": 3}, False),
-        ("any", {"a": 1}, True),
-        ("any", {"c": "whatever"}, True),
-        ("any", {"a": 2}, False),
-        ("any", {"x-match": "any"}, False),
+        ("all", {"a": 1, "b": "x", "c": 3}, True), ("all", {"a": 1, "b": "x"}, False),
+        ("all", {"a": 2, "b": "x", "c": 3}, False), ("any", {"a": 1}, True), ("any", {"c": "whatever"}, True),
+        ("any", {"a": 2}, False), ("any", {"x-match": "any"}, False),
     ],
 )
 def test_headers_exchanges_match_headers(

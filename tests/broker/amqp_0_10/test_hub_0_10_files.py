@@ -137,11 +137,8 @@ def test_a_client_that_has_half_of_a_file_gets_the_rest(peer: Peer, session: Ses
 @pytest.mark.parametrize(
     ("key", "mandatory", "immediate", "code"),
     [
-        ("nowhere", True, False, 312),
-        ("nowhere", False, False, 0),
-        ("nowhere", False, True, 313),
-        ("q", True, False, 0),
-        ("q", False, True, 313),
+        ("nowhere", True, False, 312), ("nowhere", False, False, 0), ("nowhere", False, True, 313),
+        ("q", True, False, 0), ("q", False, True, 313),
     ],
 )
 def test_files_that_come_back(

@@ -126,12 +126,8 @@ def test_messages_expire(world: World, peer: Peer, session: Session) -> None:
 @pytest.mark.parametrize(
     ("accept_mode", "discards", "credit", "where"),
     [
-        (amqp.EXPLICIT, False, 0, "rejected"),
-        (amqp.EXPLICIT, True, 0, "nowhere"),
-        (amqp.NONE, False, 0, "spare"),
-        (amqp.NONE, True, 0, "nowhere"),
-        (amqp.EXPLICIT, False, 1, "q"),
-        (amqp.NONE, False, 1, "q"),
+        (amqp.EXPLICIT, False, 0, "rejected"), (amqp.EXPLICIT, True, 0, "nowhere"), (amqp.NONE, False, 0, "spare"),
+        (amqp.NONE, True, 0, "nowhere"), (amqp.EXPLICIT, False, 1, "q"), (amqp.NONE, False, 1, "q"),
     ],
 )
 def test_immediate(peer: Peer, session: Session, accept_mode: int, discards: bool, credit: int, where: str) -> None:

@@ -80,13 +80,8 @@ def test_an_empty_name_where_no_queue_was_declared(channel: Talk, dialect: str, 
 @pytest.mark.parametrize(
     ("name", "fields"),
     [
-        ("queue.declare", {}),
-        ("queue.declare", {"passive": True}),
-        ("queue.bind", {"exchange": "absent"}),
-        ("queue.unbind", {"exchange": "absent"}),
-        ("queue.purge", {}),
-        ("queue.delete", {}),
-        ("basic.consume", {}),
+        ("queue.declare", {}), ("queue.declare", {"passive": True}), ("queue.bind", {"exchange": "absent"}),
+        ("queue.unbind", {"exchange": "absent"}), ("queue.purge", {}), ("queue.delete", {}), ("basic.consume", {}),
         ("basic.get", {}),
     ],
 )
@@ -178,10 +173,7 @@ def test_several_bindings_give_one_copy(channel: Talk) -> None:
 @pytest.mark.parametrize(
     ("dialect", "name"),
     [
-        ("0-9-1-rabbit", "queue.bind"),
-        ("0-9-1", "queue.bind"),
-        ("0-8-rabbit", "queue.bind"),
-        ("0-8", "queue.bind"),
+        ("0-9-1-rabbit", "queue.bind"), ("0-9-1", "queue.bind"), ("0-8-rabbit", "queue.bind"), ("0-8", "queue.bind"),
         ("0-9-1", "queue.unbind"),
     ],
 )
