@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from amqp_sansio import amqp_0_10 as amqp
-from tests.broker.front_0_10 import Stage_0_10
-from tests.broker.front_0_10_ground import Cut
+from tests.broker.front_0_10 import Cut, Stage_0_10
 from tests.broker.front_models import Actor, Handle, Line, Place
 
 V = TypeVar("V")

@@ -8,6 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from tests.broker.front_1_0 import TransactedStage, Work
 from tests.broker.front_1_0_ties import Line_1_0, Spout, Tap, Tie
 from tests.broker.front_1_0_values import (
     DEFAULTS,
@@ -19,8 +20,7 @@ from tests.broker.front_1_0_values import (
     SourceTerms,
     TargetTerms,
 )
-from tests.broker.front_1_0_work import TransactedStage, Work
-from tests.broker.front_stage import Actor
+from tests.broker.front_models import Actor
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ import pytest
 from amqp_sansio import amqp_0_10
 from amqp_sansio.amqp_1_0 import Accepted, Modified
 from tests.broker.front_0_10 import Stage_0_10
+from tests.broker.front_1_0 import TransactedStage
 from tests.broker.front_1_0_values import Expiry, Note_1_0, SourceTerms, TargetTerms
-from tests.broker.front_1_0_work import TransactedStage
 from tests.kit import hub_classic
 from tests.kit.hub_0_10 import World
 
