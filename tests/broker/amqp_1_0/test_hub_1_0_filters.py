@@ -16,6 +16,14 @@ TOPIC = Symbol("apache.org:legacy-amqp-topic-binding:string")
 HEADERS = Symbol("apache.org:legacy-amqp-headers-binding:map")
 
 
+@pytest.fixture
+def world() -> World:
+    """It has a queue called jobs."""
+    world = World()
+    world.queue("jobs")
+    return world
+
+
 def filtered(user: User, address: str, descriptor: Any, value: Any, **options: Any) -> Any:
     """A receiver with a filter."""
     source = Source(address, filter={Symbol("mine"): Described(descriptor, value)}, **options)
@@ -33,7 +41,6 @@ def put(world: World, *subjects: str | None) -> None:
 @pytest.mark.rule("1.0/filters/legacy/capability-source", "1.0/source.filter/stable")
 @pytest.mark.parametrize("descriptor", [SELECTOR, ULong(0x468C_00000004)], ids=["symbol", "code"])
 def test_a_selector_leaves_messages_to_others(world: World, user: User, descriptor: Any) -> None:
-    world.queue("jobs")
     link = filtered(user, "jobs", descriptor, "colour = 'blue' AND weight > 10")
     source: Any = link.source
     assert source.filter[Symbol("mine")] == Described(descriptor, "colour = 'blue' AND weight > 10")
@@ -61,7 +68,6 @@ def test_a_selector_leaves_messages_to_others(world: World, user: User, descript
     ids=["many terms", "no number", "a long pattern"],
 )
 def test_no_selector_harms_a_publisher(world: World, selector: str, chosen: list[str]) -> None:
-    world.queue("jobs")
     user, other = world.connect(), world.connect()
     link = filtered(user, "jobs", SELECTOR, selector)
     sender = other.sender("jobs")
@@ -72,7 +78,6 @@ def test_no_selector_harms_a_publisher(world: World, selector: str, chosen: list
 
 
 def test_a_filter_that_is_wrong_refuses_the_link_and_an_unknown_one_is_left_out(world: World, user: User) -> None:
-    world.queue("jobs")
     session = user.session()
     for descriptor, value in (
         (SELECTOR, "colour ="), (SELECTOR, "(" * 101 + "TRUE" + ")" * 101), (SELECTOR, 7), (HEADERS, "x"),
@@ -92,7 +97,6 @@ def test_a_filter_that_is_wrong_refuses_the_link_and_an_unknown_one_is_left_out(
 @pytest.mark.rule("1.0/filters/no-local")
 @pytest.mark.parametrize("address", ["jobs", "/exchanges/amq.fanout"])
 def test_no_local_passes_what_other_connections_send(world: World, address: str) -> None:
-    world.queue("jobs")
     user, other = world.connect(), world.connect()
     link = filtered(user, address, NO_LOCAL, [])
     user.send(user.sender(address), b"mine")
@@ -102,7 +106,6 @@ def test_no_local_passes_what_other_connections_send(world: World, address: str)
 
 @pytest.mark.rule("1.0/filters/direct")
 def test_the_direct_filter_wants_one_subject(world: World, user: User) -> None:
-    world.queue("jobs")
     link = filtered(user, "jobs", DIRECT, "a")
     put(world, "a", "b", None, "a.b")
     assert user.bodies(link) == ["a"]
@@ -120,7 +123,6 @@ def test_the_direct_filter_wants_one_subject(world: World, user: User) -> None:
     ],
 )
 def test_the_topic_filter_wants_a_pattern(world: World, user: User, pattern: str, subjects: list[str]) -> None:
-    world.queue("jobs")
     link = filtered(user, "jobs", TOPIC, pattern)
     put(world, "usd.stock", "eur.stock.db", "stock.nasdaq", None)
     assert user.bodies(link) == subjects
@@ -143,7 +145,6 @@ def test_the_topic_filter_wants_a_pattern(world: World, user: User, pattern: str
 def test_the_headers_filter_wants_application_properties(
     world: World, user: User, address: str, wanted: Any, bodies: list[str]
 ) -> None:
-    world.queue("jobs")
     link = filtered(user, address, HEADERS, wanted)
     sender = user.sender(address)
     for body, properties in (("both", {"a": 1, "b": "x"}), ("a", {"a": 1}), ("other", {"a": 2}), ("none", {})):
@@ -165,7 +166,6 @@ def test_a_legacy_filter_of_an_exchange_is_its_binding(user: User, address: str,
 
 @pytest.mark.rule("1.0/source/copy")
 def test_a_browser_with_a_filter(world: World, user: User) -> None:
-    world.queue("jobs")
     put(world, "a", "b", "a")
     link = filtered(user, "jobs", SELECTOR, "amqp.subject = 'a'", distribution_mode=Symbol("copy"))
     assert user.bodies(link) == ["a", "a"]
@@ -183,7 +183,6 @@ def reattached(user: User, address: str, *proposed: tuple[Any, Any], name: str =
 
 @pytest.mark.rule("1.0/source.filter/stable")
 def test_the_answer_to_a_second_attach_lists_the_filters_that_apply(world: World, user: User) -> None:
-    world.queue("jobs")
     link = reattached(user, "jobs", (DIRECT, "a"))
     link.detach()
     world.pump()

@@ -43,6 +43,12 @@ class Talk:
         link = link or self.user.sender("jobs", self.session)
         return self.user.send(link, *bodies, state=amqp.TransactionalState(txn_id), **options)
 
+    def taken(self, *bodies: bytes, source: Any = "jobs", **options: Any) -> tuple[Any, list[amqp.Delivery]]:
+        """Put messages into jobs and receive them; the link, and the deliveries."""
+        self.world.put("jobs", *bodies)
+        receiver = self.user.receiver(source, self.session, credit=len(bodies), **options)
+        return receiver, self.user.take(receiver)
+
     def state(self) -> tuple[int, int]:
         """Messages of jobs that are available and acquired."""
         self.world.pump()
@@ -52,6 +58,12 @@ class Talk:
 @pytest.fixture
 def talk() -> Talk:
     return Talk()
+
+
+@pytest.fixture
+def txn_id(talk: Talk) -> bytes:
+    """A transaction that has begun."""
+    return talk.declare()
 
 
 def condition(outcome: Any) -> str:
@@ -81,8 +93,7 @@ def test_transactions_of_several_sessions_at_once(talk: Talk) -> None:
 
 @pytest.mark.rule("1.0/transactions/posting/invisible", "1.0/transactions/posting/outcome-first")
 @pytest.mark.rule("1.0/transactions/settled/resource-settles", "1.0/transactions/txn-work/resource-ids")
-def test_what_is_posted_is_there_after_the_commit(talk: Talk) -> None:
-    txn_id = talk.declare()
+def test_what_is_posted_is_there_after_the_commit(txn_id: bytes, talk: Talk) -> None:
     receiver = talk.user.receiver("jobs", credit=10)
     assert talk.post(txn_id, b"one", b"two") == [amqp.TransactionalState(txn_id, amqp.Accepted())] * 2
     assert talk.state() == (0, 0)
@@ -91,8 +102,7 @@ def test_what_is_posted_is_there_after_the_commit(talk: Talk) -> None:
 
 
 @pytest.mark.rule("1.0/transactions/discharge/rollback-always", "1.0/transactions/settled/posting")
-def test_what_is_posted_and_rolled_back_was_never_there(talk: Talk) -> None:
-    txn_id = talk.declare()
+def test_what_is_posted_and_rolled_back_was_never_there(txn_id: bytes, talk: Talk) -> None:
     talk.post(txn_id, b"one")
     talk.post(txn_id, b"two", settled=True)
     assert talk.roll_back(txn_id) == amqp.Accepted()
@@ -106,17 +116,14 @@ def test_an_unknown_transaction_is_told(talk: Talk) -> None:
     sender = talk.user.sender("jobs", talk.session)
     sender.send(amqp.Message(b"x"), state=amqp.TransactionalState(b"nope"))
     assert talk.user.refused(sender) == "amqp:transaction:unknown-id"
-    talk.world.put("jobs", b"y")
-    receiver = talk.user.receiver("jobs", talk.session, credit=1)
-    (it,) = talk.user.take(receiver)
+    receiver, (it,) = talk.taken(b"y")
     receiver.update([it], amqp.TransactionalState(b"nope", amqp.Accepted()))
     assert talk.user.refused(receiver) == "amqp:transaction:unknown-id"
     assert talk.state() == (1, 0)
 
 
 @pytest.mark.rule("1.0/transactions/settled/posting")
-def test_a_settled_posting_that_can_not_be_done_fails_the_commit(talk: Talk) -> None:
-    txn_id = talk.declare()
+def test_a_settled_posting_that_can_not_be_done_fails_the_commit(txn_id: bytes, talk: Talk) -> None:
     talk.post(txn_id, b"one")
     anonymous = talk.user.sender(amqp.Target(address=None), talk.session)
     nowhere = amqp.Message(b"x", properties=amqp.Properties(to="/queues/none"))
@@ -126,8 +133,7 @@ def test_a_settled_posting_that_can_not_be_done_fails_the_commit(talk: Talk) -> 
     assert not talk.world.hub.model.transactions
 
 
-def test_an_unsettled_posting_that_can_not_be_done_is_told_and_the_rest_commits(talk: Talk) -> None:
-    txn_id = talk.declare()
+def test_an_unsettled_posting_that_can_not_be_done_is_told_and_the_rest_commits(txn_id: bytes, talk: Talk) -> None:
     anonymous = talk.user.sender(amqp.Target(address=None), talk.session)
     nowhere = amqp.Message(b"x", properties=amqp.Properties(to="/queues/none"))
     unbound = amqp.Message(b"x", properties=amqp.Properties(to="/exchanges/amq.direct/none"))
@@ -140,8 +146,9 @@ def test_an_unsettled_posting_that_can_not_be_done_is_told_and_the_rest_commits(
 
 
 @pytest.mark.parametrize("settled", [False, True])
-def test_a_posting_to_the_anonymous_terminus_ends_a_link_that_would_not_hear(talk: Talk, settled: bool) -> None:
-    txn_id = talk.declare()
+def test_a_posting_to_the_anonymous_terminus_ends_a_link_that_would_not_hear(
+    txn_id: bytes, talk: Talk, settled: bool
+) -> None:
     talk.post(txn_id, b"one")
     source = amqp.Source(outcomes=(amqp.Symbol("amqp:accepted:list"),))
     picky = talk.user.sender(amqp.Target(address=None), talk.session, source=source)
@@ -153,9 +160,8 @@ def test_a_posting_to_the_anonymous_terminus_ends_a_link_that_would_not_hear(tal
 
 
 @pytest.mark.rule("1.0/transactions/settled/outcome-broken", "1.0/transactions/error/rollback")
-def test_an_outcome_that_became_impossible_fails_the_commit(talk: Talk) -> None:
+def test_an_outcome_that_became_impossible_fails_the_commit(txn_id: bytes, talk: Talk) -> None:
     talk.world.queue("other")
-    txn_id = talk.declare()
     talk.post(txn_id, b"one")
     other = talk.user.sender("other", talk.session)
     assert talk.post(txn_id, b"two", link=other)[0].outcome == amqp.Accepted()
@@ -167,10 +173,9 @@ def test_an_outcome_that_became_impossible_fails_the_commit(talk: Talk) -> None:
 
 
 @pytest.mark.rule("1.0/transactions/settled/outcome-broken", "1.0/transactions/error/rollback")
-def test_a_message_to_an_exchange_that_is_gone_fails_the_commit(talk: Talk) -> None:
+def test_a_message_to_an_exchange_that_is_gone_fails_the_commit(txn_id: bytes, talk: Talk) -> None:
     talk.world.exchange("ex", "fanout")
     talk.world.bind("jobs", "ex")
-    txn_id = talk.declare()
     talk.post(txn_id, b"one", link=talk.user.sender("/exchanges/ex", talk.session))
     talk.world.hub.apply(DeleteExchange(talk.world.owner, "ex"))
     talk.world.hub.settle()
@@ -179,10 +184,9 @@ def test_a_message_to_an_exchange_that_is_gone_fails_the_commit(talk: Talk) -> N
 
 @pytest.mark.rule("1.0/transactions/settled/outcome-broken")
 @pytest.mark.parametrize("settled", [False, True], ids=["unsettled", "settled"])
-def test_what_a_full_queue_has_promised_to_take_it_takes(talk: Talk, settled: bool) -> None:
+def test_what_a_full_queue_has_promised_to_take_it_takes(txn_id: bytes, talk: Talk, settled: bool) -> None:
     talk.world.queue("full", arguments={"x-max-length": 1, "x-overflow": "reject-publish"})
     sender = talk.user.sender("full", talk.session)
-    txn_id = talk.declare()
     talk.post(txn_id, b"one", link=sender)
     talk.world.put("full", b"zero")
     other = talk.declare()
@@ -236,8 +240,7 @@ def test_a_coordinator_settles_first_whatever_is_asked_for(talk: Talk) -> None:
 
 @pytest.mark.rule("1.0/transactions/settled/resource-does-not-settle")
 @pytest.mark.parametrize("fail", [False, True], ids=["commit", "rollback"])
-def test_a_posting_that_its_sender_settles_first_shows_what_was_applied(talk: Talk, fail: bool) -> None:
-    txn_id = talk.declare()
+def test_a_posting_that_its_sender_settles_first_shows_what_was_applied(txn_id: bytes, talk: Talk, fail: bool) -> None:
     target = amqp.Target("jobs", durable=2)
     sender = talk.user.sender(target, talk.session, rcv_settle_mode=1, auto_settle=False)
     handle = sender.send(amqp.Message(b"one"), state=amqp.TransactionalState(txn_id))
@@ -258,11 +261,8 @@ def test_a_posting_that_its_sender_settles_first_shows_what_was_applied(talk: Ta
 
 
 @pytest.mark.rule("1.0/transactions/retirement/rollback", "1.0/transactions/settled/retire-unsettled")
-def test_what_is_retired_and_rolled_back_is_acquired_and_live(talk: Talk) -> None:
-    talk.world.put("jobs", b"one")
-    receiver = talk.user.receiver("jobs", talk.session, credit=1)
-    (it,) = talk.user.take(receiver)
-    txn_id = talk.declare()
+def test_what_is_retired_and_rolled_back_is_acquired_and_live(txn_id: bytes, talk: Talk) -> None:
+    receiver, (it,) = talk.taken(b"one")
     (handle,) = receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=False)
     assert talk.state() == (0, 1)
     assert talk.roll_back(txn_id) == amqp.Accepted()
@@ -272,11 +272,8 @@ def test_what_is_retired_and_rolled_back_is_acquired_and_live(talk: Talk) -> Non
     assert talk.state() == (0, 0)
 
 
-def test_what_is_retired_and_committed_is_settled_by_the_broker(talk: Talk) -> None:
-    talk.world.put("jobs", b"one", b"two")
-    receiver = talk.user.receiver("jobs", talk.session, credit=2)
-    one, two = talk.user.take(receiver)
-    txn_id = talk.declare()
+def test_what_is_retired_and_committed_is_settled_by_the_broker(txn_id: bytes, talk: Talk) -> None:
+    receiver, (one, two) = talk.taken(b"one", b"two")
     (first,) = receiver.update([one], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=False)
     (second,) = receiver.update([two], amqp.TransactionalState(txn_id, amqp.Released()), settled=False)
     assert talk.commit(txn_id) == amqp.Accepted()
@@ -290,12 +287,9 @@ def test_what_is_retired_and_committed_is_settled_by_the_broker(talk: Talk) -> N
     ("default", "count"), [(None, 0), (amqp.Modified(delivery_failed=True), 1)], ids=["released", "modified"]
 )
 def test_what_the_controller_settles_has_the_default_outcome_after_a_rollback(
-    talk: Talk, default: Any, count: int
+    txn_id: bytes, talk: Talk, default: Any, count: int
 ) -> None:
-    talk.world.put("jobs", b"one")
-    receiver = talk.user.receiver(amqp.Source("jobs", default_outcome=default), talk.session, credit=1)
-    (it,) = talk.user.take(receiver)
-    txn_id = talk.declare()
+    receiver, (it,) = talk.taken(b"one", source=amqp.Source("jobs", default_outcome=default))
     receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
     assert talk.state() == (0, 1)
     assert talk.roll_back(txn_id) == amqp.Accepted()
@@ -308,13 +302,12 @@ def test_what_the_controller_settles_has_the_default_outcome_after_a_rollback(
 @pytest.mark.rule("1.0/transactions/settled/retire-settled")
 @pytest.mark.parametrize("ends", ["close", "detach", "session"])
 @pytest.mark.parametrize("loses", [False, True], ids=["rollback", "lost"])
-def test_that_outcome_holds_without_the_link_too(talk: Talk, ends: str, loses: bool) -> None:
+def test_that_outcome_holds_without_the_link_too(txn_id: bytes, talk: Talk, ends: str, loses: bool) -> None:
     talk.world.put("jobs", b"one")
     source = amqp.Source("jobs", default_outcome=amqp.Modified(delivery_failed=True))
     session = talk.user.session()
     receiver = talk.user.receiver(source, session, credit=1)
     (it,) = talk.user.take(receiver)
-    txn_id = talk.declare()
     receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
     {"close": receiver.close, "detach": receiver.detach, "session": session.close}[ends]()
     talk.world.pump()
@@ -329,11 +322,8 @@ def test_that_outcome_holds_without_the_link_too(talk: Talk, ends: str, loses: b
     assert again.message.delivery_count == 1
 
 
-def test_what_the_controller_settles_has_its_outcome_after_a_commit(talk: Talk) -> None:
-    talk.world.put("jobs", b"one")
-    receiver = talk.user.receiver("jobs", talk.session, credit=1)
-    (it,) = talk.user.take(receiver)
-    txn_id = talk.declare()
+def test_what_the_controller_settles_has_its_outcome_after_a_commit(txn_id: bytes, talk: Talk) -> None:
+    receiver, (it,) = talk.taken(b"one")
     receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
     receiver.close()
     talk.world.pump()
@@ -343,11 +333,10 @@ def test_what_the_controller_settles_has_its_outcome_after_a_commit(talk: Talk) 
 
 @pytest.mark.rule("1.0/transactions/retirement/rollback", "1.0/transactions/settled/retire-unsettled")
 @pytest.mark.parametrize("how", ["roll back", "close"])
-def test_what_was_said_in_a_transaction_that_failed_is_forgotten(talk: Talk, how: str) -> None:
+def test_what_was_said_in_a_transaction_that_failed_is_forgotten(txn_id: bytes, talk: Talk, how: str) -> None:
     talk.world.put("jobs", b"one")
     receiver = talk.user.receiver(amqp.Source("jobs", default_outcome=amqp.Accepted()), talk.user.session(), credit=1)
     (it,) = talk.user.take(receiver)
-    txn_id = talk.declare()
     receiver.update([it], amqp.TransactionalState(txn_id, amqp.Rejected()), settled=False)
     talk.world.pump()
     if how == "close":
@@ -362,11 +351,8 @@ def test_what_was_said_in_a_transaction_that_failed_is_forgotten(talk: Talk, how
 
 @pytest.mark.rule("1.0/transactions/retirement/rollback", "1.0/source/copy")
 @pytest.mark.parametrize("how", ["attached", "detached", "settled"])
-def test_what_is_only_shown_is_retired_without_effect(talk: Talk, how: str) -> None:
-    talk.world.put("jobs", b"one")
-    receiver = talk.user.receiver(browsing("jobs"), talk.session, credit=1)
-    (it,) = talk.user.take(receiver)
-    txn_id = talk.declare()
+def test_what_is_only_shown_is_retired_without_effect(txn_id: bytes, talk: Talk, how: str) -> None:
+    receiver, (it,) = talk.taken(b"one", source=browsing("jobs"))
     (handle,) = receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=how == "settled")
     talk.world.pump()
     if how == "detached":
@@ -379,9 +365,7 @@ def test_what_is_only_shown_is_retired_without_effect(talk: Talk, how: str) -> N
 
 @pytest.mark.rule("1.0/transactions/retirement/other-txn")
 def test_an_outcome_in_two_transactions_is_one_fault_for_all_deliveries_of_the_frame(talk: Talk) -> None:
-    talk.world.put("jobs", b"one", b"two")
-    receiver = talk.user.receiver("jobs", talk.session, credit=2)
-    found = talk.user.take(receiver)
+    receiver, found = talk.taken(b"one", b"two")
     one, two = talk.declare(), talk.declare()
     receiver.update(found[:1], amqp.TransactionalState(one, amqp.Accepted()), settled=False)
     talk.world.pump()
@@ -393,9 +377,7 @@ def test_an_outcome_in_two_transactions_is_one_fault_for_all_deliveries_of_the_f
 
 @pytest.mark.rule("1.0/transactions/retirement/other-txn")
 def test_an_outcome_in_two_transactions_ends_the_first_ones_control_link(talk: Talk) -> None:
-    talk.world.put("jobs", b"one")
-    receiver = talk.user.receiver("jobs", talk.session, credit=1)
-    (it,) = talk.user.take(receiver)
+    receiver, (it,) = talk.taken(b"one")
     one, two = talk.declare(), talk.declare()
     receiver.update([it], amqp.TransactionalState(one, amqp.Accepted()), settled=False)
     talk.world.pump()
@@ -409,10 +391,9 @@ def test_an_outcome_in_two_transactions_ends_the_first_ones_control_link(talk: T
 @pytest.mark.rule("1.0/transactions/settled/acquire-outcome")
 @pytest.mark.parametrize("mode", [0, 1], ids=["unsettled", "settled"])
 @pytest.mark.parametrize("fail", [False, True], ids=["commit", "rollback"])
-def test_what_is_acquired_in_a_transaction(talk: Talk, mode: int, fail: bool) -> None:
+def test_what_is_acquired_in_a_transaction(txn_id: bytes, talk: Talk, mode: int, fail: bool) -> None:
     talk.world.put("jobs", b"one", b"two")
     receiver = talk.user.receiver("jobs", talk.session, snd_settle_mode=mode)
-    txn_id = talk.declare()
     receiver.flow(2, drain=True, properties={TXN_ID: txn_id})
     one, two = talk.user.take(receiver)
     assert one.state == amqp.TransactionalState(txn_id)
@@ -428,10 +409,11 @@ def test_what_is_acquired_in_a_transaction(talk: Talk, mode: int, fail: bool) ->
 
 @pytest.mark.rule("1.0/transactions/settled/acquire-settled")
 @pytest.mark.parametrize("fail", [False, True], ids=["commit", "rollback"])
-def test_what_is_acquired_settled_stays_in_the_transaction_when_its_link_goes(talk: Talk, fail: bool) -> None:
+def test_what_is_acquired_settled_stays_in_the_transaction_when_its_link_goes(
+    txn_id: bytes, talk: Talk, fail: bool
+) -> None:
     talk.world.put("jobs", b"one")
     receiver = talk.user.receiver("jobs", talk.session, snd_settle_mode=1)
-    txn_id = talk.declare()
     receiver.flow(1, properties={TXN_ID: txn_id})
     assert len(talk.user.take(receiver)) == 1
     receiver.close()
@@ -441,11 +423,10 @@ def test_what_is_acquired_settled_stays_in_the_transaction_when_its_link_goes(ta
 
 
 @pytest.mark.rule("1.0/transactions/settled/acquire-settled", "1.0/transport/link/unsettled-on-attach")
-def test_what_was_acquired_and_rolled_back_is_not_sent_again(talk: Talk) -> None:
+def test_what_was_acquired_and_rolled_back_is_not_sent_again(txn_id: bytes, talk: Talk) -> None:
     talk.world.put("jobs", b"one")
     source = amqp.Source("jobs", expiry_policy=amqp.Symbol("never"))
     receiver = talk.user.receiver(source, talk.session, name="mine")
-    txn_id = talk.declare()
     receiver.flow(1, properties={TXN_ID: txn_id})
     assert talk.user.bodies(receiver) == [b"one"]
     receiver.detach()
@@ -456,11 +437,10 @@ def test_what_was_acquired_and_rolled_back_is_not_sent_again(talk: Talk) -> None
 
 
 @pytest.mark.rule("1.0/transactions/settled/retire-unsettled")
-def test_what_is_retired_is_no_delivery_of_another_link_of_the_same_name(talk: Talk) -> None:
+def test_what_is_retired_is_no_delivery_of_another_link_of_the_same_name(txn_id: bytes, talk: Talk) -> None:
     talk.world.put("jobs", b"one", b"two")
     receiver = talk.user.receiver("jobs", talk.session, name="mine", credit=1)
     found = talk.user.take(receiver)
-    txn_id = talk.declare()
     receiver.update(found, amqp.TransactionalState(txn_id, amqp.Accepted()), settled=False)
     receiver.close()
     talk.world.pump()
@@ -472,12 +452,11 @@ def test_what_is_retired_is_no_delivery_of_another_link_of_the_same_name(talk: T
 
 @pytest.mark.rule("1.0/source/no-resend-accepted", "1.0/transactions/settled/retire-unsettled")
 @pytest.mark.parametrize("remembers", [False, True])
-def test_what_was_retired_before_it_is_sent_again_is_not_sent_again(talk: Talk, remembers: bool) -> None:
+def test_what_was_retired_before_it_is_sent_again_is_not_sent_again(txn_id: bytes, talk: Talk, remembers: bool) -> None:
     talk.world.put("jobs", b"one", b"two")
     source = amqp.Source("jobs", expiry_policy=amqp.Symbol("never"))
     receiver = talk.user.receiver(source, talk.session, name="mine", credit=1)
     found = talk.user.take(receiver)
-    txn_id = talk.declare()
     receiver.update(found, amqp.TransactionalState(txn_id, amqp.Accepted()), settled=False)
     talk.world.pump()
     receiver.detach()
@@ -516,12 +495,11 @@ def test_a_message_that_is_half_sent_is_completed_before_it_is_undone(talk: Talk
 
 @pytest.mark.rule("1.0/transactions/control-link-closed")
 @pytest.mark.parametrize("how", ["close", "detach", "end", "cut"])
-def test_without_its_control_link_a_transaction_is_rolled_back(talk: Talk, how: str) -> None:
+def test_without_its_control_link_a_transaction_is_rolled_back(txn_id: bytes, talk: Talk, how: str) -> None:
     talk.world.put("jobs", b"old")
     session = talk.user.session()
     receiver = talk.user.receiver("jobs", session, credit=1)
     (it,) = talk.user.take(receiver)
-    txn_id = talk.declare()
     sender = talk.user.sender("jobs", session)
     talk.post(txn_id, b"new", link=sender)
     receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
@@ -540,9 +518,8 @@ def test_without_its_control_link_a_transaction_is_rolled_back(talk: Talk, how: 
 
 @pytest.mark.rule("1.0/transactions/control-link-closed", "1.0/transactions/acquisition/flow-txn-id")
 @pytest.mark.parametrize("how", ["close", "partial"])
-def test_without_its_control_link_a_transaction_acquires_nothing_more(talk: Talk, how: str) -> None:
+def test_without_its_control_link_a_transaction_acquires_nothing_more(txn_id: bytes, talk: Talk, how: str) -> None:
     receiver = talk.user.receiver("jobs", talk.user.session())
-    txn_id = talk.declare()
     receiver.flow(1, properties={TXN_ID: txn_id})
     talk.world.pump()
     if how == "close":
@@ -560,8 +537,7 @@ def test_without_its_control_link_a_transaction_acquires_nothing_more(talk: Talk
 
 
 @pytest.mark.rule("1.0/transactions/posting/partial-discharge")
-def test_a_discharge_with_a_delivery_half_sent_ends_the_control_link(talk: Talk) -> None:
-    txn_id = talk.declare()
+def test_a_discharge_with_a_delivery_half_sent_ends_the_control_link(txn_id: bytes, talk: Talk) -> None:
     sender = talk.user.sender("jobs", talk.session)
     sender.begin(amqp.Message(b"one").encode()[:3], state=amqp.TransactionalState(txn_id))
     talk.controller.discharge(txn_id)
@@ -569,11 +545,8 @@ def test_a_discharge_with_a_delivery_half_sent_ends_the_control_link(talk: Talk)
     assert not talk.world.hub.model.transactions
 
 
-def test_the_broker_keeps_what_was_retired_when_a_client_vanishes(talk: Talk) -> None:
-    talk.world.put("jobs", b"one", b"two", b"three")
-    receiver = talk.user.receiver("jobs", talk.session, credit=3)
-    one, two, three = talk.user.take(receiver)
-    txn_id = talk.declare()
+def test_the_broker_keeps_what_was_retired_when_a_client_vanishes(txn_id: bytes, talk: Talk) -> None:
+    receiver, (one, two, three) = talk.taken(b"one", b"two", b"three")
     receiver.update([one], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
     receiver.update([two], amqp.TransactionalState(txn_id, amqp.Rejected()), settled=False)
     talk.world.pump()
@@ -585,12 +558,11 @@ def test_the_broker_keeps_what_was_retired_when_a_client_vanishes(talk: Talk) ->
 @pytest.mark.rule("1.0/transport/disposition/detached-links", "1.0/transactions/txn-work/kinds")
 @pytest.mark.parametrize("commits", [False, True])
 @pytest.mark.parametrize("settled", [False, True])
-def test_what_is_retired_after_a_detach_is_work_of_the_transaction(talk: Talk, settled: bool, commits: bool) -> None:
-    talk.world.put("jobs", b"one", b"two")
+def test_what_is_retired_after_a_detach_is_work_of_the_transaction(
+    txn_id: bytes, talk: Talk, settled: bool, commits: bool
+) -> None:
     source = amqp.Source("jobs", expiry_policy=amqp.Symbol("never"), default_outcome=amqp.Released())
-    receiver = talk.user.receiver(source, talk.session, name="mine", credit=2)
-    one, _ = talk.user.take(receiver)
-    txn_id = talk.declare()
+    receiver, (one, _) = talk.taken(b"one", b"two", source=source, name="mine")
     receiver.detach()
     talk.world.pump()
     state = amqp.TransactionalState(txn_id, amqp.Accepted())
