@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,10 +17,10 @@ from amqp_sansio.amqp_0_10.model.execution import ERROR_CODES
 from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.endpoint import Side
 from amqp_sansio.testing import amqp_0_10
+from tests.broker.hostile_play import feed, play
 from tests.kit.hostile_1_0 import Choices
 from tests.kit.hostile_hub_0_10 import Ten, check_words, hostile
-from tests.kit.hub_hostile import Driver, Stage, check_rule, faults_found, settings_of
-from tests.kit.hub_witness import witnesses_of
+from tests.kit.hub_hostile import Driver, check_rule
 from tests.kit.octets_0_10 import attach, command_point
 
 PLAYS = st.binary(min_size=600, max_size=2000)
@@ -73,23 +74,11 @@ def check_faults(found: list[RemoteProtocolError]) -> None:
             assert error.code in {0, *ERROR_CODES} - {541}, (error, error.rule)
 
 
-def check_all_words(driver: Driver, after: int) -> None:
-    """What all clients but the first ones were told."""
-    for number, octets in driver.out.items():
-        if number > after:
-            check_words(bytes(octets), driver.ends.get(number))
-
-
 @pytest.mark.rule("0-10/session/exception-then-detach")
 @settings(max_examples=20)
 @given(octets=PLAYS)
 def test_whatever_they_send_others_get_what_is_theirs(octets: bytes) -> None:
-    with faults_found() as found:
-        stage = Stage(octets, [hostile()] * 2)
-        stage.run()
-        stage.finish()
-    check_faults(found)
-    check_all_words(stage.driver, len(stage.witnesses))
+    play(octets, hostile(), check_faults, check_words)
 
 
 def _assembly(record: Any, headers: bytes, body: bytes) -> bytes:
@@ -117,27 +106,12 @@ DRAWN = st.lists(
 )
 
 
+def _attach(driver: Driver, wild: Ten) -> None:
+    if not wild.engine.sessions:
+        driver.feed(wild.number, attach(b"wild", force=True) + command_point())
+
+
 @settings(max_examples=15)
 @given(units=DRAWN)
 def test_any_values_of_any_command(units: list[bytes]) -> None:
-    driver = Driver(settings_of())
-    (witness,) = witnesses_of(driver, ["0-10"], "")
-    wild = Ten(driver, Choices(b""))
-    wild.open()
-    with faults_found() as found:
-        for octets in units:
-            engine = wild.engine
-            if engine is None:
-                wild = Ten(driver, Choices(b""))
-                wild.open()
-                engine = wild.engine
-            if not engine.sessions:
-                driver.feed(wild.number, attach(b"wild", force=True) + command_point())
-            driver.feed(wild.number, octets)
-            witness.act(Choices(b"\0"))
-            while witness.pump():
-                pass
-    check_faults(found)
-    check_all_words(driver, 1)
-    witness.finish()
-    assert witness.got == witness.sent == len(witness.confirmed) > 0
+    feed("0-10", partial(Ten, choices=Choices(b"")), _attach, units, check_faults, check_words)

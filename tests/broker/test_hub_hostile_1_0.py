@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from hypothesis import given, settings
@@ -11,11 +12,11 @@ from amqp_sansio import RemoteProtocolError
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.testing import amqp_1_0
+from tests.broker.hostile_play import feed, play
 from tests.kit.facing_1_0 import octets_of
 from tests.kit.hostile_1_0 import Choices
 from tests.kit.hostile_hub_1_0 import CONDITIONS, One, check_words, hostile
-from tests.kit.hub_hostile import Driver, Stage, check_rule, faults_found, settings_of
-from tests.kit.hub_witness import witnesses_of
+from tests.kit.hub_hostile import Driver, check_rule
 
 PLAYS = st.binary(min_size=800, max_size=2500)
 SMALL = BrokerLimits(memory_high=300_000, memory_low=100_000, backlog_high=40_000, backlog_low=10_000)
@@ -78,22 +79,10 @@ def check_faults(found: list[RemoteProtocolError]) -> None:
             assert error.condition or error.scope.value == "connection", (error, error.rule)
 
 
-def check_all_words(driver: Driver, after: int) -> None:
-    """What all clients but the first ones were told."""
-    for number, octets in driver.out.items():
-        if number > after:
-            check_words(bytes(octets), driver.ends.get(number))
-
-
 @settings(max_examples=20)
 @given(octets=PLAYS)
 def test_whatever_they_send_others_get_what_is_theirs(octets: bytes) -> None:
-    with faults_found() as found:
-        stage = Stage(octets, [hostile()] * 2)
-        stage.run()
-        stage.finish()
-    check_faults(found)
-    check_all_words(stage.driver, len(stage.witnesses))
+    play(octets, hostile(), check_faults, check_words)
 
 
 def _frame(record: Any, message: amqp.Message) -> bytes:
@@ -103,28 +92,12 @@ def _frame(record: Any, message: amqp.Message) -> bytes:
 DRAWN = st.lists(st.builds(_frame, amqp_1_0.performatives(), amqp_1_0.messages()), min_size=2, max_size=6)
 
 
+def _begin(driver: Driver, wild: One) -> None:
+    if wild.engine.is_open and not wild.engine.sessions:
+        driver.feed(wild.number, octets_of(amqp.Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50)))
+
+
 @settings(max_examples=12)
 @given(units=DRAWN)
 def test_any_values_of_any_performative(units: list[bytes]) -> None:
-    driver = Driver(settings_of())
-    (witness,) = witnesses_of(driver, ["1.0"], "")
-    wild = One(driver, Choices(b""))
-    wild.open()
-    begin = octets_of(amqp.Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50))
-    with faults_found() as found:
-        for octets in units:
-            engine = wild.engine
-            if engine is None:
-                wild = One(driver, Choices(b""))
-                wild.open()
-                engine = wild.engine
-            if engine.is_open and not engine.sessions:
-                driver.feed(wild.number, begin)
-            driver.feed(wild.number, octets)
-            witness.act(Choices(b"\0"))
-            while witness.pump():
-                pass
-    check_faults(found)
-    check_all_words(driver, 1)
-    witness.finish()
-    assert witness.got == witness.sent == len(witness.confirmed) > 0
+    feed("1.0", partial(One, choices=Choices(b"")), _begin, units, check_faults, check_words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,11 +14,11 @@ from amqp_sansio._classic.codec.dialect import DIALECTS, get_dialect
 from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.endpoint import Side
 from amqp_sansio.testing import amqp_0_8, amqp_0_9_1
+from tests.broker.hostile_play import CheckFaults, CheckWords, feed, play
 from tests.kit.facing import METHOD, body, frame, header
 from tests.kit.hostile_1_0 import Choices
 from tests.kit.hostile_classic import Classic, check_words, hostile
-from tests.kit.hub_hostile import LIMITS, Driver, Stage, check_rule, faults_found, settings_of
-from tests.kit.hub_witness import witnesses_of
+from tests.kit.hub_hostile import LIMITS, check_rule, settings_of
 from tests.kit.pair import server_config
 
 VERSIONS = {"0-8": AMQP_0_8, "0-9-1": AMQP_0_9_1}
@@ -128,11 +129,9 @@ def check_faults(name: str, found: list[RemoteProtocolError]) -> None:
             assert dialect.is_hard(error.code) == (error.scope.value == "connection"), (error, error.rule)
 
 
-def check_all_words(name: str, driver: Driver, after: int) -> None:
-    """What all clients but the first ones were told."""
-    for number, octets in driver.out.items():
-        if number > after:
-            check_words(get_dialect(name), bytes(octets), driver.ends.get(number))
+def checks_for(name: str) -> tuple[CheckFaults, CheckWords]:
+    """What is looked at in a dialect."""
+    return partial(check_faults, name), partial(check_words, get_dialect(name))
 
 
 @pytest.mark.rule("0-9-1/connection/error-scope", "0-8/connection/error-scope", "0-8/constant/soft-vs-hard")
@@ -140,12 +139,7 @@ def check_all_words(name: str, driver: Driver, after: int) -> None:
 @settings(max_examples=8)
 @given(octets=PLAYS)
 def test_whatever_they_send_others_get_what_is_theirs(name: str, octets: bytes) -> None:
-    with faults_found() as found:
-        stage = Stage(octets, [hostile(label_of(name))] * 2, settings=settings_for(name))
-        stage.run()
-        stage.finish()
-    check_faults(name, found)
-    check_all_words(name, stage.driver, len(stage.witnesses))
+    play(octets, hostile(label_of(name)), *checks_for(name), settings_for(name))
 
 
 def _drawn(name: str) -> st.SearchStrategy[list[bytes]]:
@@ -179,20 +173,6 @@ def _drawn(name: str) -> st.SearchStrategy[list[bytes]]:
 @settings(max_examples=5)
 @given(data=st.data())
 def test_any_values_of_any_method(name: str, data: st.DataObject) -> None:
-    driver = Driver(settings_for(name))
-    (witness,) = witnesses_of(driver, [label_of(name)], "")
-    wild = Classic(driver, Choices(b""), label_of(name))
-    wild.open()
-    with faults_found() as found:
-        for octets in data.draw(_drawn(name)):
-            driver.feed(wild.number, octets)
-            witness.act(Choices(b"\0"))
-            while witness.pump():
-                pass
-            if driver.client(wild.number) is None:
-                wild = Classic(driver, Choices(b""), label_of(name))
-                wild.open()
-    check_faults(name, found)
-    check_all_words(name, driver, 1)
-    witness.finish()
-    assert witness.got == witness.sent == len(witness.confirmed) > 0
+    label, units = label_of(name), data.draw(_drawn(name))
+    make = partial(Classic, choices=Choices(b""), label=label)
+    feed(label, make, lambda _, __: None, units, *checks_for(name), settings_for(name))

@@ -73,6 +73,11 @@ def case(name: str, code: int, command: Any, *before: Any) -> Any:
             case(f"model/headers-x-match {each}", 542, Bind("q", "amq.match", "k", each), Q)
             for each in ({"a": 1}, {"x-match": "some"}, {"x-match": 1})
         ],
+        case(
+            "a selector of Qpid's JMS client, which gives an empty one with every binding", 540,
+            Bind("q", "amq.topic", "l", {"x-filter-jms-selector": "n = 1"}),
+            Q, Bind("q", "amq.topic", "k", {"x-filter-jms-selector": ""}),
+        ),
         case("model/system-binding", 530, Bind("q", "amq.system", "k"), Q),
         case("model/failover-shared", 530, Bind("q", "amq.failover", ""), Q),
         case("exchange.unbind/queue", 404, Unbind("nowhere", "amq.direct", "k"), Q, Bind("q", "amq.direct", "k")),
