@@ -481,8 +481,3 @@ LONG = 1_000_000
 """Records of what happens: all."""
 OUTCOMES = {"accept": Outcome.ACCEPT, "reject": Outcome.REJECT, "release": Outcome.RELEASE}
 LIFETIMES = {each.value: each for each in Lifetime}
-
-__all__ = [
-    "LIFETIMES", "OUTCOMES", "Both", "KeyLength", "OddLength", "Shared", "body_of", "classic_content", "key_length",
-    "same", "wants_odd",
-]  # fmt: skip

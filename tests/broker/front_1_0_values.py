@@ -108,9 +108,8 @@ class Act(NamedTuple):
 
 def act_of(state: amqp.DeliveryState | None, default: amqp.DeliveryState | None) -> tuple[Act, amqp.DeliveryState]:
     """What an outcome does; `default` is the default outcome of the source."""
-    found = state if isinstance(
-        state, (amqp.Accepted, amqp.Rejected, amqp.Released, amqp.Modified)
-    ) else default or amqp.Released()
+    known = (amqp.Accepted, amqp.Rejected, amqp.Released, amqp.Modified)
+    found = state if isinstance(state, known) else default or amqp.Released()
     if isinstance(found, amqp.Accepted):
         return Act("accept"), found
     if isinstance(found, amqp.Rejected):
@@ -312,9 +311,3 @@ class TargetTerms(NamedTuple):
 def plain(values: Mapping[Any, Any]) -> dict[Any, Any]:
     """A decoded map, to compare."""
     return dict(values.items())
-
-
-__all__ = [
-    "ANONYMOUS", "CONDITIONS", "DEFAULTS", "LIFETIMES", "NO_LOCAL", "OUTCOMES", "STATUS", "WISHES", "Act", "Expiry",
-    "Note_1_0", "SourceTerms", "Spot", "TargetTerms", "Wish", "act_of", "plain", "spot_of",
-]  # fmt: skip

@@ -235,11 +235,3 @@ def some(values: list[_Value], number: int, count: int) -> list[_Value]:
     """Up to so many of them, each once, in any order."""
     kept = list(values)
     return [kept.pop(number * 7 % len(kept)) for _ in range(min(count, len(kept)))]
-
-
-__all__ = [
-    "ALTERNATE", "COMPARED", "CREDIT", "EXCHANGE", "EXCHANGES", "FEW", "GROUND", "KEY", "KEYS", "LIMITS", "MAIL",
-    "MATCHES", "NAME", "NATURE", "NEVER", "OWN", "PATTERN", "PICK", "QUEUE", "QUEUES", "SECONDS", "SELDOM", "SIMPLE",
-    "TERMS", "TYPE", "VERDICT", "WAYS", "Credit", "Mail", "Nature", "Terms", "Verdict", "Way", "named", "often",
-    "picked", "queue_arguments", "rarely", "some",
-]  # fmt: skip

@@ -342,6 +342,3 @@ def written_on(note: Note) -> tuple[Content, Note]:
     return content, Note(
         body, note.exchange, note.key, None, note.priority, None, note.publisher, kept=content.octets
     )
-
-
-__all__ = ["Play", "is_held", "written_on"]

@@ -231,6 +231,3 @@ class Distributed:
             self.naive.roll_back(number)
             for owner, copy in sorted(kept, key=lambda each: owners.index(each[0])):
                 self.naive.settle(owner, [copy], "release", redelivered=True)
-
-
-__all__ = ["Distributed", "Fate", "Flow", "Naive_0_10", "Terms"]

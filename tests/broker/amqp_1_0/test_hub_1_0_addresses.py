@@ -8,10 +8,13 @@ import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.broker.frontends.amqp_1_0.addresses import BadAddress, decoded, encoded, parse
-from tests.kit.hub_1_0 import World
+from tests.kit.hub_1_0 import User, World
+
+INVALID = "amqp:invalid-field"
 
 
-def place() -> World:
+@pytest.fixture
+def world() -> World:
     """Queues and exchanges with names of all kinds."""
     world = World()
     for name in ("q", "a/b", "né", "bound"):
@@ -35,17 +38,13 @@ def place() -> World:
         *[("amq.topic/news", "bound"), ("/exchanges/amq.topic/news.x", "bound")],
     ],
 )
-def test_a_target_is_found(address: str, queue: str) -> None:
-    world = place()
-    user = world.connect()
+def test_a_target_is_found(world: World, user: User, address: str, queue: str) -> None:
     assert user.send(user.sender(address), b"it") == [amqp.Accepted()]
     assert world.ready(queue) == [b"it"]
 
 
 @pytest.mark.parametrize("address", ["ex", "/exchange/ex", "/exchange/amq.topic"])
-def test_an_exchange_without_a_key_takes_the_subject(address: str) -> None:
-    world = place()
-    user = world.connect()
+def test_an_exchange_without_a_key_takes_the_subject(world: World, user: User, address: str) -> None:
     subject = "news.x" if address.endswith("topic") else "k/1"
     sender = user.sender(address)
     assert user.send(sender, amqp.Message(b"it", properties=amqp.Properties(subject=subject))) == [amqp.Accepted()]
@@ -54,30 +53,25 @@ def test_an_exchange_without_a_key_takes_the_subject(address: str) -> None:
 
 
 @pytest.mark.rule("1.0/transport/error/not-found", "1.0/transport/link/terminus-refused")
-@pytest.mark.parametrize("address", ["none", "/queues/none", "/exchanges/none/k", "/exchange/none", "/amq/queue/none"])
-def test_a_node_that_is_not_there_is_not_found(address: str) -> None:
-    world = place()
-    user = world.connect()
+@pytest.mark.parametrize(
+    ("addresses", "condition"),
+    [
+        (["none", "/queues/none", "/exchanges/none/k", "/exchange/none", "/amq/queue/none"], "amqp:not-found"),
+        (["/queues/", "/queues/%zz", "/queues/%C3", "/nothing/x", "/queues/a/b", "/exchanges//k"], INVALID),
+    ],
+    ids=["no such node", "no address"],
+)
+def test_an_address_without_a_node_refuses_both_kinds_of_links(
+    user: User, addresses: list[str], condition: str
+) -> None:
     session = user.session()
-    assert user.refused(session.open_sender(address)) == "amqp:not-found"
-    assert user.refused(session.open_receiver(address)) == "amqp:not-found"
+    for address in addresses:
+        assert user.refused(session.open_sender(address)) == condition
+        assert user.refused(session.open_receiver(address)) == condition
     assert user.end.is_open
 
 
-@pytest.mark.parametrize(
-    "address", ["/queues/", "/queues/%zz", "/queues/%C3", "/nothing/x", "/queues/a/b", "/exchanges//k"]
-)
-def test_an_address_that_is_none_is_an_invalid_field(address: str) -> None:
-    world = place()
-    user = world.connect()
-    session = user.session()
-    assert user.refused(session.open_sender(address)) == "amqp:invalid-field"
-    assert user.refused(session.open_receiver(address)) == "amqp:invalid-field"
-
-
-def test_rabbitmq_3_makes_the_queue_of_an_address() -> None:
-    world = place()
-    user = world.connect()
+def test_rabbitmq_3_makes_the_queue_of_an_address(world: World, user: User) -> None:
     assert user.send(user.sender("/queue/new"), b"it") == [amqp.Accepted()]
     assert user.bodies(user.receiver("/queue/new2", credit=1)) == []
     queues = world.hub.model.vhosts["/"].queues
@@ -101,9 +95,7 @@ def test_a_name_that_other_versions_could_not_say_makes_no_queue() -> None:
     assert user.refused(user.session().open_sender("ü" * 128)) == "amqp:invalid-field"
 
 
-def test_the_anonymous_terminus_asks_each_message() -> None:
-    world = place()
-    user = world.connect()
+def test_the_anonymous_terminus_asks_each_message(world: World, user: User) -> None:
     sender = user.sender(amqp.Target(address=None))
     messages = [
         amqp.Message(each, properties=amqp.Properties(to=each))
@@ -127,9 +119,7 @@ def test_the_anonymous_terminus_asks_each_message() -> None:
     assert sender.is_open
 
 
-def test_the_anonymous_terminus_ends_a_link_that_would_not_hear() -> None:
-    world = place()
-    user = world.connect()
+def test_the_anonymous_terminus_ends_a_link_that_would_not_hear(user: User) -> None:
     sender = user.sender(amqp.Target(address=None), snd_settle_mode=1)
     user.send(sender, amqp.Message(b"x", properties=amqp.Properties(to="/queues/none")))
     assert user.refused(sender) == "amqp:not-found"
@@ -139,9 +129,8 @@ def test_the_anonymous_terminus_ends_a_link_that_would_not_hear() -> None:
     assert handle.error is not None
 
 
-def test_what_no_queue_takes_is_not_accepted_of_the_anonymous_terminus() -> None:
+def test_what_no_queue_takes_is_not_accepted_of_the_anonymous_terminus(user: User) -> None:
     """A client that knows no outcome but accepted hears it by the end of its link."""
-    user = place().connect()
     unbound = amqp.Message(b"x", properties=amqp.Properties(to="/exchanges/ex/none"))
     picky = user.sender(amqp.Target(address=None), source=amqp.Source(outcomes=(amqp.Symbol("amqp:accepted:list"),)))
     picky.send(unbound)
@@ -151,10 +140,8 @@ def test_what_no_queue_takes_is_not_accepted_of_the_anonymous_terminus() -> None
     assert modest.is_open
 
 
-def test_an_internal_exchange_takes_nothing() -> None:
-    world = place()
+def test_an_internal_exchange_takes_nothing(world: World, user: User) -> None:
     world.exchange("inside", "fanout", internal=True)
-    user = world.connect()
     assert user.refused(user.session().open_sender("/exchanges/inside")) == "amqp:not-allowed"
     sender = user.sender(amqp.Target(address=None))
     (outcome,) = user.send(sender, amqp.Message(b"x", properties=amqp.Properties(to="/exchanges/inside")))
@@ -168,9 +155,9 @@ def test_an_internal_exchange_takes_nothing() -> None:
         ("amq.topic", "a.b", None), ("/exchange/amq.fanout", "any", None), ("/exchanges/amq.headers", "any", None),
     ],
 )
-def test_a_receiver_of_an_exchange_has_its_own_subscription(address: str, key: str, other: str | None) -> None:
-    world = place()
-    user = world.connect()
+def test_a_receiver_of_an_exchange_has_its_own_subscription(
+    world: World, user: User, address: str, key: str, other: str | None
+) -> None:
     one, two = user.receiver(address, credit=10), user.receiver(address, credit=10)
     exchange = {"/topic/a.*": "amq.topic"}.get(address, address.removeprefix("/exchanges/").removeprefix("/exchange/"))
     exchange = exchange.split("/")[0]
