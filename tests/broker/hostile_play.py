@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from amqp_sansio import RemoteProtocolError
@@ -14,6 +14,15 @@ from tests.kit.hub_witness import witnesses_of
 CheckFaults = Callable[[list[RemoteProtocolError]], None]
 CheckWords = Callable[[bytes, Any], object]
 """Takes the octets that a client was sent, and how its connection ended."""
+
+
+def by_rule(asked: Mapping[tuple[str, Any], Sequence[str]]) -> dict[str, set[tuple[str, Any]]]:
+    """The scopes and codes that each rule may be answered with, where each stands beside all its rules."""
+    found: dict[str, set[tuple[str, Any]]] = {}
+    for place, rules in asked.items():
+        for rule in rules:
+            found.setdefault(rule, set()).add(place)
+    return found
 
 
 def check_all_words(check_words: CheckWords, driver: Driver, after: int) -> None:

@@ -17,7 +17,7 @@ from amqp_sansio.amqp_0_10.model.execution import ERROR_CODES
 from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.endpoint import Side
 from amqp_sansio.testing import amqp_0_10
-from tests.broker.hostile_play import feed, play
+from tests.broker.hostile_play import by_rule, feed, play
 from tests.kit.hostile_1_0 import Choices
 from tests.kit.hostile_hub_0_10 import Ten, check_words, hostile
 from tests.kit.hub_hostile import Driver, check_rule
@@ -28,34 +28,26 @@ SMALL = BrokerLimits(memory_high=300_000, memory_low=100_000, backlog_high=40_00
 
 # Hostile ones.
 
-FAULTS: dict[str, set[tuple[str, int]]] = {
-    "connection.tune-ok/available-channels": {("connection", 501)},
-    "connection.tune-ok/max-frame-size": {("connection", 501)},
-    "dtx.end/illegal-state": {("session", 409)},
-    "dtx.end/not-associated": {("session", 409)},
-    "dtx.start/illegal-state": {("session", 409)},
-    "file.ack/validation": {("session", 542)},
-    "file.consume/queue-empty": {("session", 530)},
-    "file.consume/tag-in-use": {("session", 530)},
-    "file.open-ok/behavior": {("session", 409)},
-    "file.open/content-size": {("session", 542)},
-    "file.reject/session-local": {("session", 542)},
-    "message.cancel/not-found": {("session", 404)},
-    "message.message-properties/user-id": {("session", 403)},
-    "message.set-flow-mode/mode-switching": {("session", 409)},
-    "message.subscribe/unique-destination": {("session", 530)},
-    "session.command-point/newly-attached": {("session", 0)},
-    "stream.consume/tag-in-use": {("session", 530)},
-    "tx.commit/select-required": {("session", 409)},
-    "tx.rollback/select-required": {("session", 409)},
-    "tx.select/exactly-once": {("session", 409)},
-    "tx.select/explicit-accepts": {("session", 530)},
-    "tx.select/no-dtx": {("session", 409)},
-    "wire/frame-flags": {("connection", 501)},
-    "wire/frame-reserved-zero": {("connection", 501)},
-    "wire/frame-size<12 malformed": {("connection", 501)},
-    "wire/struct-required": {("connection", 501), ("session", 503)},
-}
+FAULTS = by_rule({
+    ("connection", 501): (
+        "connection.tune-ok/available-channels", "connection.tune-ok/max-frame-size", "wire/frame-flags",
+        "wire/frame-reserved-zero", "wire/frame-size<12 malformed", "wire/struct-required",
+    ),
+    ("session", 0): ("session.command-point/newly-attached",),
+    ("session", 403): ("message.message-properties/user-id",),
+    ("session", 404): ("message.cancel/not-found",),
+    ("session", 409): (
+        "dtx.end/illegal-state", "dtx.end/not-associated", "dtx.start/illegal-state", "file.open-ok/behavior",
+        "message.set-flow-mode/mode-switching", "tx.commit/select-required", "tx.rollback/select-required",
+        "tx.select/exactly-once", "tx.select/no-dtx",
+    ),
+    ("session", 503): ("wire/struct-required",),
+    ("session", 530): (
+        "file.consume/queue-empty", "file.consume/tag-in-use", "message.subscribe/unique-destination",
+        "stream.consume/tag-in-use", "tx.select/explicit-accepts",
+    ),
+    ("session", 542): ("file.ack/validation", "file.open/content-size", "file.reject/session-local"),
+})
 """What the rules of the specification ask for: connection.close with a close-code, or execution.exception with an
 error-code; 0: session.detached alone."""
 

@@ -12,7 +12,7 @@ from amqp_sansio import RemoteProtocolError
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.testing import amqp_1_0
-from tests.broker.hostile_play import feed, play
+from tests.broker.hostile_play import by_rule, feed, play
 from tests.kit.facing_1_0 import octets_of
 from tests.kit.hostile_1_0 import Choices
 from tests.kit.hostile_hub_1_0 import CONDITIONS, One, check_words, hostile
@@ -25,41 +25,38 @@ SMALL = BrokerLimits(memory_high=300_000, memory_low=100_000, backlog_high=40_00
 
 DECODE, FRAMING = "amqp:decode-error", "amqp:connection:framing-error"
 INVALID, NOT_ALLOWED, ILLEGAL = "amqp:invalid-field", "amqp:not-allowed", "amqp:illegal-state"
-FAULTS: dict[str, set[tuple[str, str]]] = {
-    "received/sender-only-first-resume": {("link", INVALID)},
-    "transactions/declare/body": {("link", "amqp:not-implemented")},
-    "transactions/declare/settled-detach": {("link", NOT_ALLOWED)},
-    "transport/attach/initial-delivery-count": {("session", INVALID)},
-    "transport/disposition/range": {("session", INVALID)},
-    "transport/error/transfer-limit": {("link", "amqp:link:transfer-limit-exceeded")},
-    "transport/flow/delivery-count-sender": {("link", INVALID)},
-    "transport/flow/no-handle": {("session", INVALID)},
-    "transport/frame/doff": {("connection", FRAMING)},
-    "transport/frame/performative": {("connection", DECODE), ("connection", FRAMING)},
-    "transport/frame/size": {("connection", FRAMING)},
-    "transport/link/handle-in-use": {("session", "amqp:session:handle-in-use")},
-    "transport/link/unattached-handle": {("session", "amqp:session:unattached-handle")},
-    "transport/session.state/mapped": {("session", ILLEGAL)},
-    "transport/session.state/unmapped": {("connection", NOT_ALLOWED)},
-    "transport/session/handle-max": {("session", "amqp:resource-limit-exceeded"), ("connection", FRAMING)},
-    "transport/session/remote-channel-answer": {("connection", INVALID)},
-    "transport/transfer/aborted": {("link", ILLEGAL)},
-    "transport/transfer/delivery-id": {("link", INVALID), ("link", NOT_ALLOWED)},
-    "transport/transfer/delivery-tag": {("link", INVALID)},
-    "transport/transfer/no-interleave": {("link", INVALID)},
-    "transport/transfer/rcv-illegal": {("link", INVALID)},
-    "transport/transfer/resume-own-map": {("link", NOT_ALLOWED)},
-    "transport/transfer/settled-mode-settled": {("link", NOT_ALLOWED)},
-    "transport/transfer/settled-mode-unsettled": {("link", NOT_ALLOWED)},
-    "types/array-layout": {("connection", DECODE)},
-    "types/composite-list": {("connection", DECODE)},
-    "types/compound-layout": {("connection", DECODE)},
-    "types/constructor": {("connection", DECODE)},
-    "types/format-code": {("connection", DECODE)},
-    "types/string": {("connection", DECODE)},
-    "types/symbol": {("connection", DECODE)},
-    "types/variable-width": {("connection", DECODE)},
-}
+FAULTS = by_rule({
+    ("connection", DECODE): (
+        "transport/frame/performative", "types/array-layout", "types/composite-list", "types/compound-layout",
+        "types/constructor", "types/format-code", "types/string", "types/symbol", "types/variable-width",
+    ),
+    ("connection", FRAMING): (
+        "transport/frame/doff", "transport/frame/performative", "transport/frame/size",
+        "transport/session/handle-max",
+    ),
+    ("connection", INVALID): ("transport/session/remote-channel-answer",),
+    ("connection", NOT_ALLOWED): ("transport/session.state/unmapped",),
+    ("link", ILLEGAL): ("transport/transfer/aborted",),
+    ("link", INVALID): (
+        "received/sender-only-first-resume", "transport/flow/delivery-count-sender",
+        "transport/transfer/delivery-id", "transport/transfer/delivery-tag", "transport/transfer/no-interleave",
+        "transport/transfer/rcv-illegal",
+    ),
+    ("link", NOT_ALLOWED): (
+        "transactions/declare/settled-detach", "transport/transfer/delivery-id",
+        "transport/transfer/resume-own-map", "transport/transfer/settled-mode-settled",
+        "transport/transfer/settled-mode-unsettled",
+    ),
+    ("link", "amqp:link:transfer-limit-exceeded"): ("transport/error/transfer-limit",),
+    ("link", "amqp:not-implemented"): ("transactions/declare/body",),
+    ("session", ILLEGAL): ("transport/session.state/mapped",),
+    ("session", INVALID): (
+        "transport/attach/initial-delivery-count", "transport/disposition/range", "transport/flow/no-handle",
+    ),
+    ("session", "amqp:resource-limit-exceeded"): ("transport/session/handle-max",),
+    ("session", "amqp:session:handle-in-use"): ("transport/link/handle-in-use",),
+    ("session", "amqp:session:unattached-handle"): ("transport/link/unattached-handle",),
+})
 """What the rules of the specification ask for: a detach, end or close with a condition."""
 
 
