@@ -113,7 +113,6 @@ def test_with_a_calendar_messages_get_timestamp_and_expiration() -> None:
 
 
 def test_messages_expire(world: World, peer: Peer, session: Session) -> None:
-    peer.queue(session, "q")
     properties = amqp.DeliveryProperties(routing_key="q", ttl=2500)
     peer.publish(session, "", amqp.Message(b"m", delivery_properties=properties))
     world.advance(2.0)

@@ -291,7 +291,6 @@ def test_branches_time_out(world: World, peer: Peer, session: Session, second: S
 def test_a_session_that_hangs_in_a_branch_holds_nothing_when_its_time_is_up(
     world: World, peer: Peer, session: Session, second: Session
 ) -> None:
-    peer.queue(session, "q")
     peer.put(session, "q", b"taken")
     peer.subscribe(session, "q", credit=1)
     (taken,) = peer.got(session)
