@@ -324,14 +324,15 @@ def test_a_reject_of_what_is_only_seen_is_ignored(peer: Peer, session: Session) 
     assert list(peer.result(session.acquire(got.command_id)).transfers or ()) == [got.command_id]
 
 
-def test_resume_ids_come_with_the_messages(peer: Peer, session: Session) -> None:
+@pytest.mark.parametrize("ttl", [5000, None])
+def test_resume_ids_come_with_the_messages(peer: Peer, session: Session, ttl: int | None) -> None:
     peer.put(session, "q", b"1")
-    peer.call(session, amqp.MessageSubscribe("q", "d", 0, 0, False, "resume", 5000))
+    peer.call(session, amqp.MessageSubscribe("q", "d", 0, 0, False, "resume", ttl))
     session.top_up("d", 10)
     (got,) = peer.got(session)
     properties = got.headers.delivery_properties
     assert properties is not None
-    assert (properties.resume_id, properties.resume_ttl, properties.routing_key) == ("resume", 5000, "q")
+    assert (properties.resume_id, properties.resume_ttl, properties.routing_key) == ("resume", ttl, "q")
 
 
 @pytest.mark.rule("0-10/message.resume/unknown-id", "0-10/message.resume/destination")

@@ -390,7 +390,9 @@ def test_a_message_that_a_client_can_not_take_goes_to_others(world: World) -> No
     user = world.connect(limits=Limits(message=1000, bodies=100_000))
     receiver = user.receiver("jobs", credit=10, max_message_size=1000)
     world.put("jobs", bytes(5000), b"small")
+    browser = user.receiver(browsing("jobs"), credit=10, max_message_size=1000)
     assert user.bodies(receiver) == [b"small"]
+    assert user.bodies(browser) == []
     other = world.connect()
     assert other.bodies(other.receiver("jobs", credit=10)) == [bytes(5000)]
 

@@ -120,6 +120,9 @@ def test_an_unknown_transaction_is_told(talk: Talk) -> None:
     receiver.update([it], amqp.TransactionalState(b"nope", amqp.Accepted()))
     assert talk.user.refused(receiver) == "amqp:transaction:unknown-id"
     assert talk.state() == (1, 0)
+    receiver = talk.user.receiver("jobs", talk.session)
+    receiver.flow(1, properties={TXN_ID: b"nope"})
+    assert talk.user.refused(receiver) == "amqp:transaction:unknown-id"
 
 
 @pytest.mark.rule("1.0/transactions/settled/posting")
