@@ -40,9 +40,7 @@ async def client(
 async def channel(**options: Any) -> AsyncGenerator[Channel]:
     """A channel to the example's broker."""
     async with (
-        broker() as (server, _),
-        connect(url_of(server)) as connection,
-        connection.open_channel(**options) as opened,
+        broker() as (server, _), connect(url_of(server)) as connection, connection.open_channel(**options) as opened
     ):
         yield opened
 
@@ -86,14 +84,4 @@ async def fill(target: Channel, queue: str, bodies: list[bytes]) -> None:
     await target.call(QueueDeclare(queue=queue))
 
 
-__all__ = [
-    "asks",
-    "broker",
-    "channel",
-    "client",
-    "driver_of",
-    "fill",
-    "scripted",
-    "until",
-    "url_of",
-]
+__all__ = ["asks", "broker", "channel", "client", "driver_of", "fill", "scripted", "until", "url_of"]

@@ -238,14 +238,10 @@ class Node:
                 if name not in self.queues:
                     return QueueQueryResult()
                 users = sum([sub.queue == name for sub in self.subs.values()])
-                return QueueQueryResult(
-                    name, message_count=len(self.queues[name]), subscriber_count=users
-                )
+                return QueueQueryResult(name, message_count=len(self.queues[name]), subscriber_count=users)
             case ExchangeDeclare(exchange=name):
                 if command.type != "direct":
-                    raise ExecutionError(
-                        NOT_FOUND, f"there are no exchanges of type {command.type!r}"
-                    )
+                    raise ExecutionError(NOT_FOUND, f"there are no exchanges of type {command.type!r}")
                 self.exchanges[name or ""] = "direct"
             case ExchangeDelete(exchange=name):
                 self.exchange(name)
@@ -263,9 +259,7 @@ class Node:
                 self.bindings.get((name or "", key or ""), set()).discard(queue or "")
             case ExchangeBound(queue=queue, exchange=name, binding_key=key):
                 bound = queue in self.bindings.get((name or "", key or ""), ())
-                return ExchangeBoundResult(
-                    exchange_not_found=name not in self.exchanges, key_not_matched=not bound
-                )
+                return ExchangeBoundResult(exchange_not_found=name not in self.exchanges, key_not_matched=not bound)
             case MessageSubscribe(queue=name):
                 self.queue(name)
                 if command.exclusive and any(each.queue == name for each in self.subs.values()):
@@ -313,9 +307,7 @@ class Node:
         session = self.attached[owner][1]
         name = event.destination
         if name not in self.exchanges:
-            session.fail(
-                ExecutionError(NOT_FOUND, f"there is no exchange {name!r}"), event.command_id
-            )
+            session.fail(ExecutionError(NOT_FOUND, f"there is no exchange {name!r}"), event.command_id)
             return
         key = event.message.delivery_properties.routing_key or ""
         queues = {key} & set(self.queues) if name == "" else self.bindings.get((name, key), set())
@@ -376,9 +368,7 @@ class Node:
             properties = entry.message.delivery_properties
             entry.message = Message(
                 entry.message.body,
-                delivery_properties=DeliveryProperties(
-                    redelivered=True, routing_key=properties.routing_key
-                ),
+                delivery_properties=DeliveryProperties(redelivered=True, routing_key=properties.routing_key),
             )
             queue.appendleft(entry)
         elif type(state).__name__ == "Rejected":
@@ -396,20 +386,13 @@ class Node:
     def push_one(self, sub: Sub, connection: ZeroTenServerConnection, session: CoreSession) -> bool:
         """Send one message; whether that was possible."""
         queue = self.queues.get(sub.queue, deque())
-        entries = (
-            [each for each in queue if each.number not in sub.browsed]
-            if sub.acquire_mode
-            else queue
-        )
+        entries = [each for each in queue if each.number not in sub.browsed] if sub.acquire_mode else queue
         if not entries or not connection.is_open or not session.is_attached:
             return False
         entry = entries[0]
         try:
             sent = session.transfer(
-                sub.destination,
-                entry.message,
-                accept_mode=sub.accept_mode,
-                acquire_mode=sub.acquire_mode,
+                sub.destination, entry.message, accept_mode=sub.accept_mode, acquire_mode=sub.acquire_mode
             )
         except (NoCredit, EndpointClosed):
             return False
@@ -434,10 +417,7 @@ async def node(**options: Any) -> AsyncGenerator[tuple[Server, Node]]:
 @asynccontextmanager
 async def peer(**options: Any) -> AsyncGenerator[tuple[ZeroTenConnection, Node]]:
     """A client of a broker of its own."""
-    async with (
-        node() as (server, made),
-        connect(url_of(server), version=AMQP_0_10, **options) as connection,
-    ):
+    async with (node() as (server, made), connect(url_of(server), version=AMQP_0_10, **options) as connection):
         yield connection, made
 
 

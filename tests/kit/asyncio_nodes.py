@@ -224,9 +224,7 @@ async def nodes(credit: int = 100, **options: Any) -> AsyncGenerator[tuple[Serve
 
 
 @asynccontextmanager
-async def peer(
-    credit: int = 100, **options: Any
-) -> AsyncGenerator[tuple[OneZeroConnection, Nodes]]:
+async def peer(credit: int = 100, **options: Any) -> AsyncGenerator[tuple[OneZeroConnection, Nodes]]:
     """A client of a broker of its own."""
     async with nodes(credit) as (server, made):
         opening = connect(url_of(server), version=AMQP_1_0, **options)
@@ -234,17 +232,10 @@ async def peer(
             yield connection, made
 
 
-def core_link(
-    made: Nodes, kind: type[CoreSender] | type[CoreReceiver]
-) -> CoreSender | CoreReceiver:
+def core_link(made: Nodes, kind: type[CoreSender] | type[CoreReceiver]) -> CoreSender | CoreReceiver:
     """The server's end of the last link of that kind."""
     core = made.connections[-1].core
-    found = [
-        link
-        for number in core.sessions
-        for link in core.session(number).links
-        if isinstance(link, kind)
-    ]
+    found = [link for number in core.sessions for link in core.session(number).links if isinstance(link, kind)]
     return found[-1]
 
 

@@ -27,9 +27,7 @@ async def cancelled_at(main: Coroutine[Any, Any, None], number: int, cancel: Sus
 
 
 @types.coroutine
-def _stepping(
-    main: Coroutine[Any, Any, None], number: int, cancel: Suspend
-) -> Generator[Any, Any, int]:
+def _stepping(main: Coroutine[Any, Any, None], number: int, cancel: Suspend) -> Generator[Any, Any, int]:
     task = asyncio.current_task()
     assert task is not None
     count = 0

@@ -51,17 +51,11 @@ class Model:
         """Declare a queue; names with underscores are arguments: `x_max_length=3` is "x-max-length"."""
         given = {key.replace("_", "-"): value for key, value in arguments.items() if key.startswith("x_")}
         others = {key: value for key, value in arguments.items() if not key.startswith("x_")}
-        queue: Queue = self.apply(
-            commands.DeclareQueue(owner or self.owner, name, arguments=given, **others)
-        )
+        queue: Queue = self.apply(commands.DeclareQueue(owner or self.owner, name, arguments=given, **others))
         return queue
 
-    def publish(
-        self, body: str, key: str = "jobs", *, exchange: str = "", **properties: Any
-    ) -> Published:
-        published: Published = self.apply(
-            commands.Publish(self.owner, exchange, key, content(body, **properties))
-        )
+    def publish(self, body: str, key: str = "jobs", *, exchange: str = "", **properties: Any) -> Published:
+        published: Published = self.apply(commands.Publish(self.owner, exchange, key, content(body, **properties)))
         return published
 
     def consume(
@@ -72,9 +66,7 @@ class Model:
         windows: tuple[Window, ...] = (),
         **arguments: Any,
     ) -> Consumer:
-        consumer: Consumer = self.apply(
-            commands.Subscribe(owner or self.owner, name, key, windows, **arguments)
-        )
+        consumer: Consumer = self.apply(commands.Subscribe(owner or self.owner, name, key, windows, **arguments))
         return consumer
 
     def delivered(self) -> list[Entry]:

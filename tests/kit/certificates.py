@@ -43,10 +43,7 @@ def _signed(folder: Path, name: str, common_name: str, extensions: list[str]) ->
     lines = ["basicConstraints=critical,CA:FALSE", "keyUsage=critical,digitalSignature"]
     lines += ["subjectKeyIdentifier=hash", "authorityKeyIdentifier=keyid", *extensions]
     config.write_text("\n".join(lines) + "\n")
-    _openssl(
-        *("req", "-new", "-subj", f"/CN={common_name}", *_KEY),
-        *("-keyout", str(key), "-out", str(request)),
-    )
+    _openssl(*("req", "-new", "-subj", f"/CN={common_name}", *_KEY), *("-keyout", str(key), "-out", str(request)))
     _openssl(
         *("x509", "-req", "-in", str(request), "-extfile", str(config), "-days", "2"),
         *("-CA", str(folder / "ca.pem"), "-CAkey", str(folder / "ca-key.pem")),

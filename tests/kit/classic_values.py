@@ -51,9 +51,7 @@ def every_properties() -> list[tuple[Dialect, Kind]]:
 
 
 names = st.text(st.sampled_from("abcXYZ019_$#"), max_size=12).map(lambda text: "n" + text)
-short_strings = st.text(max_size=63) | st.binary(max_size=255).map(
-    lambda data: data.decode("utf-8", "surrogateescape")
-)
+short_strings = st.text(max_size=63) | st.binary(max_size=255).map(lambda data: data.decode("utf-8", "surrogateescape"))
 
 RANGES = {
     "b": (-(2**7), 2**7 - 1),
@@ -98,13 +96,7 @@ def _typed(tag: str) -> Callable[[Any], Typed]:
 
 def table_values(rules: TableRules) -> st.SearchStrategy[dict[str, Any]]:
     """Mappings that the rules can say; every value of every type they may send, nested ones too."""
-    plain = st.one_of(
-        [
-            tagged(rules, tag).map(_typed(tag))
-            for tag in rules.writes
-            if tag not in "FA"
-        ]
-    )
+    plain = st.one_of([tagged(rules, tag).map(_typed(tag)) for tag in rules.writes if tag not in "FA"])
     own: st.SearchStrategy[Any] = st.text(max_size=20) | st.integers(-(2**31), 2**31 - 1)
     if rules.has_bool:
         own |= st.booleans() | st.floats(allow_nan=False) | st.none() | st.integers(-(2**63), -1)
@@ -160,9 +152,7 @@ def records(kind: type[Method], rules: TableRules) -> st.SearchStrategy[Any]:
 
 def properties(kind: Kind, rules: TableRules) -> st.SearchStrategy[Any]:
     """Properties of one class, with any of them absent."""
-    return st.builds(
-        kind, **{name: st.none() | field_values(wire, rules) for name, wire in kind.FIELDS}
-    )
+    return st.builds(kind, **{name: st.none() | field_values(wire, rules) for name, wire in kind.FIELDS})
 
 
 def raw_of(values: Mapping[str, Any], rules: TableRules) -> bytes:

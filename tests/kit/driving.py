@@ -26,13 +26,7 @@ from amqp_sansio import (
     Version,
 )
 from amqp_sansio._classic.endpoint.connection import Connection
-from amqp_sansio.amqp_0_9_1 import (
-    BasicProperties,
-    Channel,
-    Config,
-    ContentReceived,
-    Request,
-)
+from amqp_sansio.amqp_0_9_1 import BasicProperties, Channel, Config, ContentReceived, Request
 from amqp_sansio.endpoint import Side
 from tests.kit.pair import (
     SIDES,
@@ -54,9 +48,7 @@ Given = Handle[Any] | None
 VERSIONS: Final = st.sampled_from((AMQP_0_9_1, AMQP_0_8))
 
 def _operations(octets: bytes) -> list[Operation]:
-    return [
-        (octets[at], octets[at + 1] % 8, octets[at + 2]) for at in range(0, len(octets) - 2, 3)
-    ]
+    return [(octets[at], octets[at + 1] % 8, octets[at + 2]) for at in range(0, len(octets) - 2, 3)]
 
 
 OPERATIONS: Final = st.binary(min_size=120, max_size=300).map(_operations)
@@ -216,9 +208,7 @@ def _reply(connection: Connection, target: Channel, request: Any) -> None:
         target.reply(reply)
 
 
-def _channel(
-    end: Connection, which: int, fits: Callable[[Channel], object] = lambda channel: True
-) -> Channel:
+def _channel(end: Connection, which: int, fits: Callable[[Channel], object] = lambda channel: True) -> Channel:
     """A channel that fits, if there is one; else any, to be refused."""
     numbers = [number for number in end.channels if fits(end.channel(number))] or end.channels
     return end.channel(numbers[which % len(numbers)] if numbers else 1)

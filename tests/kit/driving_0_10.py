@@ -40,9 +40,7 @@ R = TypeVar("R")
 class Wire010(Wire[Connection]):
     """A client's connection over TCP."""
 
-    def __init__(
-        self, config: Config, host: str, port: int, recorder: Recorder | None = None
-    ) -> None:
+    def __init__(self, config: Config, host: str, port: int, recorder: Recorder | None = None) -> None:
         super().__init__(Connection.client(config), host, port)
         if recorder is not None:
             self.socket = _RecordedSocket(self.socket, recorder)
@@ -71,9 +69,7 @@ class Wire010(Wire[Connection]):
         """Wait until everything that was sent before is executed."""
         self.result(session.sync())
 
-    def publish(
-        self, session: Session, destination: str, message: Message | bytes, **options: Any
-    ) -> Any:
+    def publish(self, session: Session, destination: str, message: Message | bytes, **options: Any) -> Any:
         """Send a message and wait; its outcome, None with accept-mode none."""
         sent = session.transfer(destination, message, sync=True, **options)
         self.result(sent.completion)
@@ -95,9 +91,7 @@ class Wire010(Wire[Connection]):
         """A subscription, with credit when some is given; its destination."""
         self._serial += 1
         destination = destination or f"subscription-{self._serial}"
-        self.call(
-            session, MessageSubscribe(queue, destination, accept_mode, acquire_mode, **options)
-        )
+        self.call(session, MessageSubscribe(queue, destination, accept_mode, acquire_mode, **options))
         if flow_mode != WINDOW:
             self.call(session, MessageSetFlowMode(destination, flow_mode))
         if credit:
@@ -108,9 +102,7 @@ class Wire010(Wire[Connection]):
     def message(self, session: Session, destination: str, timeout: float = 20.0) -> MessageReceived:
         """Take the oldest message of a subscription, waiting for it."""
         self.flush()
-        self.until(
-            lambda: bool(self.arrived(session, destination)) or session.report is not None, timeout
-        )
+        self.until(lambda: bool(self.arrived(session, destination)) or session.report is not None, timeout)
         assert session.report is None, session.report
         found = self.arrived(session, destination)[0]
         # By identity: equal ones may follow.

@@ -289,9 +289,7 @@ def _open_receiver(pair: Pair, side: Side, first: int, second: int) -> object:
     session = _session(pair.ends[side], first)
     source = Source(dynamic=True) if second % 8 == 3 else f"r{second % 4}"
     name = f"name-{second % 5}" if second % 3 == 0 else None
-    return session.open_receiver(
-        source, name=name, credit=second % 20, rcv_settle_mode=second % 2
-    )
+    return session.open_receiver(source, name=name, credit=second % 20, rcv_settle_mode=second % 2)
 
 
 def _message(second: int) -> Message:

@@ -31,9 +31,7 @@ settings.register_profile(
     phases=[Phase.explicit, Phase.generate, Phase.target, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile(
-    "explore", settings.get_profile("steady"), derandomize=False, print_blob=True
-)
+settings.register_profile("explore", settings.get_profile("steady"), derandomize=False, print_blob=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -45,10 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run the Hypothesis tests only, with FACTOR times their examples, of --hypothesis-seed",
     )
     group.addoption(
-        "--explore-report",
-        metavar="FILE",
-        type=Path,
-        help="with --explore: append a line of JSON for each failure",
+        "--explore-report", metavar="FILE", type=Path, help="with --explore: append a line of JSON for each failure"
     )
 
 
@@ -75,9 +70,7 @@ class _Explorer:
         self._report = report
 
     @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(
-        self, config: pytest.Config, items: list[pytest.Item]
-    ) -> None:
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """In an order of the seed's: a run that is ended early leaves out other tests each time."""
         chosen = [item for item in items if _test_of(item) is not None]
         config.hook.pytest_deselected(items=[item for item in items if _test_of(item) is None])

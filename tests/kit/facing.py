@@ -320,9 +320,7 @@ def start(facing: Facing, **changes: Any) -> bytes:
     """A server's connection.start."""
     fields = {"mechanisms": b"PLAIN AMQPLAIN", "locales": b"en_US", **changes}
     numbers = (8, 0) if facing.version is AMQP_0_8 else (0, 9)
-    return facing.method(
-        "connection.start", 0, **{"version_major": numbers[0], "version_minor": numbers[1], **fields}
-    )
+    return facing.method("connection.start", 0, **{"version_major": numbers[0], "version_minor": numbers[1], **fields})
 
 
 def start_ok(facing: Facing, **changes: Any) -> bytes:
@@ -333,16 +331,12 @@ def start_ok(facing: Facing, **changes: Any) -> bytes:
 
 def tune(facing: Facing, channel_max: int, frame_max: int, heartbeat: int = 0) -> bytes:
     """A server's connection.tune."""
-    return facing.method(
-        "connection.tune", 0, channel_max=channel_max, frame_max=frame_max, heartbeat=heartbeat
-    )
+    return facing.method("connection.tune", 0, channel_max=channel_max, frame_max=frame_max, heartbeat=heartbeat)
 
 
 def tune_ok(facing: Facing, channel_max: int, frame_max: int, heartbeat: int = 0) -> bytes:
     """A client's connection.tune-ok."""
-    return facing.method(
-        "connection.tune-ok", 0, channel_max=channel_max, frame_max=frame_max, heartbeat=heartbeat
-    )
+    return facing.method("connection.tune-ok", 0, channel_max=channel_max, frame_max=frame_max, heartbeat=heartbeat)
 
 
 def tuned_client(version: Version, offer: tuple[int, ...], **config: Any) -> Facing:

@@ -152,13 +152,7 @@ class Play:
         )
         for channel in end.sessions:
             session = end.session(channel)
-            shown = (
-                session,
-                session.incomplete,
-                session.unsettled,
-                session.timeout,
-                session.is_attached,
-            )
+            shown = (session, session.incomplete, session.unsettled, session.timeout, session.is_attached)
             self.trace.append(repr(shown))
 
     def fork(self) -> None:

@@ -9,14 +9,7 @@ import pytest
 
 from amqp_sansio import By, Closed, CloseHint, Event, Failed, RemoteProtocolError, Scope, Signal
 from amqp_sansio._core.sasl_exchange import configured_mechanisms
-from amqp_sansio.amqp_1_0 import (
-    Close,
-    Composite,
-    Open,
-    SaslMechanisms,
-    Symbol,
-    decode_frame_body,
-)
+from amqp_sansio.amqp_1_0 import Close, Composite, Open, SaslMechanisms, Symbol, decode_frame_body
 from amqp_sansio.amqp_1_0.endpoint.config import Config
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.endpoint import Side
@@ -105,13 +98,7 @@ class Facing:
     from its peer in its life.
     """
 
-    def __init__(
-        self,
-        side: Side,
-        config: Config | None = None,
-        *,
-        application: Application | None = None,
-    ) -> None:
+    def __init__(self, side: Side, config: Config | None = None, *, application: Application | None = None) -> None:
         """An endpoint whose peer has sent nothing yet."""
         self.side = side
         self.end: Connection = connection_of(side, config)
@@ -226,17 +213,6 @@ class Facing:
 
 
 __all__ = [
-    "AMQP_HEADER",
-    "BOTH_SIDES",
-    "CLIENT",
-    "EMPTY",
-    "SASL_HEADER",
-    "SERVER",
-    "TLS_HEADER",
-    "Facing",
-    "Sent",
-    "octets_of",
-    "parse",
-    "sasl",
-    "their_open",
+    "AMQP_HEADER", "BOTH_SIDES", "CLIENT", "EMPTY", "SASL_HEADER", "SERVER", "TLS_HEADER", "Facing", "Sent",
+    "octets_of", "parse", "sasl", "their_open",
 ]

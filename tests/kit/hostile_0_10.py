@@ -257,11 +257,7 @@ class Peer:
         if session is None or choices.below(64) == 63:
             return choices.of(DESTINATIONS)
         state = session._state
-        known = (
-            tuple(state.granted)
-            if state.side is Side.CLIENT
-            else tuple(state.peer.subscriptions)
-        )
+        known = tuple(state.granted) if state.side is Side.CLIENT else tuple(state.peer.subscriptions)
         return choices.of(known or DESTINATIONS)
 
     def _values(self, name: str) -> dict[str, Any]:
@@ -294,9 +290,7 @@ class Peer:
 
     def _transfer(self) -> Command[Any]:
         choices = self.choices
-        destination = (
-            self._destination() if self.end.role is Side.CLIENT else choices.of(DESTINATIONS)
-        )
+        destination = self._destination() if self.end.role is Side.CLIENT else choices.of(DESTINATIONS)
         if self.end.role is Side.CLIENT and not self._credit(destination):
             return ExecutionSync()
         return MessageTransfer(destination, choices.below(2), choices.of((0, 0, 0, 1)))
@@ -310,18 +304,12 @@ class Peer:
         waiting = (
             []
             if session is None
-            else [
-                (number, each.result)
-                for number, each in session._state.calls.items()
-                if each.result
-            ]
+            else [(number, each.result) for number, each in session._state.calls.items() if each.result]
         )
         if not waiting:
             return ExecutionSync()
         number, wanted = self.choices.of(waiting)
-        fitting = [
-            each for each in STRUCTS if each is not None and getattr(each, "NAME", "") == wanted
-        ]
+        fitting = [each for each in STRUCTS if each is not None and getattr(each, "NAME", "") == wanted]
         return ExecutionResult(number, self.choices.of(fitting or STRUCTS))
 
     def _about(self, made: Callable[[str], Command[Any]]) -> Command[Any]:
@@ -368,43 +356,14 @@ def split(octets: bytes) -> list[bytes]:
     return found
 
 
-_RARE = (
-    ExecutionException,
-    SessionDetach,
-    SessionDetached,
-    ConnectionClose,
-    SessionAttach,
-    SessionGap,
-)
+_RARE = (ExecutionException, SessionDetach, SessionDetached, ConnectionClose, SessionAttach, SessionGap)
 _USUAL: tuple[type[Struct], ...] = (
     *(MessageTransfer, MessageTransfer, MessageTransfer, MessageTransfer, MessageTransfer),
     *(MessageAccept, MessageAccept, MessageReject, MessageRelease, MessageAcquire, MessageFlow),
     *(MessageSubscribe, MessageSubscribe, MessageCancel, MessageFlow, MessageFlow, MessageFlow),
-    *(
-        MessageSetFlowMode,
-        MessageStop,
-        MessageFlush,
-        ExecutionSync,
-        ExecutionResult,
-        ExecutionResult,
-    ),
-    *(
-        QueueQuery,
-        QueueDelete,
-        TxSelect,
-        TxCommit,
-        TxRollback,
-        FileStage,
-        FileDeliver,
-        StreamDeliver,
-    ),
-    *(
-        SessionCompleted,
-        SessionCompleted,
-        SessionCompleted,
-        SessionKnownCompleted,
-        SessionConfirmed,
-    ),
+    *(MessageSetFlowMode, MessageStop, MessageFlush, ExecutionSync, ExecutionResult, ExecutionResult),
+    *(QueueQuery, QueueDelete, TxSelect, TxCommit, TxRollback, FileStage, FileDeliver, StreamDeliver),
+    *(SessionCompleted, SessionCompleted, SessionCompleted, SessionKnownCompleted, SessionConfirmed),
     *(SessionFlush, SessionRequestTimeout, SessionTimeout, SessionCommandPoint, SessionExpected),
     *_RARE,
 )
@@ -427,9 +386,7 @@ MAKERS: dict[type[Any], Callable[[Peer], Any]] = {
     SessionCommandPoint: lambda peer: SessionCommandPoint(peer._number(), 0),
     SessionDetach: lambda peer: peer._of_name(SessionDetach),
     SessionDetached: lambda peer: peer._of_name(SessionDetached, peer.choices.below(5)),
-    MessageSetFlowMode: lambda peer: peer._about(
-        lambda name: MessageSetFlowMode(name, peer.choices.below(2))
-    ),
+    MessageSetFlowMode: lambda peer: peer._about(lambda name: MessageSetFlowMode(name, peer.choices.below(2))),
     MessageStop: lambda peer: peer._about(MessageStop),
     MessageFlush: lambda peer: peer._about(MessageFlush),
     MessageCancel: lambda peer: peer._about(MessageCancel),

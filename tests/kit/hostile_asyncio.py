@@ -201,10 +201,7 @@ class Attempt:
         """Connect the client."""
         options: dict[str, Any] = {"handshake_timeout": HANDSHAKE, "close_timeout": CLOSE}
         return await connect(
-            "amqp://guest:guest@server",
-            version=self.server.version,
-            connector=self.connector,
-            **options,
+            "amqp://guest:guest@server", version=self.server.version, connector=self.connector, **options
         )
 
     async def main(self) -> None:

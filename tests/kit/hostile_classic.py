@@ -226,9 +226,7 @@ class Classic(Hostile):
         size = len(body) if choices.below(64) else choices.of((0, 1, len(body) + 1, 13_000, 1 << 40))
         class_id = made.CLASS_ID if choices.below(128) else choices.below(100)
         parts = [self._frame(number, made), header(number, class_id, size, raw)]
-        parts += [
-            frame(BODY, number, body[at : at + FRAME_MAX - 8]) for at in range(0, len(body), FRAME_MAX - 8)
-        ]
+        parts += [frame(BODY, number, body[at : at + FRAME_MAX - 8]) for at in range(0, len(body), FRAME_MAX - 8)]
         if choices.below(8):
             return b"".join(parts)
         self.rest += parts[1:]
@@ -392,10 +390,7 @@ def _default(version: Version) -> Dialect:
 
 # What the hub said.
 
-SOFT_AND_HARD: dict[str, frozenset[int]] = {
-    "0-8": frozenset({402, 503, 506, 530}),
-    "0-9-1": frozenset({506}),
-}
+SOFT_AND_HARD: dict[str, frozenset[int]] = {"0-8": frozenset({402, 503, 506, 530}), "0-9-1": frozenset({506})}
 """Hard codes that close a channel: a bound of it is reached (`Limits.consumers`, `unsettled`); 0-8 has no 406, names no
 code for a commit without a transaction, and asks for channel exceptions all the same, also with its 402."""
 

@@ -13,15 +13,7 @@ from functools import cache
 from struct import Struct
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from amqp_sansio import (
-    AMQP_0_8,
-    AMQP_0_9_1,
-    AMQP_0_10,
-    AMQP_1_0,
-    CodecError,
-    Limits,
-    Version,
-)
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, CodecError, Limits, Version
 from amqp_sansio._classic.codec.dialect import default_dialect
 from amqp_sansio._classic.codec.table import RABBIT
 from amqp_sansio.amqp_0_9_1 import Method, Table
@@ -352,9 +344,7 @@ def _value(choices: random.Random, kind: str) -> Any:
         return choices.choice(_NAMES)
     if kind in ("longstr", "binary", "vbin16", "vbin32", "delivery-tag"):
         return choices.choice(_OCTETS)
-    return choices.choice(
-        (*_NUMBERS, *_NUMBERS, *_LARGE, None, *_NAMES[:3], *_OCTETS[:2], *_MAPS[:2], True, False)
-    )
+    return choices.choice((*_NUMBERS, *_NUMBERS, *_LARGE, None, *_NAMES[:3], *_OCTETS[:2], *_MAPS[:2], True, False))
 
 
 def made_up(choices: random.Random, version: Version) -> bytes:

@@ -83,9 +83,7 @@ class _Served:
                 else:
                     self._end(connected, act)
                     return
-            ready, writable, _ = select.select(
-                [] if deaf else [connected], [connected] if unsent else [], [], 0.002
-            )
+            ready, writable, _ = select.select([] if deaf else [connected], [connected] if unsent else [], [], 0.002)
             if writable:
                 unsent = unsent[connected.send(unsent) :]
             if ready:
@@ -188,9 +186,7 @@ class Attempt:
         self.step("close", lambda: channel.close(timeout=CALL))
 
     def _ten(self, connection: Any) -> None:
-        session: Any = self.step(
-            "open", lambda: connection.open_session("s", timeout=5, open_timeout=CALL)
-        )
+        session: Any = self.step("open", lambda: connection.open_session("s", timeout=5, open_timeout=CALL))
         if session is None:
             return
         self.step("declare", lambda: session.call(TenQueueDeclare(queue="jobs"), timeout=CALL))

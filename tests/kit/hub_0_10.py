@@ -96,9 +96,7 @@ class Peer:
         assert errors
         return report.code
 
-    def publish(
-        self, session: Session, destination: str, message: Message | bytes, **options: Any
-    ) -> Any:
+    def publish(self, session: Session, destination: str, message: Message | bytes, **options: Any) -> Any:
         """Send a message and wait; its outcome, None with accept-mode none."""
         sent = session.transfer(destination, message, sync=True, **options)
         self.result(sent.completion)
@@ -171,9 +169,7 @@ class Peer:
     def commands(self, kind: type[Any]) -> list[CommandReceived]:
         """Take the commands of a class that have come."""
         self.world.pump()
-        found = [
-            each for each in self.events if isinstance(each, CommandReceived) and isinstance(each.command, kind)
-        ]
+        found = [each for each in self.events if isinstance(each, CommandReceived) and isinstance(each.command, kind)]
         for each in found:
             self.events = [event for event in self.events if event is not each]
         return found

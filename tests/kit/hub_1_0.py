@@ -138,9 +138,7 @@ class User:
 
     def send(self, link: Sender, *bodies: Any, **options: Any) -> list[Any]:
         """Send messages; the outcomes."""
-        handles = [
-            link.send(each if isinstance(each, Message) else Message(each), **options) for each in bodies
-        ]
+        handles = [link.send(each if isinstance(each, Message) else Message(each), **options) for each in bodies]
         self.world.pump()
         return [each.result if each.done else None for each in handles]
 

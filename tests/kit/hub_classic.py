@@ -144,11 +144,7 @@ class User:
     @property
     def report(self) -> CloseReport:
         """How the connection was closed."""
-        found = [
-            event
-            for event in self.events
-            if isinstance(event, Closed) and event.scope is Scope.CONNECTION
-        ]
+        found = [event for event in self.events if isinstance(event, Closed) and event.scope is Scope.CONNECTION]
         assert found, "the connection is open"
         return found[-1].report
 
@@ -199,9 +195,7 @@ class Talk:
         """Publish a message; its handle in confirm mode."""
         if isinstance(fields.get("properties"), dict):
             fields["properties"] = BasicProperties(**fields["properties"])
-        handle = self.core.publish(
-            body, exchange=exchange, routing_key=routing_key, ticket=self.ticket, **fields
-        )
+        handle = self.core.publish(body, exchange=exchange, routing_key=routing_key, ticket=self.ticket, **fields)
         self.world.pump()
         return handle
 

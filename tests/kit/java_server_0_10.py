@@ -42,9 +42,7 @@ VHOSTS = ("", "/")
 def redelivered(message: Message) -> Message:
     """The same message, marked as delivered before."""
     old = message.delivery_properties
-    fields: dict[str, Any] = {
-        name: getattr(old, name) for name in DeliveryProperties.__match_args__
-    }
+    fields: dict[str, Any] = {name: getattr(old, name) for name in DeliveryProperties.__match_args__}
     fields["redelivered"] = True
     return Message(
         message.body,
@@ -113,9 +111,7 @@ class Session(sync_0_10.Session):
             case ExchangeUnbind(queue=queue, exchange=exchange, binding_key=key):
                 bound = server.bindings.get((exchange or "", key or ""), [])
                 if queue not in bound:
-                    raise ExecutionError(
-                        NOT_FOUND, f"{queue!r} isn't bound to {exchange!r} with {key!r}"
-                    )
+                    raise ExecutionError(NOT_FOUND, f"{queue!r} isn't bound to {exchange!r} with {key!r}")
                 bound.remove(queue)
             case MessageSubscribe(queue=name):
                 self._check_exclusive(attached, name)

@@ -19,9 +19,7 @@ def much_later(capture: bytes, number: int) -> bytes:
     return capture[:24] + struct.pack("<IIII", seconds, 0, len(packet.octets), len(packet.octets)) + packet.octets
 
 
-def restamped(
-    capture: bytes, seconds: float, wanted: Callable[[int, bytes], bool] = lambda at, packet: True
-) -> bytes:
+def restamped(capture: bytes, seconds: float, wanted: Callable[[int, bytes], bool] = lambda at, packet: True) -> bytes:
     """The pcap (little-endian) as a clock that is ahead stamps it, of those packets, told by index and octets.
 
     Its units are nanoseconds; of one in microseconds the seconds have to be whole.

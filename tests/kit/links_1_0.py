@@ -175,11 +175,7 @@ class Mapped(Facing):
         assert not self.events
         self.get(End())
         closed = self.of(Closed)[-1]
-        assert (closed.scope, closed.report.by, closed.report.condition) == (
-            Scope.SESSION,
-            By.LOCAL,
-            condition,
-        )
+        assert (closed.scope, closed.report.by, closed.report.condition) == (Scope.SESSION, By.LOCAL, condition)
         assert self.end.is_open
         assert not self.frames()
         return error

@@ -50,9 +50,7 @@ from amqp_sansio.events import (
 from amqp_sansio.sasl import scram_keys
 
 OUTCOMES: dict[str, Any] = {
-    "rejecting": Rejected(
-        Error(Symbol("amqp:not-allowed"), "never here", {Symbol("why"): "by intent"})
-    ),
+    "rejecting": Rejected(Error(Symbol("amqp:not-allowed"), "never here", {Symbol("why"): "by intent"})),
     "releasing": Released(),
     "modifying": Modified(True, True, {Symbol("x-opt-by"): "core"}),
 }

@@ -38,12 +38,7 @@ class Talk:
     """
 
     def __init__(
-        self,
-        version: Version = AMQP_0_9_1,
-        *,
-        late: bool = False,
-        body: str = "keep",
-        limits: Limits | None = None,
+        self, version: Version = AMQP_0_9_1, *, late: bool = False, body: str = "keep", limits: Limits | None = None
     ) -> None:
         self.version = version
         self.dialect = RABBIT_0_8 if version is AMQP_0_8 else RABBIT
@@ -86,9 +81,7 @@ class Talk:
 
     def octets(self, what: Method | bytes, channel: int = 0) -> bytes:
         """The frame of a method, or the octets themselves."""
-        return (
-            what if isinstance(what, bytes) else frame(1, channel, what.encode(self.dialect.tables))
-        )
+        return (what if isinstance(what, bytes) else frame(1, channel, what.encode(self.dialect.tables)))
 
     def named(self, name: str, *arguments: Any, **fields: Any) -> Any:
         """The method `name` of this version."""
@@ -121,9 +114,7 @@ class Talk:
         self.client(consume, channel=number)
         return self.server(self.named("basic.consume-ok", "ct"), channel=number)
 
-    def message(
-        self, method: Method, body: bytes = b"", number: int = 1, **properties: Any
-    ) -> bytes:
+    def message(self, method: Method, body: bytes = b"", number: int = 1, **properties: Any) -> bytes:
         """The frames of a method with its message."""
         raw = BasicProperties(**properties).encode(self.dialect.tables)
         return self.octets(method, number) + content(number, body, raw)
@@ -180,9 +171,7 @@ def frame(kind: int, channel: int, payload: bytes) -> bytes:
     return head + payload + b"\xce"
 
 
-def header(
-    channel: int, size: int, raw: bytes = b"\0\0", class_id: int = 60, weight: int = 0
-) -> bytes:
+def header(channel: int, size: int, raw: bytes = b"\0\0", class_id: int = 60, weight: int = 0) -> bytes:
     """A content header frame."""
     numbers = class_id.to_bytes(2, "big") + weight.to_bytes(2, "big") + size.to_bytes(8, "big")
     return frame(2, channel, numbers + raw)
@@ -202,9 +191,7 @@ def take(observer: Observer) -> list[ObserverEvent]:
     return events
 
 
-def watch(
-    observer: Observer, arrivals: Iterable[tuple[str, bytes | int, int]]
-) -> list[ObserverEvent]:
+def watch(observer: Observer, arrivals: Iterable[tuple[str, bytes | int, int]]) -> list[ObserverEvent]:
     """All events of arrivals (sender, octets or the size of a gap, time), to the end."""
     events: list[ObserverEvent] = []
     at_ns = 0
@@ -274,8 +261,6 @@ def recorded(path: Path) -> list[Recorded]:
 
 def accounted(events: Sequence[ObserverEvent], side: Side) -> int:
     """How many octets of one side became units or were skipped."""
-    units = sum(
-        [event.size for event in events if isinstance(event, Observed) and event.sender is side]
-    )
+    units = sum([event.size for event in events if isinstance(event, Observed) and event.sender is side])
     gone = [event.octets for event in events if isinstance(event, Skipped) and event.sender is side]
     return units + sum(gone)

@@ -36,9 +36,7 @@ def fields(*values: bytes | bool | None) -> bytes:
 
     A bit is True or False, a field that isn't there None.
     """
-    flags = sum(
-        [1 << n for n, value in enumerate(values) if value is not None and value is not False]
-    )
+    flags = sum([1 << n for n, value in enumerate(values) if value is not None and value is not False])
     return pack("<H", flags) + b"".join([value for value in values if isinstance(value, bytes)])
 
 
@@ -59,9 +57,7 @@ def command(code: int, *values: bytes | bool | None, sync: bool = False, channel
 
 def content(octets: bytes, header: bytes = b"", body: bytes = b"", *, channel: int = 0) -> bytes:
     """A command with header and body: one frame for each segment that isn't empty."""
-    parts = [
-        (kind, each) for kind, each in ((1, octets), (2, header), (3, body)) if each or kind == 1
-    ]
+    parts = [(kind, each) for kind, each in ((1, octets), (2, header), (3, body)) if each or kind == 1]
     last = len(parts) - 1
     frames = [
         frame(each, kind, flags=3 | (0 if n else 8) | (4 if n == last else 0), channel=channel)
@@ -113,11 +109,7 @@ def ids(*ranges: int | tuple[int, int]) -> bytes:
 
 def strings(*names: str) -> bytes:
     """An array of str16; an empty one is of void."""
-    octets = (
-        (b"\x95" if names else b"\xf0")
-        + u32(len(names))
-        + b"".join([str16(name) for name in names])
-    )
+    octets = ((b"\x95" if names else b"\xf0") + u32(len(names)) + b"".join([str16(name) for name in names]))
     return u32(len(octets)) + octets
 
 
@@ -152,9 +144,7 @@ def start(*mechanisms: str, locales: tuple[str, ...] = ("en_US",)) -> bytes:
     )
 
 
-def start_ok(
-    mechanism: str = "PLAIN", response: bytes = b"\0ann\0pw", locale: str | None = "en_US"
-) -> bytes:
+def start_ok(mechanism: str = "PLAIN", response: bytes = b"\0ann\0pw", locale: str | None = "en_US") -> bytes:
     last = None if locale is None else str8(locale)
     return control(0x0102, table(product="peer"), str8(mechanism), vbin32(response), last)
 
@@ -169,9 +159,7 @@ def tune(
     return control(0x0105, *[None if each is None else u16(each) for each in given])
 
 
-def tune_ok(
-    channel_max: int | None = 16, max_frame_size: int | None = 65_535, heartbeat: int | None = None
-) -> bytes:
+def tune_ok(channel_max: int | None = 16, max_frame_size: int | None = 65_535, heartbeat: int | None = None) -> bytes:
     given = (channel_max, max_frame_size, heartbeat)
     return control(0x0106, *[None if each is None else u16(each) for each in given])
 
@@ -238,9 +226,7 @@ def known_completed(*ranges: int | tuple[int, int], channel: int = 0) -> bytes:
 
 def flush(*what: str, channel: int = 0) -> bytes:
     """session.flush; `what` are "expected", "confirmed", "completed"."""
-    return control(
-        0x020C, *[each in what for each in ("expected", "confirmed", "completed")], channel=channel
-    )
+    return control(0x020C, *[each in what for each in ("expected", "confirmed", "completed")], channel=channel)
 
 
 def gap(*ranges: int | tuple[int, int], channel: int = 0) -> bytes:
@@ -314,9 +300,7 @@ def resume(destination: str, resume_id: str) -> bytes:
     return command(0x0406, str8(destination), str16(resume_id))
 
 
-def subscribe(
-    destination: str = "d", queue: str = "q", accept_mode: int = 0, acquire_mode: int = 0
-) -> bytes:
+def subscribe(destination: str = "d", queue: str = "q", accept_mode: int = 0, acquire_mode: int = 0) -> bytes:
     return command(0x0407, str8(queue), str8(destination), u8(accept_mode), u8(acquire_mode))
 
 

@@ -59,12 +59,7 @@ def ipv4(
 
 
 def ipv6(
-    payload: bytes,
-    *,
-    src: str = "2001:db8::1",
-    dst: str = "2001:db8::2",
-    following: int = 6,
-    length: int | None = None,
+    payload: bytes, *, src: str = "2001:db8::1", dst: str = "2001:db8::2", following: int = 6, length: int | None = None
 ) -> bytes:
     """An IPv6 packet."""
     size = len(payload) if length is None else length
@@ -115,9 +110,7 @@ def section(order: str = "<", *, version: tuple[int, int] = (1, 0), options: byt
     return block(0x0A0D0D0A, body, order)
 
 
-def interface(
-    link: int = 1, *, snaplen: int = 0, options: Sequence[tuple[int, bytes]] = (), order: str = "<"
-) -> bytes:
+def interface(link: int = 1, *, snaplen: int = 0, options: Sequence[tuple[int, bytes]] = (), order: str = "<") -> bytes:
     """An interface description block."""
     body = struct.pack(order + "HHI", link, 0, snaplen)
     for code, value in options:
@@ -128,13 +121,7 @@ def interface(
 
 
 def enhanced(
-    data: bytes,
-    units: int = 0,
-    *,
-    number: int = 0,
-    wire: int | None = None,
-    options: bytes = b"",
-    order: str = "<",
+    data: bytes, units: int = 0, *, number: int = 0, wire: int | None = None, options: bytes = b"", order: str = "<"
 ) -> bytes:
     """An enhanced packet block of interface `number`; `units` is its time."""
     length = len(data) if wire is None else wire

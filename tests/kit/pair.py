@@ -29,10 +29,7 @@ from amqp_sansio.sasl import Plain
 
 VERSIONS = (AMQP_0_9_1, AMQP_0_8)
 SIDES = (Side.CLIENT, Side.SERVER)
-ENDPOINTS: dict[Version, type[Connection]] = {
-    AMQP_0_9_1: amqp_0_9_1.Connection,
-    AMQP_0_8: amqp_0_8.Connection,
-}
+ENDPOINTS: dict[Version, type[Connection]] = {AMQP_0_9_1: amqp_0_9_1.Connection, AMQP_0_8: amqp_0_8.Connection}
 STEPS = 10_000
 """More deliveries in a row than any test needs: beyond it the two sides are in a loop."""
 

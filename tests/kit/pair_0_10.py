@@ -59,10 +59,7 @@ class Pair:
         chunks: Chunks | None = None,
         watched: bool = False,
     ) -> None:
-        self.ends = {
-            Side.CLIENT: connection_of(Side.CLIENT, client),
-            Side.SERVER: connection_of(Side.SERVER, server),
-        }
+        self.ends = {Side.CLIENT: connection_of(Side.CLIENT, client), Side.SERVER: connection_of(Side.SERVER, server)}
         self.chunks = chunks
         self.application: Callable[[Side, Event], None] | None = None
         self.now = 0.0
@@ -91,9 +88,7 @@ class Pair:
         assert self.server.is_open, self.events
         return self
 
-    def sessions(
-        self, name: str = "s", *, timeout: int | None = 60, now: bool = True
-    ) -> tuple[Any, Any]:
+    def sessions(self, name: str = "s", *, timeout: int | None = 60, now: bool = True) -> tuple[Any, Any]:
         """Both ends of a new session; `now`: in step already."""
         session = self.client.open_session(name, timeout=timeout)
         self.pump()
@@ -164,11 +159,7 @@ class Pair:
         """One turn of an adapter's loop: take events, write, read; whether anything moved."""
         moved = self.drain(side)
         moved = self.write(side) or moved
-        if (
-            self.closed[side.other]
-            and not self.flying[side.other]
-            and self.ends[side].report is None
-        ):
+        if (self.closed[side.other] and not self.flying[side.other] and self.ends[side].report is None):
             self.ends[side].receive_eof(self.now)
             moved = self.drain(side) or moved
         return self.arrive(side) or moved
@@ -205,14 +196,6 @@ class Pair:
 
 
 __all__ = [
-    "SIDES",
-    "STEPS",
-    "Chunks",
-    "Pair",
-    "client_config",
-    "connection_of",
-    "pieces",
-    "server_config",
-    "structure",
+    "SIDES", "STEPS", "Chunks", "Pair", "client_config", "connection_of", "pieces", "server_config", "structure",
     "told",
 ]

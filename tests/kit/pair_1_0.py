@@ -125,10 +125,7 @@ class Pair:
         chunks: Chunks | None = None,
         observer: Observing | Iterable[Observing] | None = None,
     ) -> None:
-        self.ends = {
-            Side.CLIENT: connection_of(Side.CLIENT, client),
-            Side.SERVER: connection_of(Side.SERVER, server),
-        }
+        self.ends = {Side.CLIENT: connection_of(Side.CLIENT, client), Side.SERVER: connection_of(Side.SERVER, server)}
         self.applications: dict[Side, Application] = {
             Side.CLIENT: Accepting(),
             Side.SERVER: Accepting(),
@@ -323,19 +320,6 @@ def held_octets(connection: Connection) -> int:
 
 
 __all__ = [
-    "SIDES",
-    "Accepting",
-    "Application",
-    "Chunks",
-    "Observing",
-    "Pair",
-    "accept_link",
-    "client_config",
-    "connection_of",
-    "held_octets",
-    "listen",
-    "pieces",
-    "server_config",
-    "structure",
-    "told",
+    "SIDES", "Accepting", "Application", "Chunks", "Observing", "Pair", "accept_link", "client_config", "connection_of",
+    "held_octets", "listen", "pieces", "server_config", "structure", "told",
 ]

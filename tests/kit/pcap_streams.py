@@ -12,11 +12,7 @@ from amqp_sansio.capture import StreamData, StreamGap, read_segments, reassemble
 METHOD = 1
 HEADER = 2
 
-_HEADERS = {
-    b"AMQP\x01\x01\x08\x00": "0-8",
-    b"AMQP\x01\x01\x09\x01": "0-8",
-    b"AMQP\x00\x00\x09\x01": "0-9-1",
-}
+_HEADERS = {b"AMQP\x01\x01\x08\x00": "0-8", b"AMQP\x01\x01\x09\x01": "0-8", b"AMQP\x00\x00\x09\x01": "0-9-1"}
 
 
 class Frame(NamedTuple):

@@ -21,9 +21,7 @@ _PROPERTY = "rule"
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("rules")
     group.addoption("--rule-outcomes", metavar="FILE", help="write how each rule's tests ended")
-    group.addoption(
-        "--rule-facts", metavar="FOLDER", default=str(RULES_FOLDER), help="folder of the rule facts"
-    )
+    group.addoption("--rule-facts", metavar="FOLDER", default=str(RULES_FOLDER), help="folder of the rule facts")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,9 +42,7 @@ class _RuleMarks:
         self._rules = rules
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_make_collect_report(
-        self,
-    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
         report = yield
         wrong = [
             f"{node.nodeid}: {problem}"
@@ -61,9 +57,7 @@ class _RuleMarks:
         return report
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         found = {self._rules.find(str(name)) for name in _named(item)}
         report.user_properties += [(_PROPERTY, rule.id) for rule in found if rule is not None]

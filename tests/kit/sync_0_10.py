@@ -208,9 +208,7 @@ class Session(sync_server.Session):
         known = server.known.get(event.name)
         if known is None:
             core = self.core.accept_session(event.channel)
-            self.attached[event.channel] = server.known[event.name] = Attached(
-                event.name, self, core
-            )
+            self.attached[event.channel] = server.known[event.name] = Attached(event.name, self, core)
         elif known.peer is not None and not event.force:
             self.core.refuse_session(event.channel, DetachCode.SESSION_BUSY)
         elif known.peer is not None:
@@ -381,9 +379,7 @@ class Session(sync_server.Session):
                         sent.item.redelivered |= bool(command.set_redelivered)
                         server.put(sent.queue, sent.item, back=True)
             case MessageAcquire(transfers=ids):
-                return Acquired(
-                    SequenceSet.of(*[n for n in ids or () if self._acquire(attached, n)])
-                )
+                return Acquired(SequenceSet.of(*[n for n in ids or () if self._acquire(attached, n)]))
             case TxSelect():
                 attached.tx = Work()
             case TxCommit():
@@ -466,9 +462,7 @@ class Server(sync_server.Server):
         self.branches = Branches()
         self.works: dict[Xid, Work] = {}
         self.keeping = True
-        self.configs = {
-            AMQP_0_10: config or Config(mechanisms=("PLAIN", "SCRAM-SHA-256"), nonce="0123456789")
-        }
+        self.configs = {AMQP_0_10: config or Config(mechanisms=("PLAIN", "SCRAM-SHA-256"), nonce="0123456789")}
         self.start(tls, script)
         self.queues: dict[str, deque[Item]] = {"jobs": deque()}  # type: ignore[assignment]
 

@@ -284,9 +284,7 @@ class Session:
         elif isinstance(event, MethodReceived):
             self._settle(event.channel, event.method)
         elif isinstance(event, Closed):
-            for each in [
-                each for each in self._subscriptions if event.channel in (0, each.channel)
-            ]:
+            for each in [each for each in self._subscriptions if event.channel in (0, each.channel)]:
                 self._subscriptions.remove(each)
             gone = [key for key in self._unsettled if event.channel in (0, key[0])]
             self._requeue([self._unsettled.pop(key) for key in gone])
@@ -312,9 +310,7 @@ class Session:
             tag = method.consumer_tag or f"server-{len(self._subscriptions)}"
             channel.reply(named["basic.consume-ok"](tag))
             prefetch = self._prefetch.get(number, 0)
-            self._subscriptions.append(
-                Subscription(number, tag, method.queue, method.no_ack, prefetch)
-            )
+            self._subscriptions.append(Subscription(number, tag, method.queue, method.no_ack, prefetch))
             self._pump(method.queue)
         elif name == "basic.cancel":
             channel.reply(named["basic.cancel-ok"](method.consumer_tag))
@@ -326,9 +322,7 @@ class Session:
 
     def end_consumer(self, number: int, tag: str) -> None:
         """Forget a consumer."""
-        self._subscriptions = [
-            each for each in self._subscriptions if (each.channel, each.tag) != (number, tag)
-        ]
+        self._subscriptions = [each for each in self._subscriptions if (each.channel, each.tag) != (number, tag)]
 
     def _get(self, channel: Any, method: Any, held: deque[Item] | None) -> None:
         named = self.core.dialect.named
@@ -337,9 +331,7 @@ class Session:
             return
         item = held.popleft()
         tag = channel.last_tag + 1
-        ok = named["basic.get-ok"](
-            tag, item.redelivered, item.exchange, item.routing_key, len(held)
-        )
+        ok = named["basic.get-ok"](tag, item.redelivered, item.exchange, item.routing_key, len(held))
         channel.reply(ok, self._properties(item), item.body)
         if not method.no_ack:
             self._unsettled[channel.number, tag] = Unsettled(method.queue, item, None)

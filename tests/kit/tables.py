@@ -26,9 +26,7 @@ def segments_of(paths: Iterable[Path], *, apart: bool = False) -> list[Segment |
     for path in paths:
         for row in read_segments(path.read_bytes(), file=path.name):
             if apart and isinstance(row, Segment):
-                values: dict[str, Any] = {
-                    name: getattr(row, name) for name in Segment.__match_args__
-                }
+                values: dict[str, Any] = {name: getattr(row, name) for name in Segment.__match_args__}
                 values["point"] = path.name
                 row = Segment(**values)
             found.append(row)

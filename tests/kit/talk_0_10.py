@@ -60,9 +60,7 @@ def transfer(
 ) -> bytes:
     """The frames of a message.transfer with its message; without structs it has a routing key."""
     structs = structs or (DeliveryProperties(routing_key="key"), MessageProperties())
-    return content(
-        MessageTransfer(destination, **fields), body, *structs, channel=channel, largest=largest
-    )
+    return content(MessageTransfer(destination, **fields), body, *structs, channel=channel, largest=largest)
 
 
 def stage(body: bytes | None = b"", **fields: Any) -> bytes:
@@ -71,11 +69,7 @@ def stage(body: bytes | None = b"", **fields: Any) -> bytes:
 
 
 def content(
-    command: Command[Any],
-    body: bytes | None,
-    *structs: Struct,
-    channel: int = 0,
-    largest: int = 65_535,
+    command: Command[Any], body: bytes | None, *structs: Struct, channel: int = 0, largest: int = 65_535
 ) -> bytes:
     """The frames of a command with its message."""
     segments = [(COMMAND, command.encode_segment()), (HEADER, encode_headers(structs))]
@@ -96,9 +90,7 @@ class Talk010:
     order in which they came out.
     """
 
-    def __init__(
-        self, *, late: bool = False, body: str = "keep", limits: Limits | None = None
-    ) -> None:
+    def __init__(self, *, late: bool = False, body: str = "keep", limits: Limits | None = None) -> None:
         self.observer = Observer(client=None if late else CLIENT, body=body, limits=limits)
         self.lifecycle = Lifecycle(limits)
         self.events: list[ObserverEvent] = []
@@ -176,11 +168,7 @@ class Talk010:
     @property
     def rules(self) -> list[str]:
         """The broken rules, without the version."""
-        return [
-            event.rule.removeprefix("0-10/")
-            for event in self.events
-            if isinstance(event, Violation)
-        ]
+        return [event.rule.removeprefix("0-10/") for event in self.events if isinstance(event, Violation)]
 
     @property
     def skipped(self) -> list[tuple[int, str]]:

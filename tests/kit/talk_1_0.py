@@ -53,9 +53,7 @@ class Talk10:
     order in which they came out.
     """
 
-    def __init__(
-        self, *, late: bool = False, body: str = "keep", limits: Limits | None = None
-    ) -> None:
+    def __init__(self, *, late: bool = False, body: str = "keep", limits: Limits | None = None) -> None:
         self.observer = Observer(client=None if late else CLIENT, body=body, limits=limits)
         self.lifecycle = Lifecycle(limits)
         self.events: list[ObserverEvent] = []
@@ -118,40 +116,22 @@ class Talk10:
         other = channel if answer is None else answer
         return self.server(begin(channel), channel=other)
 
-    def sender(
-        self, name: str = "out", address: str | None = "q", handle: int = 0, **fields: Any
-    ) -> Talk10:
+    def sender(self, name: str = "out", address: str | None = "q", handle: int = 0, **fields: Any) -> Talk10:
         """A link on which the client sends."""
         source, target = Source(address="me"), Target(address=address)
-        self.client(
-            Attach(
-                name,
-                handle,
-                False,
-                source=source,
-                target=target,
-                initial_delivery_count=0,
-                **fields,
-            )
-        )
+        self.client(Attach(name, handle, False, source=source, target=target, initial_delivery_count=0, **fields))
         return self.server(Attach(name, handle, True, source=source, target=target))
 
     def receiver(self, name: str = "in", handle: int = 1, source: Source | None = None) -> Talk10:
         """A link on which the client receives; `source` is what the server says."""
         self.client(Attach(name, handle, True, source=Source(address="q"), target=Target()))
         terminus = Source(address="q") if source is None else source
-        answer = Attach(
-            name, handle, False, source=terminus, target=Target(), initial_delivery_count=0
-        )
+        answer = Attach(name, handle, False, source=terminus, target=Target(), initial_delivery_count=0)
         return self.server(answer)
 
     def controller(self, handle: int = 9) -> Talk10:
         """A link to a coordinator."""
-        self.client(
-            Attach(
-                "tx", handle, False, source=Source(), target=Coordinator(), initial_delivery_count=0
-            )
-        )
+        self.client(Attach("tx", handle, False, source=Source(), target=Coordinator(), initial_delivery_count=0))
         return self.server(Attach("tx", handle, True, source=Source(), target=Coordinator()))
 
     def declare(self, number: int, txn: bytes = b"t", handle: int = 9) -> Talk10:
@@ -159,9 +139,7 @@ class Talk10:
         self.client(transfer(number, Message(Declare()), handle=handle))
         return self.server(settle(number, Declared(txn)))
 
-    def discharge(
-        self, number: int, txn: bytes = b"t", *, fail: bool = False, answer: Any = None
-    ) -> Talk10:
+    def discharge(self, number: int, txn: bytes = b"t", *, fail: bool = False, answer: Any = None) -> Talk10:
         """A transaction is discharged; accepted, unless there's another answer."""
         self.client(transfer(number, Message(Discharge(txn, fail)), handle=9))
         return self.server(settle(number, Accepted() if answer is None else answer))
@@ -214,9 +192,7 @@ def got(*numbers: int, **options: Any) -> Talk10:
 
 
 def _octets(what: Sequence[Performative | SaslFrame | bytes], channel: int) -> bytes:
-    return b"".join(
-        [each if isinstance(each, bytes) else frame(each, b"", channel) for each in what]
-    )
+    return b"".join([each if isinstance(each, bytes) else frame(each, b"", channel) for each in what])
 
 
 def begin(remote_channel: int | None = None) -> Begin:
@@ -257,12 +233,7 @@ def transfer(
 
 
 def settle(
-    first: int,
-    state: Any = None,
-    last: int | None = None,
-    *,
-    role: bool = True,
-    settled: bool = True,
+    first: int, state: Any = None, last: int | None = None, *, role: bool = True, settled: bool = True
 ) -> Disposition:
     """A disposition; `role` is true for the receiver's."""
     return Disposition(role, first, last, settled, state)
@@ -274,22 +245,6 @@ def within(txn: bytes, outcome: Any = None) -> TransactionalState:
 
 
 __all__ = [
-    "AMQP",
-    "CLIENT",
-    "HELLO",
-    "SASL",
-    "SECOND",
-    "SERVER",
-    "Detach",
-    "End",
-    "Talk10",
-    "begin",
-    "credit",
-    "frame",
-    "got",
-    "opened",
-    "sent",
-    "settle",
-    "transfer",
-    "within",
+    "AMQP", "CLIENT", "HELLO", "SASL", "SECOND", "SERVER", "Detach", "End", "Talk10", "begin", "credit", "frame", "got",
+    "opened", "sent", "settle", "transfer", "within",
 ]

@@ -126,9 +126,7 @@ def content(items: Iterable[Item]) -> list[tuple[object, ...]]:
 
 def octets(items: Iterable[Item], sender: str) -> bytes:
     """What came out of one direction."""
-    return b"".join(
-        item.data for item in items if isinstance(item, StreamData) and item.sender == sender
-    )
+    return b"".join(item.data for item in items if isinstance(item, StreamData) and item.sender == sender)
 
 
 def damages(items: Iterable[Item]) -> list[StreamDamage]:

@@ -188,9 +188,7 @@ class Using:
         choices, session = self.choices, self._session()
         mode = choices.below(2)
         message = Message(choices.of(BODIES), routing_key=choices.of((None, "k")))
-        sent = session.transfer(
-            choices.of(DESTINATIONS), message, accept_mode=mode, acquire_mode=choices.of((0, 0, 1))
-        )
+        sent = session.transfer(choices.of(DESTINATIONS), message, accept_mode=mode, acquire_mode=choices.of((0, 0, 1)))
         return sent.completion, sent.outcome
 
     def _call(self) -> object:
@@ -275,14 +273,7 @@ class Using:
 _ACTS: tuple[Callable[[Using], object], ...] = (
     *(Using._open, Using._open, Using._resume, Using._resume, Using._transfer, Using._transfer),
     *(Using._transfer, Using._call, Using._call, Using._call, Using._call, Using._sync),
-    *(
-        Using._complete,
-        Using._complete,
-        Using._complete,
-        Using._settle,
-        Using._settle,
-        Using._settle,
-    ),
+    *(Using._complete, Using._complete, Using._complete, Using._settle, Using._settle, Using._settle),
     *(Using._top_up, Using._top_up, Using._fail, Using._leave, Using._request_timeout, Using._gap),
     *(Using._decide, Using._close),
 )

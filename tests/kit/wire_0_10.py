@@ -247,9 +247,7 @@ class Facing:
         assert self.out == b""
         return error
 
-    def excepts(
-        self, code: int, rule: str | None, number: int | None, command_code: int | None
-    ) -> RemoteProtocolError:
+    def excepts(self, code: int, rule: str | None, number: int | None, command_code: int | None) -> RemoteProtocolError:
         """Check that the endpoint found a fault in a command, and ended the session with an exception."""
         (failed,) = self.of(Failed)
         error = failed.error
@@ -260,9 +258,7 @@ class Facing:
         self.gives_up(code, number, command_code)
         return error
 
-    def gives_up(
-        self, code: int, number: int | None, command_code: int | None, field: int | None = None
-    ) -> None:
+    def gives_up(self, code: int, number: int | None, command_code: int | None, field: int | None = None) -> None:
         """Check that the endpoint sent an exception, and what has to follow it; then let the peer answer."""
         told, forgets, leaves = self.sent()[-3:]
         names = [each.name for each in (told, forgets, leaves)]
@@ -297,22 +293,12 @@ def fed(count: int = 1, *, accept_mode: int = 0, acquire_mode: int = 0, **option
     facing = Facing.subscribed(CLIENT, **options)
     facing.session.top_up("d", 100)
     for place in range(count):
-        facing.feed(
-            transfer(
-                "d",
-                b"%d" % place,
-                accept_mode=accept_mode,
-                acquire_mode=acquire_mode,
-                header=routed(),
-            )
-        )
+        facing.feed(transfer("d", b"%d" % place, accept_mode=accept_mode, acquire_mode=acquire_mode, header=routed()))
     assert len(facing.of(MessageReceived)) == count
     return facing.forget()
 
 
-def sending(
-    count: int = 1, *, acquire_mode: int = 0, accept_mode: int = 0
-) -> tuple[Facing, list[Transferred]]:
+def sending(count: int = 1, *, acquire_mode: int = 0, accept_mode: int = 0) -> tuple[Facing, list[Transferred]]:
     """A strict server that has sent messages to the subscription "d"; their ids are 0 and on."""
     facing = Facing.subscribed(SERVER, server_config(lenient_accepts=False))
     facing.feed(flow("d", 0, None) + flow("d", 1, None))
@@ -336,30 +322,7 @@ def server_config(**changes: Any) -> Config:
 
 
 __all__ = [
-    "BOTH_SIDES",
-    "CLIENT",
-    "HEADER",
-    "SERVER",
-    "Facing",
-    "attach",
-    "attached",
-    "client_config",
-    "close",
-    "command",
-    "command_point",
-    "completed",
-    "detached",
-    "expected",
-    "fed",
-    "frame",
-    "gap",
-    "known_completed",
-    "parse",
-    "segment",
-    "sending",
-    "server_config",
-    "sync",
-    "transfer",
-    "tune",
-    "tune_ok",
+    "BOTH_SIDES", "CLIENT", "HEADER", "SERVER", "Facing", "attach", "attached", "client_config", "close", "command",
+    "command_point", "completed", "detached", "expected", "fed", "frame", "gap", "known_completed", "parse", "segment",
+    "sending", "server_config", "sync", "transfer", "tune", "tune_ok",
 ]
