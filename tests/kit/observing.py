@@ -22,7 +22,7 @@ from amqp_sansio.capture import (
 from amqp_sansio.lifecycle import Lifecycle, MessageRecord
 from amqp_sansio.observer import Identified, Observed, Observer, ObserverEvent, Skipped, Violation
 from tests.kit.driving import Driver, Operation
-from tests.kit.pair import Observing, Server
+from tests.kit.pair import Observing
 
 CLIENT, SERVER = "client", "server"
 
@@ -207,17 +207,7 @@ def watch(observer: Observer, arrivals: Iterable[tuple[str, bytes | int, int]]) 
 
 def driven(version: Version, operations: Iterable[Operation], observer: Observing) -> Driver:
     """Two endpoints that did the operations and came to an end, watched from the first octet."""
-    driver = Driver(version, opened=False)
-    pair = driver.pair
-    pair.observer = observer
-    pair.applications[Side.SERVER] = Server(confirm=False)
-    pair.open()
-    consuming, confirming = pair.channel(), pair.channel()
-    consuming.call(pair.method("basic.consume", queue="q", consumer_tag="a"))
-    if pair.has("confirm.select"):
-        confirming.call(pair.method("confirm.select"))
-    pair.pump()
-    pair.applications[Side.SERVER] = Server(reply=False, confirm=False)
+    driver = Driver(version, observer=observer)
     for operation in operations:
         driver.apply(operation)
     driver.finish()

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from types import MethodType
-from typing import Any, Protocol, cast
+from typing import Any, Generic, Protocol, Self, TypeVar, cast
 
 from amqp_sansio import (
     AMQP_0_8,
@@ -24,8 +24,11 @@ from amqp_sansio import (
 )
 from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio.amqp_0_9_1 import Config, ContentReceived, Method, Published, Request
-from amqp_sansio.endpoint import Side
+from amqp_sansio.endpoint import Endpoint, Side
+from amqp_sansio.events import CloseReport
 from amqp_sansio.sasl import Plain
+
+C = TypeVar("C", bound="_End")
 
 VERSIONS = (AMQP_0_9_1, AMQP_0_8)
 SIDES = (Side.CLIENT, Side.SERVER)
@@ -135,36 +138,38 @@ def plausible_reply(connection: Connection, request: Method) -> Method:
     return reply
 
 
-class Pair:
-    """Two endpoints and what lies between them.
+class _End(Endpoint, Protocol):
+    """A connection of any version."""
+
+    @property
+    def is_open(self) -> bool: ...
+
+    @property
+    def report(self) -> CloseReport | None: ...
+
+
+class Joined(Generic[C]):
+    """Two endpoints of one version and what lies between them, the base of every version's Pair.
 
     `applications` are called with each event before the next one is taken. `sent[side]` are all octets
     that `side` has sent, `events[side]` what was returned on that side (see `take`), `flying[side]` what that
-    side sent and the other has not received. `chunks` cuts every arrival. `latency` is in seconds.
+    side sent and the other has not received. `chunks` cuts every arrival; `observer` sees what is sent.
     """
 
     def __init__(
         self,
-        version: Version = AMQP_0_9_1,
-        *,
-        client: Config | None = None,
-        server: Config | None = None,
-        applications: dict[Side, Callable[[Connection, Event], None]] | None = None,
-        chunks: Chunks | None = None,
-        observer: Observing | None = None,
+        client: C,
+        server: C,
+        applications: dict[Side, Callable[[C, Event], None]],
+        chunks: Chunks | None,
+        observer: Observing | Iterable[Observing] | None,
     ) -> None:
-        self.version = version
-        self.ends = {
-            Side.CLIENT: connection_of(version, Side.CLIENT, client),
-            Side.SERVER: connection_of(version, Side.SERVER, server),
-        }
-        self.applications: dict[Side, Callable[[Connection, Event], None]] = {
-            Side.CLIENT: Client(),
-            Side.SERVER: Server(),
-            **(applications or {}),
-        }
+        self.ends = {Side.CLIENT: client, Side.SERVER: server}
+        self.applications = applications
         self.chunks = chunks
-        self.observer = observer
+        self.observers: tuple[Observing, ...] = ()
+        if observer is not None:
+            self.observers = tuple(observer) if isinstance(observer, Iterable) else (observer,)
         self.now = 0.0
         self.sent = {side: bytearray() for side in SIDES}
         self.flying = {side: bytearray() for side in SIDES}
@@ -174,40 +179,26 @@ class Pair:
         self.stalled = {side: False for side in SIDES}
 
     @property
-    def client(self) -> Connection:
+    def client(self) -> C:
         """The client's end."""
         return self.ends[Side.CLIENT]
 
     @property
-    def server(self) -> Connection:
+    def server(self) -> C:
         """The server's end."""
         return self.ends[Side.SERVER]
 
-    def method(self, name: str, **fields: Any) -> Any:
-        """The method record `name` of this version."""
-        return self.client.dialect.named[name](**fields)
-
-    def has(self, name: str) -> bool:
-        """Whether this version has the method `name`."""
-        return name in self.client.dialect.named
-
-    def open(self) -> Pair:
+    def open(self) -> Self:
         """Deliver until the connection is open at both ends."""
         self.pump()
         assert self.client.is_open, self.events
         assert self.server.is_open, self.events
         return self
 
-    def channel(self) -> Any:
-        """A new client channel, open at both ends. Its methods are those of `Channel`."""
-        channel = self.client.open_channel()
-        self.pump()
-        assert channel.is_open, self.events
-        return channel
-
-    def peer(self, channel: Any) -> Any:
-        """The server's end of a client's channel."""
-        return self.server.channel(channel.number)
+    def hear(self, side: Side, event: Event) -> None:
+        """Each event, before the next one is taken."""
+        self.events[side].append(event)
+        self.applications[side](self.ends[side], event)
 
     def drain(self, side: Side) -> bool:
         """Take the events of one side until it has none; whether there were any."""
@@ -215,8 +206,7 @@ class Pair:
         found = False
         while not isinstance(event := end.next_event(), Signal):
             found = True
-            self.events[side].append(event)
-            self.applications[side](end, event)
+            self.hear(side, event)
         return found
 
     def write(self, side: Side, max_bytes: int | None = None) -> bool:
@@ -225,8 +215,9 @@ class Pair:
         octets = end.data_to_send(self.now, max_bytes)
         self.sent[side] += octets
         self.flying[side] += octets
-        if octets and self.observer is not None:
-            self.observer.receive_data(octets, side.value, round(self.now * 1_000_000_000))
+        if octets:
+            for observer in self.observers:
+                observer.receive_data(octets, side.value, round(self.now * 1_000_000_000))
         if end.close_hint is not CloseHint.KEEP and not end.send_backlog and not self.closed[side]:
             self.closed[side] = True
             return True
@@ -243,7 +234,7 @@ class Pair:
         octets = bytes(pipe[:size])
         del pipe[:size]
         for piece in self.chunks(octets) if self.chunks is not None else (octets,):
-            end.receive_data(piece, self.now)
+            self.ends[receiver].receive_data(piece, self.now)
             self.drain(receiver)
         return True
 
@@ -297,8 +288,17 @@ class Pair:
         self.taken[side] = len(self.events[side])
         return new if kind is None else [event for event in new if isinstance(event, kind)]
 
-    def cut(self, *, lose: bool = True, reason: str = "reset") -> None:
-        """The transport vanishes for both sides, with what is on the way when `lose`."""
+    def of(self, side: Side, kind: type[Any]) -> list[Any]:
+        """The events of one side that are of a class."""
+        return [event for event in self.events[side] if isinstance(event, kind)]
+
+    def cut(self, *arriving: int, lose: bool = True, reason: str = "reset") -> None:
+        """The transport vanishes for both sides, with what is on the way when `lose`.
+
+        So many octets still arrive before, at the client and at the server.
+        """
+        for side, count in zip(SIDES, arriving, strict=False):
+            self.arrive(side, count)
         for side in SIDES:
             if not lose:
                 self.arrive(side)
@@ -326,6 +326,44 @@ class Pair:
             due = end.next_deadline
             if due is not None and due <= self.now:
                 end.handle_timeout(self.now)
+
+
+class Pair(Joined[Connection]):
+    """Endpoints of 0-8 or 0-9-1."""
+
+    def __init__(
+        self,
+        version: Version = AMQP_0_9_1,
+        *,
+        client: Config | None = None,
+        server: Config | None = None,
+        applications: dict[Side, Callable[[Connection, Event], None]] | None = None,
+        chunks: Chunks | None = None,
+        observer: Observing | None = None,
+    ) -> None:
+        self.version = version
+        ends = connection_of(version, Side.CLIENT, client), connection_of(version, Side.SERVER, server)
+        told: dict[Side, Callable[[Connection, Event], None]] = {Side.CLIENT: Client(), Side.SERVER: Server()}
+        super().__init__(*ends, {**told, **(applications or {})}, chunks, observer)
+
+    def method(self, name: str, **fields: Any) -> Any:
+        """The method record `name` of this version."""
+        return self.client.dialect.named[name](**fields)
+
+    def has(self, name: str) -> bool:
+        """Whether this version has the method `name`."""
+        return name in self.client.dialect.named
+
+    def channel(self) -> Any:
+        """A new client channel, open at both ends. Its methods are those of `Channel`."""
+        channel = self.client.open_channel()
+        self.pump()
+        assert channel.is_open, self.events
+        return channel
+
+    def peer(self, channel: Any) -> Any:
+        """The server's end of a client's channel."""
+        return self.server.channel(channel.number)
 
 
 def asked(version: Version, **changes: Any) -> tuple[Pair, Any, Any]:
