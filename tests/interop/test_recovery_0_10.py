@@ -21,27 +21,26 @@ from amqp_sansio.amqp_0_10 import (
     Session,
 )
 from amqp_sansio.sasl import Plain
+from amqp_sansio_pytest import EmbeddedBroker
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.facing_0_10 import facing, keyed
 from tests.interop.brokers.wires import at_once
 from tests.kit.driving_0_10 import Wire010, saved
-from tests.kit.node_0_10 import ServerNode010
 
 CUTS = 60
 numbers = count(1)
 
 
 @pytest.fixture(scope="module")
-def keeper() -> Iterator[ServerNode010]:
-    """A node that keeps sessions."""
-    with ServerNode010(Config(max_frame_size=4096)) as node:
-        yield node
-        assert node.failure is None
-        assert node.failures == []
+def keeper() -> Iterator[EmbeddedBroker]:
+    """The project's broker, which keeps sessions."""
+    with EmbeddedBroker(clock="real") as broker:
+        yield broker
+        assert broker.errors == []
 
 
 @pytest.fixture
-def connect(keeper: ServerNode010) -> Iterator[Callable[[], Wire010]]:
+def connect(keeper: EmbeddedBroker) -> Iterator[Callable[[], Wire010]]:
     """Opens connections to the node."""
     config = Config(sasl=Plain("guest", "guest"), max_frame_size=4096)
     wires: list[Wire010] = []
@@ -105,10 +104,11 @@ class Cutting:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_publisher_that_is_cut_publishes_everything_once(
-    keeper: ServerNode010, connect: Callable[[], Wire010], seed: int
+    keeper: EmbeddedBroker, connect: Callable[[], Wire010], seed: int
 ) -> None:
     cutting = Cutting(connect, seed)
     queue = f"queue-{cutting.session.name.decode()}"
+    keeper.preload({"queues": [queue]})
     sent = 0
     while cutting.cuts < CUTS:
         for _ in range(cutting.chance.randrange(8)):
@@ -125,18 +125,19 @@ def test_a_publisher_that_is_cut_publishes_everything_once(
     assert all(handle.result in (None, Accepted()) for handle in pending)
     cutting.wire.close()
     # Not only everything once: in order, too.
-    assert [number_of(message.body) for message in keeper.queues[queue]] == list(range(sent))
+    assert [number_of(message.body) for message in keeper.messages(queue)] == list(range(sent))
     assert sent > 2 * CUTS
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_consumer_that_is_cut_receives_everything_once(
-    keeper: ServerNode010, connect: Callable[[], Wire010], seed: int
+    keeper: EmbeddedBroker, connect: Callable[[], Wire010], seed: int
 ) -> None:
     total = 4 * CUTS
     wire = connect()
     publishing = wire.session(f"publisher-{next(numbers)}")
     queue = f"queue-{publishing.name.decode()}"
+    keeper.preload({"queues": [queue]})
     for number in range(total):
         publishing.transfer("", keyed(queue, body(number)))
     wire.sync(publishing)
@@ -167,7 +168,7 @@ def test_a_consumer_that_is_cut_receives_everything_once(
     cutting.wire.close()
     assert cutting.cuts >= CUTS
     assert order == list(range(total))
-    assert not keeper.queues[queue]
+    assert not keeper.messages(queue)
 
 
 def test_a_session_is_taken_from_another_connection(connect: Callable[[], Wire010]) -> None:
@@ -188,7 +189,9 @@ def test_a_session_is_taken_from_another_connection(connect: Callable[[], Wire01
     assert first.closed is None
     resumed = other.resume(state)
     other.sync(resumed)
-    assert first.end().report.by is By.TRANSPORT
+    # Its own connection stays, and is told that the session is another's.
+    closed = first.session_closed(cutting.session)
+    assert (closed.report.by, closed.report.condition, closed.resumable) == (By.REMOTE, "session-busy", True)
     other.close()
 
 
