@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from struct import Struct
-from typing import Any
+from typing import Any, Generic, Self
 
 import pytest
 
@@ -29,7 +30,7 @@ from amqp_sansio._classic.codec.table import RABBIT
 from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio.amqp_0_9_1 import Config, Method
 from amqp_sansio.endpoint import Side
-from tests.kit.pair import Pair, Server, client_config, connection_of, server_config
+from tests.kit.pair import C, Pair, Server, client_config, connection_of, server_config
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
 BOTH_VERSIONS = pytest.mark.parametrize("version", [AMQP_0_8, AMQP_0_9_1], ids=lambda v: v.label)
@@ -92,93 +93,29 @@ def frames_of(dialect: Dialect, octets: bytes) -> list[Sent]:
     return found
 
 
-class Facing:
-    """An endpoint, and what came of the octets that it was fed.
+class Faced(Generic[C], ABC):
+    """An endpoint of any version, and what came of the octets that it was fed: the base of every version's Facing.
 
     `events` are all that were taken since `forget`, `out` the octets it wrote since then, `fed` how many octets it got
     from its peer in its life.
     """
 
     def __init__(
-        self, version: Version, side: Side, config: Config | None = None, *, dialect: Dialect | None = None
+        self, side: Side, end: C, application: Callable[[C, Event], object] | None = None, *, now: float = 0.0
     ) -> None:
-        """An endpoint whose peer has sent nothing yet."""
-        made = client_config if side is CLIENT else server_config
-        self.version = version
         self.side = side
-        self.dialect = dialect or (config.dialect if config else None) or default_dialect(version)
-        self.end: Connection = connection_of(version, side, config or made(dialect=dialect))
-        self.now = 0.0
+        self.end = end
+        self.now = now
         self.fed = 0
         self.events: list[Event] = []
         self.out = b""
         self.backlog_at_failure = -1
-        self.application: Callable[[Connection, Event], object] | None = None
+        self.application = application
         self.settle()
-
-    @classmethod
-    def opened(
-        cls,
-        version: Version,
-        side: Side,
-        channels: int = 1,
-        *,
-        dialect: Dialect | None = None,
-        vhost: str = "/",
-        limits: Any = None,
-        **changes: Any,
-    ) -> Facing:
-        """An endpoint of an open connection with so many open channels, numbered from 1.
-
-        `changes` configure it; its peer was a real one until now, and nothing is on the way.
-        """
-        if limits is not None:
-            changes["limits"] = limits
-        own: dict[Side, dict[str, Any]] = {CLIENT: {}, SERVER: {}, side: changes}
-        pair = Pair(
-            version,
-            client=client_config(dialect=dialect, vhost=vhost, **own[CLIENT]),
-            server=server_config(dialect=dialect, **own[SERVER]),
-            applications={SERVER: Server(reply=False, confirm=False)},
-        ).open()
-        for _ in range(channels):
-            pair.channel()
-        facing = cls.__new__(cls)
-        facing.version = version
-        facing.side = side
-        facing.dialect = pair.ends[side].dialect
-        facing.end = pair.ends[side]
-        facing.now = pair.now
-        facing.fed = len(pair.sent[side.other])
-        facing.events = []
-        facing.out = b""
-        facing.backlog_at_failure = -1
-        facing.application = None
-        return facing
 
     def hint(self) -> CloseHint:
         """What the endpoint wants done with the transport."""
         return self.end.close_hint
-
-    @property
-    def channel(self) -> Any:
-        """The endpoint's channel 1."""
-        return self.end.channel(1)
-
-    def make(self, name: str, /, **fields: Any) -> Method:
-        """The method record `name` of this version."""
-        method: Method = self.dialect.named[name](**fields)
-        return method
-
-    def method(self, name: str, channel: int = 1, /, **fields: Any) -> bytes:
-        """The frame of a method, with whatever its fields say."""
-        return frame(METHOD, channel, self.make(name, **fields).encode(RABBIT))
-
-    def message(self, name: str, octets: bytes = b"", channel: int = 1, /, **fields: Any) -> bytes:
-        """The frames of a method with its content."""
-        start = self.method(name, channel, **fields)
-        start += header(channel, self.dialect.named[name].CLASS_ID, len(octets))
-        return start + (body(channel, octets) if octets else b"")
 
     def feed(self, *pieces: bytes) -> list[Event]:
         """Let octets arrive, take all events, let the endpoint write; gives the new events."""
@@ -208,16 +145,16 @@ class Facing:
             self.settle()
         self.now = until
 
-    def forget(self) -> Facing:
+    def forget(self) -> Self:
         """Begin anew with events and octets."""
         self.settle()
         self.events.clear()
         self.out = b""
         return self
 
-    def sent(self) -> list[Sent]:
-        """The frames written since `forget`."""
-        return frames_of(self.dialect, self.out)
+    @abstractmethod
+    def sent(self) -> Sequence[Any]:
+        """The headers and frames written since `forget`."""
 
     def names(self) -> list[str]:
         """What was written since `forget`, by name."""
@@ -226,6 +163,81 @@ class Facing:
     def of(self, kind: type[Any]) -> list[Any]:
         """The events of one class since `forget`."""
         return [event for event in self.events if isinstance(event, kind)]
+
+
+class Facing(Faced[Connection]):
+    """An endpoint of 0-8 or 0-9-1."""
+
+    def __init__(
+        self,
+        version: Version,
+        side: Side,
+        config: Config | None = None,
+        *,
+        dialect: Dialect | None = None,
+        pair: Pair | None = None,
+    ) -> None:
+        """An endpoint whose peer has sent nothing yet, or one of a pair whose peer is made up from now on."""
+        made = client_config if side is CLIENT else server_config
+        self.version = version
+        end = pair.ends[side] if pair else connection_of(version, side, config or made(dialect=dialect))
+        chosen = dialect or (config.dialect if config else None) or default_dialect(version)
+        self.dialect = end.dialect if pair else chosen
+        super().__init__(side, end, now=pair.now if pair else 0.0)
+        self.fed = len(pair.sent[side.other]) if pair else 0
+
+    @classmethod
+    def opened(
+        cls,
+        version: Version,
+        side: Side,
+        channels: int = 1,
+        *,
+        dialect: Dialect | None = None,
+        vhost: str = "/",
+        limits: Any = None,
+        **changes: Any,
+    ) -> Facing:
+        """An endpoint of an open connection with so many open channels, numbered from 1.
+
+        `changes` configure it; its peer was a real one until now, and nothing is on the way.
+        """
+        if limits is not None:
+            changes["limits"] = limits
+        own: dict[Side, dict[str, Any]] = {CLIENT: {}, SERVER: {}, side: changes}
+        pair = Pair(
+            version,
+            client=client_config(dialect=dialect, vhost=vhost, **own[CLIENT]),
+            server=server_config(dialect=dialect, **own[SERVER]),
+            applications={SERVER: Server(reply=False, confirm=False)},
+        ).open()
+        for _ in range(channels):
+            pair.channel()
+        return cls(version, side, pair=pair)
+
+    @property
+    def channel(self) -> Any:
+        """The endpoint's channel 1."""
+        return self.end.channel(1)
+
+    def make(self, name: str, /, **fields: Any) -> Method:
+        """The method record `name` of this version."""
+        method: Method = self.dialect.named[name](**fields)
+        return method
+
+    def method(self, name: str, channel: int = 1, /, **fields: Any) -> bytes:
+        """The frame of a method, with whatever its fields say."""
+        return frame(METHOD, channel, self.make(name, **fields).encode(RABBIT))
+
+    def message(self, name: str, octets: bytes = b"", channel: int = 1, /, **fields: Any) -> bytes:
+        """The frames of a method with its content."""
+        start = self.method(name, channel, **fields)
+        start += header(channel, self.dialect.named[name].CLASS_ID, len(octets))
+        return start + (body(channel, octets) if octets else b"")
+
+    def sent(self) -> list[Sent]:
+        """The frames written since `forget`."""
+        return frames_of(self.dialect, self.out)
 
     def full_id(self, rule: str) -> str:
         """The full id of a rule in this version."""

@@ -5,18 +5,14 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from amqp_sansio import By, Closed, CloseHint, Event, Failed, RemoteProtocolError, Scope, Signal
+from amqp_sansio import By, Closed, CloseHint, Failed, RemoteProtocolError, Scope
 from amqp_sansio._core.sasl_exchange import configured_mechanisms
 from amqp_sansio.amqp_1_0 import Close, Composite, Open, SaslMechanisms, Symbol, decode_frame_body
 from amqp_sansio.amqp_1_0.endpoint.config import Config
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.endpoint import Side
+from tests.kit.facing import BOTH_SIDES, CLIENT, SERVER, Faced
 from tests.kit.pair_1_0 import Application, connection_of
-
-CLIENT, SERVER = Side.CLIENT, Side.SERVER
-BOTH_SIDES = pytest.mark.parametrize("side", [CLIENT, SERVER], ids=lambda side: side.value)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -91,23 +87,12 @@ def parse(octets: bytes) -> list[Sent]:
     return found
 
 
-class Facing:
-    """An endpoint, and what came of the octets that it was fed.
-
-    `events` are all that were taken since `forget`, `out` the octets it wrote since then, `fed` how many octets it got
-    from its peer in its life.
-    """
+class Facing(Faced[Connection]):
+    """An endpoint of 1.0."""
 
     def __init__(self, side: Side, config: Config | None = None, *, application: Application | None = None) -> None:
         """An endpoint whose peer has sent nothing yet."""
-        self.side = side
-        self.end: Connection = connection_of(side, config)
-        self.now = 0.0
-        self.fed = 0
-        self.events: list[Event] = []
-        self.out = b""
-        self.application = application
-        self.settle()
+        super().__init__(side, connection_of(side, config), application)
 
     @classmethod
     def opened(cls, side: Side, config: Config | None = None, peer: Open | None = None) -> Self:
@@ -130,54 +115,9 @@ class Facing:
             facing.feed(sasl(SaslMechanisms(names)))
         return facing
 
-    def hint(self) -> CloseHint:
-        """What the endpoint wants done with the transport."""
-        return self.end.close_hint
-
-    def feed(self, *pieces: bytes) -> list[Event]:
-        """Let octets arrive, take all events, let the endpoint write; gives the new events."""
-        known = len(self.events)
-        for piece in pieces:
-            self.fed += len(piece)
-            self.end.receive_data(piece, self.now)
-            self.settle()
-        return self.events[known:]
-
-    def settle(self) -> None:
-        """Take what events there are, then let the endpoint write."""
-        while not isinstance(event := self.end.next_event(), Signal):
-            self.events.append(event)
-            if self.application is not None:
-                self.application(self.end, event)
-        self.out += self.end.data_to_send(self.now)
-
-    def wait(self, seconds: float) -> None:
-        """Let time pass in which the peer is silent, serving the endpoint's deadlines."""
-        until = self.now + seconds
-        while (deadline := self.end.next_deadline) is not None and deadline <= until:
-            self.now = max(self.now, deadline)
-            self.end.handle_timeout(self.now)
-            self.settle()
-        self.now = until
-
-    def forget(self) -> Self:
-        """Begin anew with events and octets."""
-        self.settle()
-        self.events.clear()
-        self.out = b""
-        return self
-
     def sent(self) -> list[Sent]:
         """The headers and frames written since `forget`."""
         return parse(self.out)
-
-    def names(self) -> list[str]:
-        """What was written since `forget`, by name."""
-        return [each.name for each in self.sent()]
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        """The events of one class since `forget`."""
-        return [event for event in self.events if isinstance(event, kind)]
 
     def closes(self, condition: str, rule: str) -> RemoteProtocolError:
         """Check that the endpoint found a fault, told it with a close, and ends at the peer's close."""

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from amqp_sansio import By, Closed, CloseHint, Event, Failed, RemoteProtocolError, Scope, Signal
+from amqp_sansio import By, Closed, CloseHint, Failed, RemoteProtocolError, Scope
 from amqp_sansio.amqp_0_10 import (
     CommandReceived,
     Config,
@@ -22,6 +20,7 @@ from amqp_sansio.amqp_0_10 import (
 )
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
+from tests.kit.facing import BOTH_SIDES, CLIENT, SERVER, Faced
 from tests.kit.octets_0_10 import (
     CLOSE_OK,
     HEADER,
@@ -57,27 +56,17 @@ from tests.kit.octets_0_10 import (
 if TYPE_CHECKING:
     from typing import Self
 
-CLIENT, SERVER = Side.CLIENT, Side.SERVER
-BOTH_SIDES = pytest.mark.parametrize("side", [CLIENT, SERVER], ids=lambda side: side.value)
 
 
-class Facing:
-    """An endpoint, and what came of the octets that it was fed.
-
-    `events` are all that were taken since `forget`, `out` the octets that it wrote since then.
-    """
+class Facing(Faced[Connection]):
+    """An endpoint of 0-10."""
 
     def __init__(self, side: Side, config: Config | None = None) -> None:
         """An endpoint whose peer has sent nothing yet."""
-        self.side = side
         if side is CLIENT:
-            self.end = Connection.client(config or client_config())
+            super().__init__(side, Connection.client(config or client_config()))
         else:
-            self.end = Connection.server(config or server_config())
-        self.now = 0.0
-        self.events: list[Event] = []
-        self.out = b""
-        self.settle()
+            super().__init__(side, Connection.server(config or server_config()))
 
     @classmethod
     def started(cls, side: Side, config: Config | None = None) -> Self:
@@ -147,43 +136,9 @@ class Facing:
         """The session on channel 0."""
         return self.end.session(0)
 
-    def hint(self) -> CloseHint:
-        """What the endpoint wants done with the transport."""
-        return self.end.close_hint
-
     def pending(self) -> int:
         """How many handles of the session on channel 0 aren't done."""
         return len(self.session.pending)
-
-    def feed(self, *pieces: bytes) -> list[Event]:
-        """Let octets arrive, take all events, let the endpoint write; gives the new events."""
-        known = len(self.events)
-        for piece in pieces:
-            self.end.receive_data(piece, self.now)
-            self.settle()
-        return self.events[known:]
-
-    def settle(self) -> None:
-        """Take what events there are, then let the endpoint write."""
-        while not isinstance(event := self.end.next_event(), Signal):
-            self.events.append(event)
-        self.out += self.end.data_to_send(self.now)
-
-    def wait(self, seconds: float) -> None:
-        """Let time pass in which the peer is silent, serving the endpoint's deadlines."""
-        until = self.now + seconds
-        while (deadline := self.end.next_deadline) is not None and deadline <= until:
-            self.now = max(self.now, deadline)
-            self.end.handle_timeout(self.now)
-            self.settle()
-        self.now = until
-
-    def forget(self) -> Self:
-        """Begin anew with events and octets."""
-        self.settle()
-        self.events.clear()
-        self.out = b""
-        return self
 
     def sent(self) -> list[Sent]:
         """What was written since `forget`."""
@@ -193,14 +148,6 @@ class Facing:
     def records(self) -> list[Any]:
         """The controls and commands written since `forget`."""
         return [each.record for each in self.sent()]
-
-    def names(self) -> list[str]:
-        """What was written since `forget`, by name."""
-        return [each.name for each in self.sent()]
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        """The events of one class since `forget`."""
-        return [event for event in self.events if isinstance(event, kind)]
 
     @property
     def last_id(self) -> int:
