@@ -188,7 +188,7 @@ class Session(sync_server.Session):
         terminus: Any = None
         if getattr(mine, "dynamic", False):
             server.made += 1
-            made = f"node-{server.made}"
+            made = f"temporary.{server.made}"
             server.node(made)
             terminus = (Source if attach.role else Target)(address=made, dynamic=True)
         state = self._resumed(link, attach.unsettled is not None)
@@ -261,8 +261,7 @@ class Session(sync_server.Session):
             reply = service(request)
             found = (reply.properties or Properties()).replace(correlation_id=request.message_id)
             address, payload = str(request.reply_to), reply.replace(properties=found).encode()
-        self.server.node(address).append(payload)
-        self.server.changed(address)
+        self.server.put(address, payload)
 
     def _outcome(self, held: Unsettled | None, state: object) -> None:
         if held is None or isinstance(state, Accepted):
@@ -274,11 +273,15 @@ class Session(sync_server.Session):
             else:
                 work.commit.append(lambda: self._outcome(held, state.outcome))
                 work.rollback.append(lambda: self._outcome(held, Released()))
-        elif isinstance(state, Rejected) or (isinstance(state, Modified) and state.undeliverable_here):
+        else:
+            self._ended(held, state)
+
+    def _ended(self, held: Unsettled, state: object) -> None:
+        """A message has its outcome."""
+        if isinstance(state, Rejected) or (isinstance(state, Modified) and state.undeliverable_here):
             self.server.dead.append(held)
         else:
-            self.server.node(held.address).appendleft(held.payload)
-            self.server.changed(held.address)
+            self.server.put(held.address, held.payload, first=True)
 
     def _coordinate(self, event: TransactionRequested) -> None:
         server = self.server
@@ -367,6 +370,13 @@ class Server(sync_server.Server):
         """The queue of an address."""
         with self.lock:
             return self.nodes.setdefault(address, deque())
+
+    def put(self, address: str, payload: bytes, *, first: bool = False) -> None:
+        """Put a message at an address; `first`: before all others."""
+        with self.lock:
+            waiting = self.node(address)
+            (waiting.appendleft if first else waiting.append)(payload)
+            self.changed(address)
 
     def fill(self, address: str, *bodies: bytes) -> None:
         """Put messages with these bodies at an address."""

@@ -164,14 +164,14 @@ def test_a_drain_ends_the_credit_until_somebody_waits(server: Server, session: S
 
 def test_dynamic_nodes(server: Server, session: Session) -> None:
     with session.open_receiver(dynamic=True, timeout=WAIT) as receiver:
-        assert receiver.address == "node-1"
+        assert receiver.address == "temporary.1"
         with session.open_sender(receiver.address) as sender:
             assert sender.send(b"x") == Accepted()
         assert next(receiver).body == b"x"
     with session.open_sender(dynamic=True) as sender:
-        assert sender.address == "node-2"
+        assert sender.address == "temporary.2"
         assert sender.send(b"y") == Accepted()
-    assert server.bodies("node-2") == [b"y"]
+    assert server.bodies("temporary.2") == [b"y"]
     with pytest.raises(ValueError, match="gets its address from the peer"):
         session.open_receiver("jobs", dynamic=True)
     with pytest.raises(ValueError, match="gets its address from the peer"):

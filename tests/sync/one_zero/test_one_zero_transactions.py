@@ -198,12 +198,12 @@ def test_a_transaction_declared_too_late_is_rolled_back() -> None:
 def test_requests_have_their_replies(server: Server, session: Session) -> None:
     server.services["upper"] = lambda request: Message(str(request.body).upper())
     with session.open_requester("upper", timeout=WAIT) as requester:
-        assert requester.address == "node-1"
+        assert requester.address == "temporary.1"
         assert requester.call(Message("hello"), timeout=WAIT).body == "HELLO"
         reply = requester.call(Message("mine", properties=Properties(message_id=7)), timeout=WAIT)
         assert (reply.body, reply.correlation_id) == ("MINE", 7)
         assert requester.call("text", timeout=WAIT).body == "TEXT"
-        assert repr(requester) == "<Requester 'upper', replies to 'node-1'>"
+        assert repr(requester) == "<Requester 'upper', replies to 'temporary.1'>"
         answers: dict[int, object] = {}
 
         def ask(number: int) -> None:
