@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, NEED_DATA, Limits, Side, Version
 from amqp_sansio.amqp_0_8 import RABBIT as RABBIT_0_8
@@ -25,23 +26,21 @@ from tests.kit.driving import Driver, Operation
 from tests.kit.pair import Observing
 
 CLIENT, SERVER = "client", "server"
+SECOND = 1_000_000_000
 
 Arrival = tuple[str, bytes | int]
 """A sender, and octets that it sent or how many are missing."""
 
 
-class Talk:
-    """A conversation under observation. Each `client` or `server` call is one arrival, one second after the last.
+class Conversation(ABC):
+    """A conversation under observation, the base of every version's. Each `client` or `server` call is one arrival, one
+    second after the last.
 
     `late` tells the observer nothing beforehand. `events` are all events so far, `messages` the records of those
-    messages whose outcome is known.
+    messages whose outcome is known, in the order in which they came out.
     """
 
-    def __init__(
-        self, version: Version = AMQP_0_9_1, *, late: bool = False, body: str = "keep", limits: Limits | None = None
-    ) -> None:
-        self.version = version
-        self.dialect = RABBIT_0_8 if version is AMQP_0_8 else RABBIT
+    def __init__(self, *, late: bool = False, body: str = "keep", limits: Limits | None = None) -> None:
         self.observer = Observer(client=None if late else CLIENT, body=body, limits=limits)
         self.lifecycle = Lifecycle(limits)
         self.events: list[ObserverEvent] = []
@@ -49,39 +48,78 @@ class Talk:
         self.arrivals: list[Arrival] = []
         self.now = 0
 
-    def client(self, *what: Method | bytes, channel: int = 0) -> Talk:
-        """The client sends methods on a channel, or octets."""
+    @abstractmethod
+    def octets(self, what: Any, channel: int = 0) -> bytes:
+        """The frame of a record, or the octets themselves."""
+
+    def client(self, *what: Any, channel: int = 0) -> Self:
+        """The client sends records on a channel, or octets."""
         return self.send(CLIENT, b"".join([self.octets(each, channel) for each in what]))
 
-    def server(self, *what: Method | bytes, channel: int = 0) -> Talk:
-        """The server sends methods on a channel, or octets."""
+    def server(self, *what: Any, channel: int = 0) -> Self:
+        """The server sends records on a channel, or octets."""
         return self.send(SERVER, b"".join([self.octets(each, channel) for each in what]))
 
-    def send(self, sender: str, octets: bytes) -> Talk:
+    def send(self, sender: str, octets: bytes) -> Self:
         """Octets arrive."""
         self.arrivals.append((sender, octets))
-        self.now += 1_000_000_000
+        self.now += SECOND
         self.observer.receive_data(octets, sender, self.now)
         return self._take()
 
-    def gap(self, sender: str, octets: int) -> Talk:
+    def gap(self, sender: str, octets: int) -> Self:
         """Octets are missing."""
         self.arrivals.append((sender, octets))
-        self.now += 1_000_000_000
+        self.now += SECOND
         self.observer.receive_gap(sender, octets, self.now)
         return self._take()
 
-    def finish(self) -> Talk:
+    def finish(self) -> Self:
         """The conversation is over."""
-        self.now += 1_000_000_000
+        self.now += SECOND
         self.observer.finish(self.now)
         self._take()
         self.messages += self.lifecycle.finish()
         return self
 
+    @property
+    def observed(self) -> list[Observed]:
+        """The units."""
+        return [event for event in self.events if isinstance(event, Observed)]
+
+    @property
+    def violations(self) -> list[Violation]:
+        """The broken rules."""
+        return [event for event in self.events if isinstance(event, Violation)]
+
+    @property
+    def rules(self) -> list[str]:
+        """The ids of the broken rules."""
+        return [violation.rule for violation in self.violations]
+
+    def outcomes(self) -> list[tuple[str, int | None, str | None]]:
+        """Kind, tag and outcome of each message that is done, in the order of their units."""
+        done = sorted(self.messages, key=lambda message: message.seq)
+        return [(message.kind, message.tag, message.outcome) for message in done]
+
+    def _take(self) -> Self:
+        for event in take(self.observer):
+            self.events.append(event)
+            self.messages += self.lifecycle.observe(event)
+        return self
+
+
+class Talk(Conversation):
+    """A conversation of 0-8 or 0-9-1, written as methods."""
+
+    def __init__(self, version: Version = AMQP_0_9_1, **options: Any) -> None:
+        self.version = version
+        self.dialect = RABBIT_0_8 if version is AMQP_0_8 else RABBIT
+        super().__init__(**options)
+
     def octets(self, what: Method | bytes, channel: int = 0) -> bytes:
         """The frame of a method, or the octets themselves."""
-        return (what if isinstance(what, bytes) else frame(1, channel, what.encode(self.dialect.tables)))
+        return what if isinstance(what, bytes) else frame(1, channel, what.encode(self.dialect.tables))
 
     def named(self, name: str, *arguments: Any, **fields: Any) -> Any:
         """The method `name` of this version."""
@@ -129,21 +167,6 @@ class Talk:
         return self.message(method, body, number)
 
     @property
-    def observed(self) -> list[Observed]:
-        """The units."""
-        return [event for event in self.events if isinstance(event, Observed)]
-
-    @property
-    def violations(self) -> list[Violation]:
-        """The broken rules."""
-        return [event for event in self.events if isinstance(event, Violation)]
-
-    @property
-    def rules(self) -> list[str]:
-        """The ids of the broken rules."""
-        return [violation.rule for violation in self.violations]
-
-    @property
     def skipped(self) -> list[Skipped]:
         """What became no unit."""
         return [event for event in self.events if isinstance(event, Skipped)]
@@ -152,17 +175,6 @@ class Talk:
     def last(self) -> Observed:
         """The last unit."""
         return self.observed[-1]
-
-    def outcomes(self) -> list[tuple[str, int | None, str | None]]:
-        """Kind, tag and outcome of each message that is done, in the order of their units."""
-        done = sorted(self.messages, key=lambda message: message.seq)
-        return [(message.kind, message.tag, message.outcome) for message in done]
-
-    def _take(self) -> Talk:
-        for event in take(self.observer):
-            self.events.append(event)
-            self.messages += self.lifecycle.observe(event)
-        return self
 
 
 def frame(kind: int, channel: int, payload: bytes) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from amqp_sansio import Limits
 from amqp_sansio.amqp_0_10 import (
     Command,
     ConnectionOpen,
@@ -36,11 +35,8 @@ from amqp_sansio.amqp_0_10.codec.frames import (
     PROTOCOL_HEADER,
     encode_assembly,
 )
-from amqp_sansio.lifecycle import Lifecycle, MessageRecord
-from amqp_sansio.observer import Observed, Observer, ObserverEvent, Skipped, Violation
-from tests.kit.observing import CLIENT, SERVER, Arrival, take
-
-SECOND = 1_000_000_000
+from amqp_sansio.observer import Skipped, Violation
+from tests.kit.observing import Conversation
 
 
 def frames(record: Control | Command[Any], channel: int = 0, *, sync: bool = False) -> bytes:
@@ -83,56 +79,12 @@ def completed(*ids: int) -> SessionCompleted:
     return SessionCompleted(SequenceSet.of(*ids))
 
 
-class Talk010:
-    """A conversation of 0-10. Each `client` or `server` call is one arrival, one second after the last.
+class Talk010(Conversation):
+    """A conversation of 0-10, written as controls and commands."""
 
-    `late` tells the observer nothing beforehand. `messages` are the records of those whose outcome is known, in the
-    order in which they came out.
-    """
-
-    def __init__(self, *, late: bool = False, body: str = "keep", limits: Limits | None = None) -> None:
-        self.observer = Observer(client=None if late else CLIENT, body=body, limits=limits)
-        self.lifecycle = Lifecycle(limits)
-        self.events: list[ObserverEvent] = []
-        self.messages: list[MessageRecord] = []
-        self.arrivals: list[Arrival] = []
-        self.now = 0
-
-    def client(self, *what: Control | Command[Any] | bytes, channel: int = 0) -> Self:
-        """The client sends controls and commands on a channel, or octets."""
-        return self.send(CLIENT, _octets(what, channel))
-
-    def server(self, *what: Control | Command[Any] | bytes, channel: int = 0) -> Self:
-        """The server sends controls and commands on a channel, or octets."""
-        return self.send(SERVER, _octets(what, channel))
-
-    def send(self, sender: str, octets: bytes) -> Self:
-        """Octets arrive."""
-        self.arrivals.append((sender, octets))
-        self.now += SECOND
-        self.observer.receive_data(octets, sender, self.now)
-        return self._take()
-
-    def gap(self, sender: str, octets: int) -> Self:
-        """Octets are missing."""
-        self.arrivals.append((sender, octets))
-        self.now += SECOND
-        self.observer.receive_gap(sender, octets, self.now)
-        return self._take()
-
-    def finish(self) -> Self:
-        """The conversation is over."""
-        self.now += SECOND
-        self.observer.finish(self.now)
-        self._take()
-        self.messages += self.lifecycle.finish()
-        return self
-
-    def _take(self) -> Self:
-        for event in take(self.observer):
-            self.events.append(event)
-            self.messages += self.lifecycle.observe(event)
-        return self
+    def octets(self, what: Control | Command[Any] | bytes, channel: int = 0) -> bytes:
+        """The frame of a control or command, or the octets themselves."""
+        return what if isinstance(what, bytes) else frames(what, channel)
 
     # What happens in most conversations.
 
@@ -161,11 +113,6 @@ class Talk010:
     # What came of it.
 
     @property
-    def observed(self) -> list[Observed]:
-        """The units."""
-        return [event for event in self.events if isinstance(event, Observed)]
-
-    @property
     def rules(self) -> list[str]:
         """The broken rules, without the version."""
         return [event.rule.removeprefix("0-10/") for event in self.events if isinstance(event, Violation)]
@@ -174,12 +121,3 @@ class Talk010:
     def skipped(self) -> list[tuple[int, str]]:
         """Octets and reason of what became no unit."""
         return [(event.octets, event.reason) for event in self.events if isinstance(event, Skipped)]
-
-    def outcomes(self) -> list[tuple[str, int | None, str | None]]:
-        """Kind, tag and outcome of each message that is done, in the order of their units."""
-        done = sorted(self.messages, key=lambda message: message.seq)
-        return [(message.kind, message.tag, message.outcome) for message in done]
-
-
-def _octets(what: tuple[Control | Command[Any] | bytes, ...], channel: int) -> bytes:
-    return b"".join([each if isinstance(each, bytes) else frames(each, channel) for each in what])

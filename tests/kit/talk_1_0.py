@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from amqp_sansio import Limits, Side
+from amqp_sansio import Side
 from amqp_sansio.amqp_1_0 import (
     Accepted,
     Attach,
@@ -30,13 +29,11 @@ from amqp_sansio.amqp_1_0 import (
     TransactionalState,
     Transfer,
 )
-from amqp_sansio.lifecycle import Lifecycle, MessageRecord
-from amqp_sansio.observer import Observed, Observer, ObserverEvent, Violation
-from tests.kit.observing import CLIENT, SERVER, Arrival, take
+from amqp_sansio.observer import Observed
+from tests.kit.observing import CLIENT, SECOND, SERVER, Conversation
 
 AMQP = b"AMQP\x00\x01\x00\x00"
 SASL = b"AMQP\x03\x01\x00\x00"
-SECOND = 1_000_000_000
 
 
 def frame(record: Performative | SaslFrame, payload: bytes = b"", channel: int = 0) -> bytes:
@@ -46,56 +43,12 @@ def frame(record: Performative | SaslFrame, payload: bytes = b"", channel: int =
     return (len(body) + 8).to_bytes(4) + bytes((2, kind)) + channel.to_bytes(2) + body
 
 
-class Talk10:
-    """A conversation of 1.0. Each `client` or `server` call is one arrival, one second after the last.
+class Talk10(Conversation):
+    """A conversation of 1.0, written as frames."""
 
-    `late` tells the observer nothing beforehand. `messages` are the records of those whose outcome is known, in the
-    order in which they came out.
-    """
-
-    def __init__(self, *, late: bool = False, body: str = "keep", limits: Limits | None = None) -> None:
-        self.observer = Observer(client=None if late else CLIENT, body=body, limits=limits)
-        self.lifecycle = Lifecycle(limits)
-        self.events: list[ObserverEvent] = []
-        self.messages: list[MessageRecord] = []
-        self.arrivals: list[Arrival] = []
-        self.now = 0
-
-    def client(self, *what: Performative | SaslFrame | bytes, channel: int = 0) -> Talk10:
-        """The client sends frames on a channel, or octets."""
-        return self.send(CLIENT, _octets(what, channel))
-
-    def server(self, *what: Performative | SaslFrame | bytes, channel: int = 0) -> Talk10:
-        """The server sends frames on a channel, or octets."""
-        return self.send(SERVER, _octets(what, channel))
-
-    def send(self, sender: str, octets: bytes) -> Talk10:
-        """Octets arrive."""
-        self.arrivals.append((sender, octets))
-        self.now += SECOND
-        self.observer.receive_data(octets, sender, self.now)
-        return self._take()
-
-    def gap(self, sender: str, octets: int) -> Talk10:
-        """Octets are missing."""
-        self.arrivals.append((sender, octets))
-        self.now += SECOND
-        self.observer.receive_gap(sender, octets, self.now)
-        return self._take()
-
-    def finish(self) -> Talk10:
-        """The conversation is over."""
-        self.now += SECOND
-        self.observer.finish(self.now)
-        self._take()
-        self.messages += self.lifecycle.finish()
-        return self
-
-    def _take(self) -> Talk10:
-        for event in take(self.observer):
-            self.events.append(event)
-            self.messages += self.lifecycle.observe(event)
-        return self
+    def octets(self, what: Performative | SaslFrame | bytes, channel: int = 0) -> bytes:
+        """A frame, or the octets themselves."""
+        return what if isinstance(what, bytes) else frame(what, b"", channel)
 
     # What happens in most conversations.
 
@@ -144,23 +97,6 @@ class Talk10:
         self.client(transfer(number, Message(Discharge(txn, fail)), handle=9))
         return self.server(settle(number, Accepted() if answer is None else answer))
 
-    # What came of it.
-
-    def outcomes(self) -> list[tuple[str, int | None, str | None]]:
-        """Kind, tag and outcome of each message that is done, in the order of their units."""
-        done = sorted(self.messages, key=lambda message: message.seq)
-        return [(message.kind, message.tag, message.outcome) for message in done]
-
-    @property
-    def observed(self) -> list[Observed]:
-        """The units."""
-        return [event for event in self.events if isinstance(event, Observed)]
-
-    @property
-    def rules(self) -> list[str]:
-        """The rules that were broken."""
-        return [event.rule for event in self.events if isinstance(event, Violation)]
-
     def last(self, side: Side | None = None) -> Observed:
         """The last unit, of one side or of either."""
         return [event for event in self.observed if side in (None, event.sender)][-1]
@@ -189,10 +125,6 @@ def got(*numbers: int, **options: Any) -> Talk10:
     for number in numbers:
         talk.server(transfer(number, HELLO, handle=1))
     return talk
-
-
-def _octets(what: Sequence[Performative | SaslFrame | bytes], channel: int) -> bytes:
-    return b"".join([each if isinstance(each, bytes) else frame(each, b"", channel) for each in what])
 
 
 def begin(remote_channel: int | None = None) -> Begin:
