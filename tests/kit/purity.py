@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, ScramKeysRequested, Version
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Event, ScramKeysRequested, Version
 from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.endpoint import Side
@@ -72,16 +72,23 @@ def drive(version: Version, seed: int) -> list[str]:
     return driver.trace()
 
 
+LOGIN: Any = (ScramSha256("user", "secret", nonce="clients"), Plain("user", "secret"))
+"""How the clients of all versions log in."""
+
+
+def give_keys(connection: Any, event: Event) -> None:
+    """Answer a server's question for stored keys."""
+    if isinstance(event, ScramKeysRequested):
+        connection.provide_scram_keys(scram_keys("secret", b"sixteen octets..", 4096) if event.user == "user" else None)
+
+
 class ScramServer(Server):
     """A server's application with stored keys."""
 
-    def __call__(self, connection: Connection, event: Any) -> None:
+    def __call__(self, connection: Connection, event: Event) -> None:
         """As the base's, and answers the question for keys."""
-        if isinstance(event, ScramKeysRequested):
-            keys = scram_keys("secret", b"sixteen octets..", 4096)
-            connection.provide_scram_keys(keys if event.user == "user" else None)
-        else:
-            super().__call__(connection, event)
+        super().__call__(connection, event)
+        give_keys(connection, event)
 
 
 def log_in(version: Version) -> list[str]:
@@ -90,7 +97,7 @@ def log_in(version: Version) -> list[str]:
     pair = Pair(
         version,
         client=client_config(
-            sasl=(ScramSha256("user", "secret", nonce="clients"), Plain("user", "secret")),
+            sasl=LOGIN,
             properties=properties,
             heartbeat=5.0,
         ),
@@ -108,13 +115,18 @@ def log_in(version: Version) -> list[str]:
     ]
 
 
+def digest_of(*runs: list[str]) -> str:
+    """The digest of some runs."""
+    total = hashlib.sha256()
+    for lines in runs:
+        total.update("\n".join(lines).encode("utf-8", "backslashreplace"))
+    return total.hexdigest()
+
+
 def digest() -> str:
     """The digest of all runs."""
-    total = hashlib.sha256()
-    for version in (AMQP_0_9_1, AMQP_0_8):
-        for lines in (log_in(version), *[drive(version, seed) for seed in range(1, 31)]):
-            total.update("\n".join(lines).encode("utf-8", "backslashreplace"))
-    return total.hexdigest()
+    versions = (AMQP_0_9_1, AMQP_0_8)
+    return digest_of(*[run for each in versions for run in (log_in(each), *[drive(each, n) for n in range(1, 31)])])
 
 
 if __name__ == "__main__":

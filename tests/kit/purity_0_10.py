@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 import sys
 from itertools import islice
 
-from amqp_sansio import Event, ScramKeysRequested, Side
+from amqp_sansio import Event, Side
 from amqp_sansio.amqp_0_10 import Message, MessageFlow, MessageSubscribe, QueueDeclare
-from amqp_sansio.sasl import Plain, ScramSha256, scram_keys
 from tests.kit.facing_0_10 import Play
 from tests.kit.pair_0_10 import SIDES, Pair, client_config, server_config, told
-from tests.kit.purity import forbid, numbers
+from tests.kit.purity import LOGIN, digest_of, forbid, give_keys, numbers
 
 
 class ScramPair(Pair):
@@ -24,16 +22,14 @@ class ScramPair(Pair):
     def hear(self, side: Side, event: Event) -> None:
         """As the base's, and answers the question for keys."""
         super().hear(side, event)
-        if isinstance(event, ScramKeysRequested):
-            keys = scram_keys("secret", b"sixteen octets..", 4096)
-            self.ends[side].provide_scram_keys(keys if event.user == "user" else None)
+        give_keys(self.ends[side], event)
 
 
 def log_in() -> list[str]:
     """An opening with SCRAM, maps with all sorts of keys, messages both ways, a lost transport, a resumed session."""
     properties = {f"key-{number}": {"nested": [number, str(number)]} for number in range(8)}
     client = client_config(
-        sasl=(ScramSha256("user", "secret", nonce="clients"), Plain("user", "secret")),
+        sasl=LOGIN,
         properties=properties,
         heartbeat=5,
     )
@@ -81,10 +77,7 @@ def drive(seed: int) -> list[str]:
 
 def digest() -> str:
     """The digest of all runs."""
-    total = hashlib.sha256()
-    for lines in (log_in(), *[drive(seed) for seed in range(1, 9)]):
-        total.update("\n".join(lines).encode("utf-8", "backslashreplace"))
-    return total.hexdigest()
+    return digest_of(log_in(), *[drive(seed) for seed in range(1, 9)])
 
 
 if __name__ == "__main__":

@@ -5,18 +5,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from typing import Any
 
-from amqp_sansio import Event, ScramKeysRequested
+from amqp_sansio import Event
 from amqp_sansio.amqp_1_0 import Message, Properties
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.endpoint import Side
-from amqp_sansio.sasl import Plain, ScramSha256, scram_keys
 from tests.kit.driving_1_0 import Driver
 from tests.kit.pair_1_0 import Accepting, Pair, client_config, server_config, told
-from tests.kit.purity import forbid, numbers
+from tests.kit.purity import LOGIN, digest_of, forbid, give_keys, numbers
 
 
 class ScramServer(Accepting):
@@ -24,11 +22,8 @@ class ScramServer(Accepting):
 
     def __call__(self, connection: Connection, event: Event) -> None:
         """As the base's, and answers the question for keys."""
-        if isinstance(event, ScramKeysRequested):
-            keys = scram_keys("secret", b"sixteen octets..", 4096)
-            connection.provide_scram_keys(keys if event.user == "user" else None)
-        else:
-            super().__call__(connection, event)
+        super().__call__(connection, event)
+        give_keys(connection, event)
 
 
 def log_in() -> list[str]:
@@ -36,7 +31,7 @@ def log_in() -> list[str]:
     properties: dict[str, Any] = {f"key-{number}": {"nested": [number, str(number)]} for number in range(8)}
     pair = Pair(
         client=client_config(
-            sasl=(ScramSha256("user", "secret", nonce="clients"), Plain("user", "secret")),
+            sasl=LOGIN,
             properties=properties,
             idle_time_out=5.0,
         ),
@@ -84,10 +79,7 @@ def drive(seed: int) -> list[str]:
 
 def digest() -> str:
     """The digest of all runs."""
-    total = hashlib.sha256()
-    for lines in (log_in(), *[drive(seed) for seed in range(1, 21)]):
-        total.update("\n".join(lines).encode("utf-8", "backslashreplace"))
-    return total.hexdigest()
+    return digest_of(log_in(), *[drive(seed) for seed in range(1, 21)])
 
 
 if __name__ == "__main__":
