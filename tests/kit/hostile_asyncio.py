@@ -10,15 +10,14 @@ import asyncio
 import logging
 import selectors
 from collections import deque
-from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeVar
+from collections.abc import Callable
+from inspect import isawaitable
+from typing import Any, Final
 
-from amqp_sansio import AMQP_0_8, AMQP_0_10, AMQP_1_0, CodecError, EndpointClosed
-from amqp_sansio.amqp_0_10 import QueueDeclare as TenQueueDeclare
-from amqp_sansio_asyncio import connect
+from amqp_sansio import EndpointClosed
+from amqp_sansio_asyncio import Consumer, connect
+from tests.kit.hostile_program import Program
 from tests.kit.hostile_servers import Act, Deafen, End, HostileServer, Send, Wait
-
-_T = TypeVar("_T")
 
 HANDSHAKE: Final = 5.0
 CLOSE: Final = 2.0
@@ -208,7 +207,6 @@ class Attempt:
         """Connect, use the connection, and close it."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: self.problems.append(repr(context)))
-        server = self.server
         begun = loop.time()
         try:
             connection = await self.connect()
@@ -216,9 +214,8 @@ class Attempt:
             self.notes.append(f"connect: {type(error).__name__}")
             assert loop.time() - begun <= 2 * HANDSHAKE + CLOSE + 1, "connect takes too long"
         else:
-            program = {AMQP_1_0: self._one, AMQP_0_10: self._ten}.get(server.version, self._classic)
             try:
-                await program(connection)
+                await self._use(connection)
             finally:
                 begun = loop.time()
                 report = await connection.close()
@@ -232,100 +229,35 @@ class Attempt:
         assert not others, others
         assert not self.problems, self.problems
 
-    async def step(self, what: str, call: Awaitable[_T], *more: type[Exception]) -> _T | None:
+    async def _use(self, connection: Any) -> None:
+        steps = Program(self.server.version, self.notes, 1.0).steps(connection)
+        result: Any = None
+        while True:
+            try:
+                what, call = steps.send(result)
+            except StopIteration:
+                return
+            result = await self._step(what, call)
+
+    async def _step(self, what: str, call: Callable[[], Any]) -> Any:
         """Do one thing, for CALL seconds at most."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
+        ended = (StopAsyncIteration,) if what == "next" else ()
         try:
             async with asyncio.timeout(CALL):
-                result = await call
-        except (*DOCUMENTED, *more) as error:
+                result = call()
+                if isinstance(result, Consumer):
+                    await result.start()
+                elif isawaitable(result):
+                    result = await result
+        except (*DOCUMENTED, *ended) as error:
             self.notes.append(f"{what}: {type(error).__name__}")
             result = None
         else:
             self.notes.append(what)
         assert loop.time() - begun <= CALL + CLOSE + 0.001, f"{what} takes too long"
         return result
-
-    async def _settle(self, source: Any, what: str) -> None:
-        for _ in range(3):
-            delivery = await self.step(what, _next(source), StopAsyncIteration)
-            if delivery is None:
-                return
-            try:
-                repr((delivery, delivery.body, _headers(delivery)))
-            except CodecError:
-                self.notes.append("damaged")
-            await self.step("accept", delivery.accept())
-
-    async def _classic(self, connection: Any) -> None:
-        old = self.server.version is AMQP_0_8
-        events = connection.events()
-        channel = await self.step("open", _opened(connection.open_channel(confirm=not old)))
-        if channel is None:
-            return
-        named = connection.core.dialect.named
-        await self.step("declare", channel.call(named["queue.declare"](queue="jobs")))
-        for body in (b"1", b"2" * 300):
-            await self.step("publish", channel.publish(body, routing_key="jobs", mandatory=True))
-        consumer = channel.consume("jobs", prefetch=2)
-        if await self.step("consume", _started(consumer)):
-            await self._settle(consumer, "next")
-        await self.step("cancel", consumer.close())
-        await self.step("get", channel.get("jobs"))
-        await self.step("close", channel.close())
-        events.close()
-
-    async def _ten(self, connection: Any) -> None:
-        session = await self.step("open", _opened(connection.open_session("s", timeout=5)))
-        if session is None:
-            return
-        await self.step("declare", session.call(TenQueueDeclare(queue="jobs")))
-        for body in (b"1", b"2" * 300):
-            await self.step("publish", session.publish(body, routing_key="jobs"))
-        subscription = await self.step("subscribe", _opened(session.subscribe("jobs", credit=2)))
-        if subscription is not None:
-            await self._settle(subscription, "next")
-            await self.step("fetch", subscription.fetch(timeout=1.0))
-            await self.step("cancel", subscription.close())
-        await self.step("sync", session.sync())
-        await self.step("close", session.close())
-
-    async def _one(self, connection: Any) -> None:
-        session = await self.step("open", _opened(connection.open_session()))
-        if session is None:
-            return
-        sender = await self.step("sender", _opened(session.open_sender("jobs")))
-        if sender is not None:
-            for body in (b"1", b"2" * 300):
-                await self.step("send", sender.send(body))
-        receiver = await self.step("receiver", _opened(session.open_receiver("jobs", credit=2)))
-        if receiver is not None:
-            await self._settle(receiver, "next")
-            await self.step("fetch", receiver.fetch(timeout=1.0))
-            await self.step("close", receiver.close())
-        await self.step("close", session.close())
-
-
-async def _next(source: Any) -> Any:
-    return await anext(source)
-
-
-async def _opened(opening: Any) -> Any:
-    return await opening
-
-
-async def _started(consumer: Any) -> bool:
-    await consumer.start()
-    return True
-
-
-def _headers(delivery: Any) -> object:
-    for name in ("properties", "headers", "message"):
-        found = getattr(delivery, name, None)
-        if found is not None:
-            return repr(found)
-    return None
 
 
 def run(seed: int) -> list[str]:

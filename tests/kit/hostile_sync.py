@@ -13,16 +13,13 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from time import monotonic
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from amqp_sansio import AMQP_0_8, AMQP_0_10, AMQP_1_0, CodecError, EndpointClosed
-from amqp_sansio.amqp_0_10 import QueueDeclare as TenQueueDeclare
+from amqp_sansio import EndpointClosed
 from amqp_sansio_sync import connect
+from tests.kit.hostile_program import Program, Steps
 from tests.kit.hostile_servers import Act, Deafen, End, HostileServer, Send, Wait
-
-_T = TypeVar("_T")
 
 HANDSHAKE: Final = 0.25
 CLOSE: Final = 0.05
@@ -128,13 +125,14 @@ class Attempt:
             assert monotonic() - begun < HUNG * 2, "it takes too long"
             served.close()
 
-    def step(self, what: str, call: Callable[[], _T], *more: type[Exception]) -> _T | None:
+    def step(self, what: str, call: Callable[[], Any]) -> Any:
         """Do one thing."""
+        ended = (StopIteration,) if what == "next" else ()
         begun = monotonic()
         result = None
         try:
             result = call()
-        except (*DOCUMENTED, *more) as error:
+        except (*DOCUMENTED, *ended) as error:
             self.notes.append(f"{what}: {type(error).__name__}")
         else:
             self.notes.append(what)
@@ -142,10 +140,12 @@ class Attempt:
         return result
 
     def _use(self, connection: Any) -> None:
-        program = {AMQP_1_0: self._one, AMQP_0_10: self._ten}.get(self.server.version, self._classic)
+        steps = Program(self.server.version, self.notes, CALL, timeout=CALL).steps(connection)
         wire = connection.wire
         with suppress(EndpointClosed), connection:  # Who leaves the context hears what nobody has heard.
-            program(connection)
+            result: Any = None
+            while (step := _following(steps, result)) is not None:
+                result = self.step(*step)
         begun = monotonic()
         report = connection.close()
         assert monotonic() - begun < HUNG, "close takes too long"
@@ -158,71 +158,12 @@ class Attempt:
         assert keeper is not None
         assert not keeper.is_alive(), "the keeper is left behind"
 
-    def _settle(self, source: Any) -> None:
-        for _ in range(3):
-            delivery = self.step("next", lambda: next(source), StopIteration)
-            if delivery is None:
-                return
-            try:
-                repr((delivery, delivery.body, _headers(delivery)))
-            except CodecError:
-                self.notes.append("damaged")
-            self.step("accept", delivery.accept)
 
-    def _classic(self, connection: Any) -> None:
-        old = self.server.version is AMQP_0_8
-        channel: Any = self.step("open", lambda: connection.open_channel(confirm=not old, timeout=CALL))
-        if channel is None:
-            return
-        declare = connection.core.dialect.named["queue.declare"](queue="jobs")
-        self.step("declare", lambda: channel.call(declare, timeout=CALL))
-        for body in (b"1", b"2" * 300):
-            self.step("publish", partial(channel.publish, body, routing_key="jobs", timeout=CALL))
-        consumer: Any = self.step("consume", lambda: channel.consume("jobs", prefetch=2, timeout=CALL))
-        if consumer is not None:
-            self._settle(consumer)
-            self.step("cancel", lambda: consumer.close(CALL))
-        self.step("get", lambda: channel.get("jobs", timeout=CALL))
-        self.step("close", lambda: channel.close(timeout=CALL))
-
-    def _ten(self, connection: Any) -> None:
-        session: Any = self.step("open", lambda: connection.open_session("s", timeout=5, open_timeout=CALL))
-        if session is None:
-            return
-        self.step("declare", lambda: session.call(TenQueueDeclare(queue="jobs"), timeout=CALL))
-        for body in (b"1", b"2" * 300):
-            self.step("publish", partial(session.publish, body, routing_key="jobs", timeout=CALL))
-        subscription: Any = self.step("subscribe", lambda: session.subscribe("jobs", credit=2, timeout=CALL))
-        if subscription is not None:
-            self._settle(subscription)
-            self.step("fetch", lambda: subscription.fetch(CALL))
-            self.step("cancel", lambda: subscription.close(CALL))
-        self.step("sync", lambda: session.sync(CALL))
-        self.step("close", lambda: session.close(timeout=CALL))
-
-    def _one(self, connection: Any) -> None:
-        session: Any = self.step("open", lambda: connection.open_session(timeout=CALL))
-        if session is None:
-            return
-        sender: Any = self.step("sender", lambda: session.open_sender("jobs", timeout=CALL))
-        if sender is not None:
-            for body in (b"1", b"2" * 300):
-                self.step("send", partial(sender.send, body, timeout=CALL))
-        receiver: Any = self.step("receiver", lambda: session.open_receiver("jobs", credit=2, timeout=CALL))
-        if receiver is not None:
-            self._settle(receiver)
-            self.step("fetch", lambda: receiver.fetch(CALL))
-            self.step("cancel", lambda: receiver.cancel(CALL))
-            self.step("close", lambda: receiver.close(timeout=CALL))
-        self.step("close", lambda: session.close(timeout=CALL))
-
-
-def _headers(delivery: Any) -> object:
-    for name in ("properties", "headers", "message"):
-        found = getattr(delivery, name, None)
-        if found is not None:
-            return repr(found)
-    return None
+def _following(steps: Steps, result: Any) -> tuple[str, Callable[[], Any]] | None:
+    try:
+        return steps.send(result)
+    except StopIteration:
+        return None
 
 
 def run(seed: int) -> list[str]:
