@@ -86,7 +86,7 @@ def test_every_outcome_reaches_who_sent() -> None:
         async with peer() as (connection, made):
             session = await connection.open_session()
             async with session.open_sender("jobs") as sender:
-                made.outcomes.extend([Released(), Rejected(), Modified(True, False), Accepted()])
+                made.coming.extend([Released(), Rejected(), Modified(True, False), Accepted()])
                 assert await sender.send(b"1") == Released()
                 assert await sender.send(b"2") == Rejected()
                 assert await sender.send(b"3") == Modified(True, False)
@@ -221,7 +221,7 @@ def test_dynamic_nodes_and_the_anonymous_terminus() -> None:
         async with peer() as (connection, made):
             session = await connection.open_session()
             receiver = await session.open_receiver(None, dynamic=True)
-            assert receiver.address.startswith("dynamic-")
+            assert receiver.address.startswith("temporary.")
             relay = await session.open_sender(None)
             assert relay.address == ""
             message = Message(b"hi", properties=Properties(to=receiver.address))
@@ -230,9 +230,9 @@ def test_dynamic_nodes_and_the_anonymous_terminus() -> None:
             assert delivery is not None
             assert delivery.body == b"hi"
             producer = await session.open_sender(None, dynamic=True)
-            assert producer.address == "dynamic-2"
+            assert producer.address == "temporary.2"
             await producer.send(b"there")
-            assert made.bodies("dynamic-2") == [b"there"]
+            assert made.bodies("temporary.2") == [b"there"]
             with pytest.raises(ValueError, match="dynamic"):
                 session.open_sender("name", dynamic=True)
             with pytest.raises(ValueError, match="dynamic"):

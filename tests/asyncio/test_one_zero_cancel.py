@@ -56,7 +56,7 @@ async def check(connection: OneZeroConnection, made: Nodes, before: int) -> None
     await until(lambda: not made.consumers)
     await until(lambda: before <= len(made.bodies("q")) <= before + 3)
     assert not made.sent
-    made.queues.pop("rpc", None)
+    made.nodes.pop("rpc", None)
     async with connection.open_session() as session, session.open_sender("check") as sender:
         assert await sender.send(Message(1)) == Accepted()
 

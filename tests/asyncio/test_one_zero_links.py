@@ -20,7 +20,7 @@ from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
 from amqp_sansio.amqp_1_0.codec.conditions import NOT_IMPLEMENTED
 from amqp_sansio.errors import LocalProtocolError, RemoteProtocolError
-from amqp_sansio.events import Abandoned, Event, Failed, Opened
+from amqp_sansio.events import Event, Failed, Opened
 from amqp_sansio_asyncio import (
     OneZeroServerConnection,
     Receiver,
@@ -98,20 +98,10 @@ def test_fetching() -> None:
     run(main())
 
 
-class Forgetful(Nodes):
-    """A broker that puts back what is released, and nothing that a closed link leaves unsettled, as RabbitMQ 3."""
-
-    def take(self, connection: OneZeroServerConnection, event: Event) -> None:
-        if isinstance(event, Abandoned):
-            for handle in event.handles:
-                self.sent.pop(handle.key)
-        else:
-            super().take(connection, event)
-
-
 def test_what_is_under_way_when_a_receiver_closes_is_given_back() -> None:
     async def main() -> None:
-        made = Forgetful()
+        made = Nodes()
+        made.forgetful = True
         async with (
             serve(made.handle, version=AMQP_1_0) as server,
             connect(url_of(server), version=AMQP_1_0) as connection,

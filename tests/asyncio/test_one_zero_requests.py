@@ -41,7 +41,7 @@ def test_each_request_gets_its_reply() -> None:
             session = await connection.open_session()
             async with session.open_requester("rpc", credit=5) as requester:
                 assert requester.is_open
-                assert requester.address.startswith("dynamic-")
+                assert requester.address.startswith("temporary.")
                 replies = await asyncio.gather(*[requester.call(Message(n)) for n in range(20)])
                 assert [reply.body for reply in replies] == [2 * n for n in range(20)]
                 await server
@@ -82,7 +82,7 @@ def test_requests_that_fail() -> None:
         async with peer() as (connection, made):
             session = await connection.open_session()
             async with session.open_requester("rpc") as requester:
-                made.outcomes.append(Rejected())
+                made.coming.append(Rejected())
                 with pytest.raises(NotAccepted) as caught:
                     await requester.call(b"bad")
                 assert caught.value.outcome == Rejected()

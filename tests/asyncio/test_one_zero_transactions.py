@@ -75,7 +75,7 @@ def test_an_exception_rolls_back() -> None:
                 await sender.send(Message("answer"), transaction=transaction)
                 await transaction.rollback()
             assert made.bodies("out") == []
-            assert not made.open
+            assert not made.transactions
 
     run(main())
 
@@ -92,11 +92,11 @@ def test_cancelling_rolls_back() -> None:
                     await asyncio.sleep(60)
 
             task = asyncio.ensure_future(work())
-            await until(lambda: any(made.open.values()))
+            await until(lambda: any(each.commit for each in made.transactions.values()))
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert not made.open
+            assert not made.transactions
             assert made.bodies("out") == []
 
     run(main())
@@ -116,7 +116,7 @@ def test_a_transaction_that_is_cancelled_while_it_is_declared() -> None:
                 declaring.cancel()
             # One declared and committed, three declared and rolled back.
             await until(lambda: len(_requests(made)) == 8)
-            assert not made.open
+            assert not made.transactions
             async with session.transaction() as transaction:
                 assert transaction.txn_id
 
@@ -141,7 +141,7 @@ def test_a_commit_that_is_refused() -> None:
             made.refuse_commit = None
             # The coordinator doesn't know it any more.
             async with session.transaction() as transaction:
-                made.open.clear()
+                made.transactions.clear()
                 with pytest.raises(TransactionFailed, match="no such transaction"):
                     await transaction.commit()
 

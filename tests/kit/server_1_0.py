@@ -11,8 +11,9 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from functools import partial
 from time import monotonic
@@ -57,7 +58,6 @@ from amqp_sansio.amqp_1_0 import (
 )
 from amqp_sansio.amqp_1_0.codec.conditions import (
     NOT_FOUND,
-    TRANSACTION_ROLLBACK,
     TRANSACTION_UNKNOWN_ID,
 )
 from amqp_sansio.sasl import scram_keys
@@ -75,53 +75,38 @@ class Unsettled(NamedTuple):
 class Work:
     """What is done in one transaction: when it's committed, and when it's rolled back."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Serving) -> None:
         self.session = session
         self.commit: list[Callable[[], object]] = []
         self.rollback: list[Callable[[], object]] = []
 
 
-class Session(sync_server.Session):
-    """One connection of the server. `events` has everything that happened, `core` is the engine's end."""
+class Serving(ABC):
+    """What a queueing peer does on one connection, whatever carries its octets; `core` is the engine's end."""
 
-    server: Server
-
-    def __init__(self, server: Server, connected: socket.socket) -> None:
+    def __init__(self, server: Node, core: Any = None) -> None:
+        self.server = server
+        self.core = core
         self.links: dict[tuple[int, int], Any] = {}
         self.unsettled: dict[Handle[Any], Unsettled] = {}
-        self._changed: set[str] = set()
-        super().__init__(server, connected)
+
+    @abstractmethod
+    def changed(self, address: str) -> None:
+        """Look at an address, now or soon."""
 
     def handle(self, event: Event) -> None:
         """Do what a queueing peer does about an event."""
         with self.server.lock:
             self._handle(event)
 
-    def changed(self, address: str) -> None:
-        """Look at an address, some time."""
-        with self.server.lock:
-            if address not in self._changed:
-                self._changed.add(address)
-                self.soon(partial(self.pump, address))
-
     def pump(self, address: str) -> None:
         """Send what waits at an address to who receives from it on this connection."""
         with self.server.lock:
-            self._changed.discard(address)
             for link in list(self.links.values()):
                 if link.role == "sender" and own_address(link) == address and link.is_open:
                     self._send(link, address)
 
     # Inside.
-
-    def _run(self) -> None:
-        super()._run()
-        core = self.core
-        if core is not None:
-            core.connection_lost("the transport is gone", monotonic())
-            while not isinstance(event := core.next_event(), Signal):
-                self.events.append(event)
-                self.handle(event)
 
     def _send(self, link: Any, address: str) -> None:
         waiting = self.server.node(address)
@@ -183,7 +168,7 @@ class Session(sync_server.Session):
         mine = attach.source if attach.role else attach.target
         address = getattr(mine, "address", None)
         if address in server.refused or (attach.role and mine is None):
-            link.refuse_attach(NOT_FOUND, f"no node {address!r}")
+            link.refuse_attach(NOT_FOUND, f"there is no node {address!r}")
             return
         terminus: Any = None
         if getattr(mine, "dynamic", False):
@@ -225,7 +210,7 @@ class Session(sync_server.Session):
         gone = [each for each in self.unsettled if each.key[:2] == (link.name, "out")]
         for handle in reversed(gone):
             held = self.unsettled.pop(handle)
-            if not keep:
+            if not (keep or self.server.forgetful):
                 self._outcome(held, Released())
 
     def _received(self, event: Delivery) -> None:
@@ -233,9 +218,9 @@ class Session(sync_server.Session):
         link = self.links[event.channel, event.link]
         server.received.append(event)
         address = own_address(link) or event.message.to or ""
-        if address in server.holding:
+        if server.hold or address in server.holding:
             return
-        outcome = server.outcomes.get(address, Accepted())
+        outcome = server.coming.popleft() if server.coming else server.outcomes.get(address, Accepted())
         state: DeliveryState = outcome
         work = None
         if isinstance(event.state, TransactionalState):
@@ -299,9 +284,9 @@ class Session(sync_server.Session):
             txn_id = bytes(event.request.txn_id)  # type: ignore[arg-type]
             if txn_id not in server.transactions:
                 state = Rejected(Error(TRANSACTION_UNKNOWN_ID, "no such transaction"))
-            elif server.refuse_commits and not event.request.fail:
+            elif server.refuse_commit is not None and not event.request.fail:
                 self._discharge(txn_id, fail=True)
-                state = Rejected(Error(TRANSACTION_ROLLBACK, "it was rolled back"))
+                state = Rejected(server.refuse_commit)
             else:
                 self._discharge(txn_id, fail=bool(event.request.fail))
                 state = Accepted()
@@ -320,51 +305,42 @@ def own_address(link: Any) -> str:
     return str(getattr(terminus, "address", None) or "")
 
 
-class Server(sync_server.Server):
-    """Listens on `port` of 127.0.0.1. `sessions` are its connections in the order they came.
+class Node:
+    """What all connections of a server share. `serving` are those in the order they came.
 
-    `nodes` are the queues by their address; addresses in `refused` aren't there, what goes to those in `holding` gets
-    no outcome, and what goes to those in `outcomes` gets that one. `services` answer requests. `credit` is what each
-    sender gets (0: the test gives it). `keeping` says whether suspended links are kept, in `suspended`.
+    `nodes` are the queues by their address; addresses in `refused` aren't there, what goes to those in `holding`, or
+    with `hold` to any, gets no outcome. The next messages get the outcomes in `coming`, then those to addresses in
+    `outcomes` that one. `services` answer requests. `credit` is what each sender gets (0: the test gives it).
+    `refuse_commit` is why a commit fails. `keeping` says whether suspended links are kept, in `suspended`.
+    With `forgetful` nothing is put back that a closed link leaves unsettled, as RabbitMQ 3 does.
     """
 
-    sessions: list[Session]  # type: ignore[assignment]
-
-    def __init__(
-        self,
-        *,
-        config: Config | None = None,
-        tls: ssl.SSLContext | None = None,
-        script: sync_server.Script | None = None,
-        credit: int = 100,
-    ) -> None:
+    def __init__(self, credit: int = 100) -> None:
         self.lock = threading.RLock()
+        self.users = {"guest": "guest"}
         self.nodes: dict[str, deque[bytes]] = {}
         self.refused: set[object] = set()
         self.unknown_hosts: set[str] = set()
+        self.hold = False
         self.holding: set[str] = set()
+        self.coming: deque[DeliveryState] = deque()
         self.outcomes: dict[str, DeliveryState] = {}
         self.services: dict[str, Callable[[Message], Message]] = {}
         self.received: list[Delivery] = []
         self.dead: list[Unsettled] = []
         self.transactions: dict[bytes, Work] = {}
-        self.refuse_transactions = self.refuse_commits = False
+        self.refuse_transactions = False
+        self.refuse_commit: Error | None = None
         self.suspended: dict[tuple[str, str], LinkState] = {}
         self.keeping = True
+        self.forgetful = False
         self.credit = credit
         self.made = 0
-        self.configs = {
-            AMQP_1_0: config or Config(container_id="test-server", mechanisms=("PLAIN",))
-        }
-        self.start(tls, script)
 
-    def new_session(self, connected: socket.socket) -> Session:
-        return Session(self, connected)
-
-    def session(self) -> Session:
-        """The newest connection."""
-        wait_until(lambda: bool(self.sessions))
-        return self.sessions[-1]
+    @property
+    def serving(self) -> Iterable[Serving]:
+        """The connections."""
+        raise NotImplementedError
 
     def node(self, address: str) -> deque[bytes]:
         """The queue of an address."""
@@ -391,8 +367,74 @@ class Server(sync_server.Server):
 
     def changed(self, address: str) -> None:
         """Have every connection look at an address."""
-        for session in self.sessions:
+        for session in self.serving:
             session.changed(address)
+
+
+class Session(Serving, sync_server.Session):
+    """One connection in a thread of its own. `events` has everything that happened."""
+
+    server: Server
+
+    def __init__(self, server: Server, connected: socket.socket) -> None:
+        self._changed: set[str] = set()
+        Serving.__init__(self, server)
+        sync_server.Session.__init__(self, server, connected)
+
+    def changed(self, address: str) -> None:
+        """Look at an address, some time."""
+        with self.server.lock:
+            if address not in self._changed:
+                self._changed.add(address)
+                self.soon(partial(self.pump, address))
+
+    def pump(self, address: str) -> None:
+        """As the base's, and the next change is looked at anew."""
+        with self.server.lock:
+            self._changed.discard(address)
+            super().pump(address)
+
+    def _run(self) -> None:
+        super()._run()
+        core = self.core
+        if core is not None:
+            core.connection_lost("the transport is gone", monotonic())
+            while not isinstance(event := core.next_event(), Signal):
+                self.events.append(event)
+                self.handle(event)
+
+
+class Server(Node, sync_server.Server):
+    """Listens on `port` of 127.0.0.1."""
+
+    sessions: list[Session]  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        *,
+        config: Config | None = None,
+        tls: ssl.SSLContext | None = None,
+        script: sync_server.Script | None = None,
+        credit: int = 100,
+    ) -> None:
+        Node.__init__(self, credit)
+        self.configs = {
+            AMQP_1_0: config or Config(container_id="test-server", mechanisms=("PLAIN",))
+        }
+        self.start(tls, script)
+
+    @property
+    def serving(self) -> Iterable[Serving]:
+        """The connections."""
+        return self.sessions
+
+    def new_session(self, connected: socket.socket) -> Session:
+        return Session(self, connected)
+
+    def session(self) -> Session:
+        """The newest connection."""
+        wait_until(lambda: bool(self.sessions))
+        return self.sessions[-1]
 
 
 @contextmanager

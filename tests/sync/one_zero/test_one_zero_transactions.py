@@ -10,12 +10,14 @@ import pytest
 from amqp_sansio import AMQP_1_0, EndpointClosed, Event, LocalProtocolError
 from amqp_sansio.amqp_1_0 import (
     Accepted,
+    Error,
     Message,
     Properties,
     Rejected,
     TransactionalState,
     TransactionRequested,
 )
+from amqp_sansio.amqp_1_0.codec.conditions import TRANSACTION_ROLLBACK
 from amqp_sansio_sync import (
     LinkEnded,
     NotAccepted,
@@ -108,7 +110,7 @@ def test_each_outcome_in_a_transaction(server: Server, session: Session) -> None
 
 
 def test_a_commit_that_is_refused_is_told(server: Server, session: Session) -> None:
-    server.refuse_commits = True
+    server.refuse_commit = Error(TRANSACTION_ROLLBACK, "it was rolled back")
     with session.open_sender("out") as sender:
         with (
             pytest.raises(TransactionFailed, match="amqp:transaction:rollback it was") as caught,
