@@ -1,7 +1,6 @@
 """The small 0-10 broker with what Apache Qpid's JMS client asks of one beyond it.
 
-Exchanges have types and answer queries, queues can be exclusive and end with their session, virtual hosts have names,
-and a message keeps its properties when it's delivered again.
+Exchanges have types and answer queries, queues can be exclusive and end with their session, virtual hosts have names.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import Any
 from amqp_sansio import Event, OpenRequested
 from amqp_sansio.amqp_0_10 import (
     Command,
-    DeliveryProperties,
     ExchangeBind,
     ExchangeBound,
     ExchangeBoundResult,
@@ -37,18 +35,6 @@ from tests.kit.sync_0_10 import Attached, Item
 NOT_FOUND = 404
 RESOURCE_LOCKED = 405
 VHOSTS = ("", "/")
-
-
-def redelivered(message: Message) -> Message:
-    """The same message, marked as delivered before."""
-    old = message.delivery_properties
-    fields: dict[str, Any] = {name: getattr(old, name) for name in DeliveryProperties.__match_args__}
-    fields["redelivered"] = True
-    return Message(
-        message.body,
-        delivery_properties=DeliveryProperties(**fields),
-        message_properties=message.headers.message_properties,
-    )
 
 
 class Session(sync_0_10.Session):
@@ -179,13 +165,6 @@ class Server(sync_0_10.Server):
     def new_session(self, connected: Any) -> Session:
         return Session(self, connected)
 
-    def put(self, queue: str, item: Item, *, back: bool = False) -> None:
-        """Put a message into a queue, with all its properties when it comes back."""
-        if item.redelivered:
-            item.message = redelivered(item.message)
-            item.redelivered = False
-        super().put(queue, item, back=back)
-
     def drop_queue(self, name: str) -> None:
         """Delete a queue and its bindings."""
         del self.queues[name]
@@ -231,4 +210,4 @@ def running(**options: Any) -> Generator[Server]:
         server.close()
 
 
-__all__ = ["VHOSTS", "Server", "Session", "redelivered", "running"]
+__all__ = ["VHOSTS", "Server", "Session", "running"]

@@ -91,12 +91,13 @@ class Item:
         """The message as it's sent."""
         if not self.redelivered:
             return self.message
-        headers = self.message.headers
-        key = self.message.delivery_properties.routing_key
+        old = self.message.delivery_properties
+        fields: dict[str, Any] = {name: getattr(old, name) for name in DeliveryProperties.__match_args__}
+        fields["redelivered"] = True
         return Message(
             self.message.body,
-            delivery_properties=DeliveryProperties(redelivered=True, routing_key=key),
-            message_properties=headers.message_properties,
+            delivery_properties=DeliveryProperties(**fields),
+            message_properties=self.message.headers.message_properties,
         )
 
 
