@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
 
 from ._core.close_report import By as By
 from ._core.close_report import CloseReport as CloseReport
@@ -40,14 +40,16 @@ class Handle(Generic[_T_co]):
     """The pending answer of one call; equal to another handle if their keys are.
 
     Exactly one event completes it: `Replied`, `Settled`, `Failed` or `Abandoned`. `key` identifies the call: `(channel,
-    n)` in 0-8 and 0-9-1.
+    n)` in 0-8 and 0-9-1. `waiters` is for the caller: what it wakes when the answer is there, None for nothing; it
+    isn't pickled.
     """
 
-    __slots__ = ("_error", "_result", "done", "key")
+    __slots__ = ("_error", "_result", "done", "key", "waiters")
 
     def __init__(self, key: tuple[object, ...]) -> None:
         self.key = key
         self.done = False
+        self.waiters: list[Any] | None = None
         self._result: object = None
         self._error: AmqpError | None = None
 
@@ -91,6 +93,7 @@ class Handle(Generic[_T_co]):
 
     def __setstate__(self, state: tuple[tuple[object, ...], bool, object, AmqpError | None]) -> None:
         self.key, self.done, self._result, self._error = state
+        self.waiters = None
 
 
 @record

@@ -23,7 +23,7 @@ ADAPTERS = ROOT / "adapters"
 
 PURE = frozenset(
     {
-        *("__future__", "typing", "typing_extensions", "types", "abc", "collections", "enum"),
+        *("__future__", "typing", "typing_extensions", "types", "abc", "collections", "contextlib", "enum"),
         *("functools", "itertools", "operator", "heapq", "bisect", "copy", "copyreg", "math"),
         *("struct", "zlib", "binascii", "base64", "hashlib", "hmac", "array", "json", "codecs"),
         *("stringprep", "unicodedata", "decimal", "datetime", "calendar", "ipaddress", "uuid"),

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from amqp_sansio.amqp_0_9_1 import BasicQos, QueueDeclare
+from amqp_sansio.client.classic.client import ClassicClient
 from amqp_sansio.events import Accepted
 from amqp_sansio_asyncio import Connection, connect
-from amqp_sansio_asyncio.client_driver import ClientDriver
 from examples.server import Broker
-from tests.kit.asyncio_broker import broker, driver_of, until, url_of
+from tests.kit.asyncio_broker import broker, driver_of, state_of, until, url_of
 from tests.kit.asyncio_loops import Problems, run
 from tests.kit.asyncio_stepping import Suspend, at_once, cancelled_at, with_the_answer
 
@@ -43,9 +44,9 @@ async def check(connection: Connection, made: Broker, published: int) -> None:
     queue = made.queues["q"]
     await until(lambda: not queue.subscriptions)
     await until(lambda: len(queue.messages) in (published, published + 1))
-    driver = driver_of(connection)
-    assert isinstance(driver, ClientDriver)
-    assert not driver.channels
+    client = driver_of(connection).core
+    assert isinstance(client, ClassicClient)
+    assert not client.channels
     async with connection.open_channel(confirm=True) as ch:
         assert (await ch.call(QueueDeclare(queue="q"))).message_count == len(queue.messages)
         assert await ch.publish(b"check", routing_key="check") == Accepted()
@@ -69,9 +70,8 @@ def test_cancelled_at_every_step(cancel: Suspend) -> None:
                 finished = not task.cancelled() and task.result() < number
                 await check(connection, made, before)
             assert number > 10
-            driver = ch.driver
-            assert driver.waiting == {}
-            assert driver.hooks == {}
+            client: Any = state_of(ch).client
+            assert client._waiting == client._late == {}
         assert problems.contexts == []
 
     run(main())

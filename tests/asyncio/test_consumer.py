@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,16 @@ from amqp_sansio_asyncio import (
     ServerConnection,
     connect,
 )
-from tests.kit.asyncio_broker import broker, channel, client, fill, scripted, until, url_of
+from tests.kit.asyncio_broker import (
+    broker,
+    channel,
+    client,
+    fill,
+    scripted,
+    state_of,
+    until,
+    url_of,
+)
 from tests.kit.asyncio_loops import run
 
 
@@ -61,7 +71,7 @@ def test_deliveries_come_in_order_and_are_settled() -> None:
                 seen.append(delivery.body)
                 last = [delivery]
                 assert delivery.properties.message_id == "m"
-                assert delivery.consumer_tag.startswith("amq.ctag-")
+                assert delivery.consumer_tag == "c1.1"
                 assert delivery.delivery_tag == len(seen)
                 await delivery.accept()
                 if len(seen) == len(BODIES):
@@ -141,7 +151,9 @@ def test_the_request_says_what_was_asked_for() -> None:
         async with client(scripted(answer)) as connection:
             ch = await connection.open_channel()
             arguments = {"x-priority": 5}
-            async with ch.consume("q", exclusive=True, arguments=arguments, prefetch=7) as consumer:
+            async with ch.consume(
+                "q", consumer_tag="asked", exclusive=True, arguments=arguments, prefetch=7
+            ) as consumer:
                 assert consumer.consumer_tag == "c"
             async with ch.consume("q", no_local=True, prefetch=None):
                 pass
@@ -149,11 +161,11 @@ def test_the_request_says_what_was_asked_for() -> None:
                 pass
         assert requests == [
             BasicQos(0, 7, False),
-            BasicConsume("q", exclusive=True, arguments=arguments),
+            BasicConsume("q", "asked", exclusive=True, arguments=arguments),
             BasicCancel("c"),
-            BasicConsume("q", no_local=True),
+            BasicConsume("q", "c1.1", no_local=True),
             BasicCancel("c"),
-            BasicConsume("q", no_ack=True),
+            BasicConsume("q", "c1.2", no_ack=True),
             BasicCancel("c"),
         ]
 
@@ -211,7 +223,7 @@ def test_leaving_the_context_gives_back_what_was_not_taken() -> None:
             await until(lambda: len(made.queues["q"].messages) == 8)
             await second.accept()
             assert [(await ch.get("q", no_ack=True)) is not None for _ in range(8)] == [True] * 8
-            assert ch.feeds == {}
+            assert state_of(ch).inboxes == {}
 
     run(main())
 
@@ -228,7 +240,7 @@ def test_breaking_out_of_the_loop_cancels_and_gives_back() -> None:
             gc.collect()
             await until(lambda: not made.queues["q"].subscriptions)
             await until(lambda: len(made.queues["q"].messages) == 9)
-            assert ch.feeds == {}
+            assert state_of(ch).inboxes == {}
 
     run(main())
 
@@ -242,7 +254,7 @@ def test_the_server_ends_a_consumer() -> None:
             await fill(ch, "q", BODIES[:3])
             consumer = ch.consume("q", prefetch=10)
             await consumer.start()
-            await until(lambda: len(ch.feeds[consumer.consumer_tag].items) == 3)
+            await until(lambda: len(state_of(ch).inboxes[consumer.consumer_tag].items) == 3)
             await other.call(QueueDelete("q"))
             taken = await take(consumer, 3)
             for each in taken:
@@ -317,10 +329,10 @@ def test_closing_ends_iterations_that_wait() -> None:
             of_two = asyncio.ensure_future(anext(two.consume("q")))
             await asyncio.sleep(0.01)
             await one.close()
-            with pytest.raises(EndpointClosed, match="channel 1: closed by this side"):
+            with pytest.raises(StopAsyncIteration):
                 await of_one
             await connection.close()
-            with pytest.raises(EndpointClosed, match="closed by this side: 200"):
+            with pytest.raises(StopAsyncIteration):
                 await of_two
 
     run(main())
@@ -362,10 +374,12 @@ def test_a_cancelled_wait_loses_no_delivery() -> None:
                 asyncio.ensure_future(anext(consumer)),
             )
             await asyncio.sleep(0)
-            feed = ch.feeds[consumer.consumer_tag]
-            tables = ch.driver.core.dialect.tables
+            feed = state_of(ch).inboxes[consumer.consumer_tag]
+            tables = state_of(ch).client.core.dialect.tables
             # The first is woken and cancelled in the same turn: the second has to take over.
-            feed.push(Delivered(1, "", 1, False, "", "q", b"only", b"\0\0", tables))
+            feed.put(Delivered(1, "", 1, False, "", "q", b"only", b"\0\0", tables))
+            driver: Any = state_of(ch).client.driver
+            driver.take_events()
             one.cancel()
             assert (await two).body == b"only"
             with pytest.raises(asyncio.CancelledError):
@@ -471,7 +485,7 @@ def test_acknowledgements_of_one_turn_are_written_at_once() -> None:
             ch = await connection.open_channel()
             consumer = ch.consume("q", prefetch=None)
             deliveries = [await anext(consumer)]
-            driver = ch.driver
+            driver: Any = state_of(ch).client.driver
             transport = driver.transport
             assert transport is not None
             writes: list[int] = []
@@ -481,7 +495,7 @@ def test_acknowledgements_of_one_turn_are_written_at_once() -> None:
                 writes.append(len(data))
                 write(data)
 
-            transport.write = counted  # type: ignore[method-assign]
+            transport.write = counted
             deliveries += await take(consumer, 99)
             for delivery in deliveries:
                 await delivery.accept()

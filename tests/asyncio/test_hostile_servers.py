@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import By
-from amqp_sansio_asyncio.waiting import WaitingDriver
+from amqp_sansio.client.driving import BaseClient
 from tests.kit.hostile_asyncio import CLOSE, Attempt, MadeUpTime, run
 from tests.kit.hostile_servers import VERSIONS, HostileServer
 
@@ -54,10 +54,9 @@ def test_a_close_takes_its_timeout_at_most_whatever_comes_meanwhile(number: int)
 
 def test_a_call_that_waits_for_ever_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def forget(self: Any, *_: Any) -> None:
-        self.hooks.clear()
+        """Wake nobody."""
 
-    monkeypatch.setattr(WaitingDriver, "fail", forget)
-    monkeypatch.setattr(WaitingDriver, "over", forget)
+    monkeypatch.setattr(BaseClient, "done", forget)
     with pytest.raises(AssertionError, match=r"somebody waits still|nothing is due|takes too long"):
         for seed in range(200):
             run(seed)
@@ -67,7 +66,7 @@ def test_an_undocumented_exception_is_found(monkeypatch: pytest.MonkeyPatch) -> 
     def fail(self: Any, *_: Any) -> None:
         raise KeyError("nobody expects this")
 
-    monkeypatch.setattr(WaitingDriver, "over", fail)
+    monkeypatch.setattr(BaseClient, "_over", fail)
     with pytest.raises(AssertionError, match="nobody expects this"):
         for seed in range(200):
             run(seed)

@@ -10,6 +10,7 @@ import pytest
 from amqp_sansio import By, EndpointClosed
 from amqp_sansio.amqp_0_9_1 import Config, HeartbeatReceived, Published, QueueDeclare
 from amqp_sansio.amqp_0_9_1 import Connection as CoreConnection
+from amqp_sansio.client.classic.client import ClassicClient
 from amqp_sansio.events import Closed, Event, Signal
 from amqp_sansio.sasl import Plain
 from amqp_sansio.uri import parse
@@ -244,7 +245,7 @@ def test_close_ends_in_time_while_the_socket_is_full() -> None:
                     await ch.publish(bytes(100_000), routing_key="q")
 
             publishing = asyncio.ensure_future(publish())
-            await until(lambda: ch.driver.gated, 60)
+            await until(lambda: driver_of(connection).write_paused, 60)
             started = loop.time()
             report = await connection.close()
             assert loop.time() - started < 6.0
@@ -281,7 +282,7 @@ def test_a_farewell_that_does_not_get_through_ends_in_time() -> None:
                     await ch.publish(bytes(100_000), routing_key="q")
 
             publishing = asyncio.ensure_future(publish())
-            await until(lambda: ch.driver.gated, 60)
+            await until(lambda: driver_of(connection).write_paused, 60)
             full.set()
             report = await asyncio.wait_for(connection.wait_closed(), 20)
             assert (report.by, report.code) == (By.REMOTE, 320)
@@ -310,10 +311,11 @@ def test_a_bug_in_the_core_leaves_nobody_waiting() -> None:
         loop = asyncio.get_running_loop()
         async with broker() as (server, _):
             core = Faulty.client(Config(sasl=Plain("guest", "guest")))
-            driver = ClientDriver(loop, core)
+            client = ClassicClient(core)
+            driver = ClientDriver(loop, client)
             await loop.create_connection(lambda: driver, "127.0.0.1", server.port)
             await driver.opened
-            connection = Connection(driver, parse(url_of(server)))
+            connection = Connection(client, parse(url_of(server)))
             with pytest.raises(EndpointClosed, match="the transport was lost: a bug"):
                 await connection.open_channel()
             await driver.wait_lost()

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from amqp_sansio.amqp_0_9_1 import Method, QueueDeclare, Request
+from amqp_sansio.client.classic.client import ChannelState
 from amqp_sansio.events import Event
 from amqp_sansio_asyncio import Channel, Connection, Server, ServerConnection, connect, serve
 from amqp_sansio_asyncio.driver import Driver
@@ -65,9 +66,16 @@ def asks(event: Event, kind: type[Method]) -> bool:
     return isinstance(event, Request) and isinstance(event.method, kind)
 
 
-def driver_of(connection: Connection | ServerConnection) -> Driver[Any]:
-    """What is below a connection."""
-    return connection._driver  # pyright: ignore[reportPrivateUsage]
+def driver_of(connection: Any) -> Driver[Any]:
+    """The driver below a client's or a server's connection."""
+    client = getattr(connection, "_client", None)
+    driver: Driver[Any] = connection._driver if client is None else client.driver
+    return driver
+
+
+def state_of(channel: Channel) -> ChannelState:
+    """The routes of a client's channel."""
+    return channel._state  # pyright: ignore[reportPrivateUsage]
 
 
 async def until(condition: Callable[[], object], seconds: float = 10) -> None:

@@ -224,7 +224,8 @@ class Attempt:
             assert not connection.is_open
         (driver,) = self.drivers
         assert driver.lost.done(), "the transport is left behind"
-        assert not driver.waiting, f"somebody waits still: {driver.waiting}"
+        waiting = getattr(driver, "waiting", None) or getattr(driver.core, "_waiting", None)
+        assert not waiting, f"somebody waits still: {waiting}"
         others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         assert not others, others
         assert not self.problems, self.problems

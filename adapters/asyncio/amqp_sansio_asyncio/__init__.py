@@ -5,6 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from amqp_sansio.client.classic.channel import Channel, PublishOutcome
+from amqp_sansio.client.classic.consumer import Consumer, Delivery
+from amqp_sansio.client.inbox import EventStream
+from amqp_sansio.client.opening import Opening
 from amqp_sansio.errors import (
     ConsumerEnded,
     LinkEnded,
@@ -13,13 +17,9 @@ from amqp_sansio.errors import (
     TransactionFailed,
 )
 
-from .channel import Channel, PublishOutcome
 from .classic import ConfigOptions
 from .client import Connection, connect
-from .consumer import Consumer, Delivery
 from .establishing import Connector
-from .feed import EventStream
-from .opening import Opening
 from .recording import RecordedConnection, Recorder, RecordTarget
 from .server import (
     AnyAuthenticate,

@@ -15,6 +15,7 @@ from .settings import tls_for
 if TYPE_CHECKING:
     from amqp_sansio.uri import AmqpUri
 
+    from .client_driver import ClientDriver
     from .waiting import WaitingDriver
 
 Connector: TypeAlias = Callable[[Callable[[], asyncio.Protocol]], Awaitable[object]]
@@ -24,7 +25,7 @@ connected.
 
 
 _C = TypeVar("_C")
-_D = TypeVar("_D", bound="WaitingDriver[Any]")
+_D = TypeVar("_D", bound="WaitingDriver[Any] | ClientDriver")
 
 
 async def establish(
@@ -59,7 +60,7 @@ async def establish(
 
 
 async def _open_transport(
-    driver: WaitingDriver[Any],
+    driver: WaitingDriver[Any] | ClientDriver,
     uri: AmqpUri,
     context: ssl_module.SSLContext | None,
     server_name: str | None,
@@ -91,7 +92,7 @@ async def _open_transport(
         raise ssl_module.SSLError(error.errno, text) from error
 
 
-async def _abandon(driver: WaitingDriver[Any], recorder: Recorder | None) -> None:
+async def _abandon(driver: WaitingDriver[Any] | ClientDriver, recorder: Recorder | None) -> None:
     """Clean up after a connection that couldn't be opened."""
     if not driver.opened.cancel() and not driver.opened.cancelled():
         driver.opened.exception()  # Prevents asyncio's warning about an exception never retrieved.

@@ -11,6 +11,8 @@ from .table import check_tables
 from .table_rules import syntax_error
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from .table import TableRules
 
 P = TypeVar("P", bound="Properties")
@@ -61,6 +63,15 @@ class Properties:
     def raw(self) -> bytes | None:
         """The octets it was built from, or None when it was built by keywords."""
         return self._raw
+
+    def replace(self, **changes: Any) -> Self:
+        """Return the properties with other values for some fields; the fields that stay are decoded for it."""
+        fields = dict(zip(self.__match_args__, self._values(), strict=True))
+        unknown = changes.keys() - fields.keys()
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no field {', '.join(sorted(unknown))}")
+        # Properties that were read are of their own class, others of one for unread octets.
+        return type(self)(**(fields | changes))
 
     def _as_is(self, tables: TableRules) -> bool:
         # Octets may go out under other rules only when no table is among them.

@@ -1,0 +1,1 @@
+"""A client above the cores, pure: channels, sessions, consumers, requests, and how they wait."""

@@ -1,0 +1,208 @@
+"""Consumers and their deliveries (0-9-1 section 1.8.3)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sized
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ...amqp_0_9_1 import Delivery as Delivered
+from ...amqp_0_9_1 import Table
+from ...errors import EndpointClosed
+
+if TYPE_CHECKING:
+    from ...amqp_0_9_1 import BasicProperties
+    from .client import ChannelState, ConsumerInbox
+
+
+class Delivery:
+    """A message from a consumer or from `channel.get`.
+
+    Settle it once with `accept`, `reject` or `release`, unless it was taken with `no_ack`. These queue a method, which
+    is sent at once, or together with others while more deliveries wait. They raise LocalProtocolError for a delivery
+    that is settled, EndpointClosed if the channel is gone. `message_count` is the number of messages left in the queue,
+    known for `get` only.
+    """
+
+    __slots__ = ("_core", "_event", "_state", "_waiting", "message_count")
+
+    def __init__(self, state: ChannelState, event: Delivered, waiting: Sized = ()) -> None:
+        self._state = state
+        self._core = state.core
+        self._event = event
+        self._waiting = waiting
+        self.message_count: int | None = None
+
+    @property
+    def body(self) -> bytes:
+        """The message's octets."""
+        return self._event.body
+
+    @property
+    def properties(self) -> BasicProperties:
+        """The message's properties, decoded on first access; None for absent ones. Damaged ones raise CodecError."""
+        return self._event.properties
+
+    @property
+    def headers(self) -> dict[str, Any]:
+        """The application's own fields as a plain dict, with plain dicts and lists within; empty without any."""
+        headers = self.properties.headers
+        return headers.to_dict() if isinstance(headers, Table) else {}
+
+    @property
+    def exchange(self) -> str:
+        """The exchange it was published to; empty for the default exchange."""
+        return self._event.exchange
+
+    @property
+    def routing_key(self) -> str:
+        """The routing key it was published with."""
+        return self._event.routing_key
+
+    @property
+    def redelivered(self) -> bool:
+        """Whether it may have been delivered before."""
+        return self._event.redelivered
+
+    @property
+    def delivery_tag(self) -> int:
+        """Its number on the channel."""
+        return self._event.delivery_tag
+
+    @property
+    def consumer_tag(self) -> str:
+        """The tag of its consumer; empty for a message fetched with `get`."""
+        return self._event.consumer_tag
+
+    @property
+    def text(self) -> str:
+        """The body as text, in the encoding that the properties name, else UTF-8. Raises UnicodeDecodeError."""
+        return self.body.decode(self.properties.content_encoding or "utf-8")
+
+    def json(self) -> Any:
+        """Return the body's JSON value. Raises ValueError if it has none."""
+        return json.loads(self.body)
+
+    async def accept(self, *, multiple: bool = False) -> None:
+        """Acknowledge it; with `multiple` also all before it on the channel (basic.ack)."""
+        self._core.accept(self.delivery_tag, multiple)
+        self._settled()
+
+    async def reject(self) -> None:
+        """Reject it for good: the broker drops or dead-letters it (basic.reject)."""
+        self._core.reject(self.delivery_tag)
+        self._settled()
+
+    async def release(self) -> None:
+        """Return it to its queue, to be delivered again (basic.reject with requeue)."""
+        self._core.release(self.delivery_tag)
+        self._settled()
+
+    def _settled(self) -> None:
+        driver = self._state.client.driver
+        if self._waiting:
+            driver.flush_later()
+        else:
+            driver.flush_soon()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Delivery {self.delivery_tag} on channel {self._event.channel}, exchange {self.exchange!r}, "
+            f"routing key {self.routing_key!r}, {len(self.body)} octets>"
+        )
+
+
+class Consumer:
+    """An async iterator over the deliveries of one consumer; it starts when it is iterated or entered as a context.
+
+    The iteration ends after `cancel`, raises ConsumerEnded when the server ends the consumer, and EndpointClosed when
+    the channel or the connection ends. Leaving the context, or dropping the last reference to the consumer, cancels it
+    and returns what nobody took.
+    """
+
+    def __init__(self, state: ChannelState, consume: Any, prefetch: int | None, inbox: ConsumerInbox) -> None:
+        self._state = state
+        self._consume = consume
+        self._prefetch = prefetch
+        self._inbox = inbox
+
+    @property
+    def consumer_tag(self) -> str:
+        """Its name on the channel."""
+        return self._inbox.tag
+
+    def __aiter__(self) -> Consumer:
+        return self
+
+    async def __anext__(self) -> Delivery:
+        inbox = self._inbox
+        if inbox.items and not inbox.counted:
+            item = inbox.items.popleft()
+        else:
+            if inbox.starting is None:
+                self._start()
+            item = await inbox.take()
+        return Delivery(self._state, item, inbox.items)
+
+    async def start(self) -> None:
+        """Wait for the server's confirmation. Raises EndpointClosed if it refuses."""
+        inbox = self._inbox
+        if inbox.starting is None:
+            self._start()
+        assert inbox.starting is not None
+        await self._state.client.result(inbox.starting)
+
+    async def cancel(self) -> None:
+        """Tell the server to send no more, and wait for its answer. Received deliveries are still iterated."""
+        self._inbox.cancel()
+        await self._wait_ended()
+
+    async def close(self) -> None:
+        """Do `cancel`, and return what nobody took."""
+        self._inbox.drop()
+        await self._wait_ended()
+
+    async def __aenter__(self) -> Consumer:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # A caller that reads on gets the reason from the iterator; leaving the context needs no more.
+        try:
+            await self.close()
+        except EndpointClosed:
+            return
+
+    def _start(self) -> None:
+        state, inbox = self._state, self._inbox
+        if self._prefetch is not None and not inbox.no_ack:
+            state.core.call(state.method("basic.qos", prefetch_count=self._prefetch))
+        inbox.starting = state.core.call(self._consume)
+        state.inboxes[inbox.tag] = inbox
+        state.client.expect(inbox.starting, inbox.on_started)
+
+    async def _wait_ended(self) -> None:
+        inbox = self._inbox
+        if inbox.starting is None:
+            inbox.end(None)
+            return
+        if inbox.cancelling is None and not inbox.ended:
+            # The answer to its start is still to come.
+            await self._state.client.result(inbox.starting)
+            inbox.cancel()
+        if inbox.cancelling is not None and not inbox.ended:
+            await self._state.client.result(inbox.cancelling)
+
+    def __del__(self) -> None:
+        inbox = getattr(self, "_inbox", None)
+        if inbox is not None and inbox.starting is not None and not (inbox.ended or inbox.dropped):
+            inbox.channel.client.drop_later(inbox.drop)
+
+
+__all__ = ["Consumer", "Delivery"]

@@ -1,0 +1,123 @@
+"""Requests: requests and their replies over one queue for replies (0-9-1 basic.properties, reply-to)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...amqp_0_9_1 import BasicProperties, MessageReturned, Returned
+from ...amqp_0_9_1 import Delivery as Delivered
+from ...errors import EndpointClosed, NotAccepted
+from ...events import Accepted, Handle
+from .client import ConsumerInbox
+from .consumer import Delivery
+
+if TYPE_CHECKING:
+    from .client import ChannelState
+
+DIRECT = "amq.rabbitmq.reply-to"
+"""The queue of RabbitMQ that hands replies to the connection that asked."""
+
+
+class ReplyInbox(ConsumerInbox):
+    """Takes replies and ends the requests that they answer. `waiting` are these, by correlation-id."""
+
+    __slots__ = ("waiting",)
+
+    def __init__(self, channel: ChannelState, tag: str) -> None:
+        super().__init__(channel, tag, 1, True, True)
+        self.waiting: dict[str, Handle[Delivered]] = {}
+
+    def count(self, item: Delivered) -> None:
+        self.items.clear()
+        pending = self.waiting.pop(item.properties.correlation_id or "", None)
+        if pending is not None:
+            self.channel.client.complete(pending, item)
+
+    def take_return(self, event: MessageReturned) -> bool:
+        """Fail the request that came back; False if it was none of these."""
+        pending = self.waiting.pop(event.properties.correlation_id or "", None)
+        if pending is None:
+            return False
+        outcome = Returned(event.reply_code, event.reply_text)
+        pending.fail(NotAccepted(f"the request was not accepted: {outcome!r}", outcome))
+        self.channel.client.done(pending)
+        return True
+
+    def channel_ended(self, error: EndpointClosed | None) -> None:
+        super().channel_ended(error)
+        waiting, self.waiting = self.waiting, {}
+        late = error or EndpointClosed("the channel was closed before the reply came", self.channel.core.report)
+        for pending in waiting.values():
+            pending.fail(late)
+            self.channel.client.done(pending)
+
+
+class Requests:
+    """The requests of one channel: the queue for replies is opened with the first."""
+
+    def __init__(self, state: ChannelState) -> None:
+        self._state = state
+        self._inbox = ReplyInbox(state, state.new_tag())
+        self._address: Handle[Any] | None = None
+        self._count = 0
+
+    async def call(
+        self,
+        body: bytes,
+        exchange: str,
+        routing_key: str,
+        properties: BasicProperties | None,
+        mandatory: bool,
+    ) -> Delivery:
+        """Send a request and return its reply."""
+        state, client, inbox = self._state, self._state.client, self._inbox
+        address = await self._reply_to()
+        asked = BasicProperties() if properties is None else properties
+        number = asked.correlation_id
+        if number is None:
+            self._count += 1
+            number = f"{state.core.number}.{self._count}"
+        if number in inbox.waiting:
+            raise ValueError(f"a request with the correlation-id {number!r} is under way")
+        asked = asked.replace(reply_to=address, correlation_id=number)
+        pending: Handle[Delivered] = client.pending()
+        inbox.waiting[number] = pending
+        try:
+            sent = state.core.publish(
+                body, exchange=exchange, routing_key=routing_key, mandatory=mandatory, properties=asked
+            )
+            if sent is not None:
+                outcome = await client.result(sent)
+                if not isinstance(outcome, Accepted):
+                    raise NotAccepted(f"the request was not accepted: {outcome!r}", outcome)
+            return Delivery(state, await client.result(pending))
+        finally:
+            inbox.waiting.pop(number, None)
+
+    async def _reply_to(self) -> str:
+        """Return the address for replies, after opening it once."""
+        state, client, inbox = self._state, self._state.client, self._inbox
+        if self._address is None:
+            capabilities: Any = client.core.peer_properties.get("capabilities") or {}
+            if capabilities.get("direct_reply_to"):
+                self._address = client.pending()
+                queue = DIRECT
+                self._address.complete(queue)
+            else:
+                self._address = state.core.call(
+                    state.method("queue.declare", exclusive=True, auto_delete=True)
+                )
+                queue = ""  # the channel's last declared one (0-9-1 queue name, rule default-queue)
+            inbox.starting = state.core.call(
+                state.method("basic.consume", queue=queue, consumer_tag=inbox.tag, no_ack=True)
+            )
+            state.inboxes[inbox.tag] = inbox
+            state.take_return = inbox.take_return
+            inbox.started = True
+        assert inbox.starting is not None
+        await client.result(inbox.starting)
+        found = await client.result(self._address)
+        return found if isinstance(found, str) else str(found.queue)
+
+
+__all__ = ["DIRECT", "ReplyInbox", "Requests"]

@@ -1,0 +1,464 @@
+"""BaseClient: one connection of a client, as a pure machine that a driver moves octets and time for.
+
+A `Driver` is the part that isn't pure: a transport, a clock, and how one waits. It treats a client like any other
+`Endpoint`: it hands over octets, calls `next_event` until `Signal.NEED_DATA`, wakes whoever waits for one of
+`completed()`, writes `data_to_send`, and looks at `close_hint` and `next_deadline`. The methods that users await are
+coroutines of this package; each wait in them is a `Pending` that the driver was asked to wait for.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from collections.abc import Awaitable, Callable
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from ..endpoint import CloseHint, Endpoint, Role
+from ..errors import AmqpError, EndpointClosed
+from ..events import By, CloseReport, Event, Failed, Handle, Signal
+from .inbox import Inbox, Streams
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from ..limits import Limits
+
+ERROR = 300
+"""Reply codes from here on tell of an error."""
+FLUSH_OCTETS = 64 * 1024
+"""Octets above which a caller that publishes gives way to the driver's writing."""
+
+
+class Config(Protocol):
+    """The fields that every version's configuration has."""
+
+    @property
+    def close_timeout(self) -> float: ...
+    @property
+    def handshake_timeout(self) -> float: ...
+    @property
+    def limits(self) -> Limits: ...
+
+
+class Core(Endpoint, Protocol):
+    """A client's connection of any version."""
+
+    @property
+    def config(self) -> Config: ...
+    @property
+    def report(self) -> CloseReport | None: ...
+    @property
+    def failure(self) -> CloseReport | None: ...
+    @property
+    def is_open(self) -> bool: ...
+
+
+class Driver(Protocol):
+    """The impure part below a client: its transport, its clock, and how a caller waits."""
+
+    def wait(self, pending: Handle[Any]) -> Awaitable[object]:
+        """Return an awaitable that ends when `pending` is done.
+
+        It adds to `pending.waiters` what it has to wake when `completed()` returns the pending.
+        """
+        ...
+
+    def flush_soon(self) -> None:
+        """Write what is queued, at the latest before anything is read."""
+        ...
+
+    def flush_later(self) -> None:
+        """Do the same, but more is likely to follow at once that can be written together with it."""
+        ...
+
+    def pace(self) -> Awaitable[object]:
+        """Return an awaitable that ends when the transport has taken what is queued, or can take no more at once."""
+        ...
+
+    def close_soon(self) -> None:
+        """Write what is queued even if the transport's buffer is full: a close's deadline starts when it is written."""
+        ...
+
+    def reading_changed(self) -> None:
+        """Read, or don't: whether `receive_budget` is 0 may have changed."""
+        ...
+
+    def ring(self) -> None:
+        """Call `take_dropped` soon. Unlike the others this may be called in any thread, and by a destructor."""
+        ...
+
+
+CoreT = TypeVar("CoreT", bound=Core)
+_R = TypeVar("_R")
+
+
+class BaseClient(Generic[CoreT]):
+    """The state of one client connection that every version has; a subclass routes the version's events.
+
+    `streams` take events of the connection as a whole. `opened` ends when the connection is open, or can't be; `lost`
+    when its transport is gone. `full` counts full inboxes: nothing is read while there are any, unless somebody waits
+    for an answer, which may come behind what fills them. `unseen` are the failures that no caller has been told.
+    """
+
+    def __init__(self, core: CoreT) -> None:
+        self._serial = 0
+        self.core = core
+        self.streams: Streams = []
+        self.full = 0
+        self.unseen: dict[object, EndpointClosed] = {}
+        self.opened: Handle[None] = self.pending()
+        self.lost: Handle[None] = self.pending()
+        self.flush_octets = min(FLUSH_OCTETS, core.config.limits.backlog_high)
+        self._driver: Driver | None = None
+        self._completed: list[Handle[Any]] = []
+        self._waiting: dict[int, Handle[Any]] = {}
+        self._late: dict[Handle[Any], Callable[[Any], object]] = {}
+        self._failures: dict[object, AmqpError] = {}
+        self._dropped: deque[Callable[[], object]] = deque()
+        self._starting: list[tuple[float, Handle[None]]] = []
+        self._deadlines: list[tuple[float, int, Handle[None]]] = []
+        self._gate: list[Handle[None]] = []
+
+    # Endpoint.
+
+    @property
+    def role(self) -> Role:
+        return self.core.role
+
+    def receive_data(self, data: Buffer, now: float) -> None:
+        """Queue octets that arrived at `now`, in seconds. Raises LimitExceeded above `receive_budget`."""
+        self.core.receive_data(data, now)
+
+    def receive_eof(self, now: float) -> None:
+        """Note that the peer has ended its stream."""
+        self.core.receive_eof(now)
+
+    def connection_lost(self, reason: str, now: float) -> None:
+        """Note that the transport is gone; the events that follow end everything that waits."""
+        self.core.connection_lost(reason, now)
+
+    def next_event(self) -> Event | Signal:
+        """Route events until one is left that nobody asked for, or there are no more."""
+        raise NotImplementedError
+
+    def data_to_send(self, now: float, max_bytes: int | None = None) -> bytes:
+        """Return octets to write now, at most `max_bytes`."""
+        if self._starting:
+            for seconds, pending in self._starting:
+                self._serial += 1
+                heappush(self._deadlines, (now + seconds, self._serial, pending))
+            self._starting.clear()
+        self.before_sending()
+        octets = self.core.data_to_send(now, max_bytes)
+        if self._gate and self.core.send_backlog <= self.core.config.limits.backlog_low:
+            self._open_gate()
+        return octets
+
+    def handle_timeout(self, now: float) -> None:
+        """Do everything that is due at `now`."""
+        if self.full and not self._waiting and self.core.receive_budget:
+            # Nobody reads because inboxes are full, so the peer's silence isn't its own.
+            self.core.receive_data(b"", now)
+        self.core.handle_timeout(now)
+        while self._deadlines and self._deadlines[0][0] <= now:
+            self.complete(heappop(self._deadlines)[2])
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When to call `handle_timeout`, in seconds; None: never."""
+        deadline = self.core.next_deadline
+        timers = self._deadlines
+        while timers and timers[0][2].done:
+            heappop(timers)
+        if timers and (deadline is None or timers[0][0] < deadline):
+            return timers[0][0]
+        return deadline
+
+    @property
+    def receive_budget(self) -> int:
+        """Octets that `receive_data` accepts now; 0 means stop reading."""
+        if self.full and not self._waiting:
+            return 0
+        return self.core.receive_budget
+
+    @property
+    def close_hint(self) -> CloseHint:
+        """How to treat the transport once `data_to_send` is written."""
+        return self.core.close_hint
+
+    @property
+    def send_backlog(self) -> int:
+        """Octets queued and not yet taken."""
+        return self.core.send_backlog
+
+    # For drivers.
+
+    @property
+    def config(self) -> Config:
+        """The configuration of the core's connection."""
+        return self.core.config
+
+    @property
+    def report(self) -> CloseReport | None:
+        """Why the connection ended, once it has."""
+        return self.core.report
+
+    @property
+    def failure(self) -> CloseReport | None:
+        """Why the connection can't be used any more, from the first moment on."""
+        return self.core.failure
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the connection is usable."""
+        return self.core.is_open
+
+    def attach(self, driver: Driver) -> None:
+        """Let `driver` move this client's octets and time."""
+        self._driver = driver
+
+    def completed(self) -> list[Handle[Any]]:
+        """Take the pendings that are done since the last call, and that somebody waits for."""
+        completed = self._completed
+        if completed:
+            self._completed = []
+        return completed
+
+    def untaken(self, event: Event) -> str:
+        """Return a line for a log if an event that nobody asked for means that something was lost, else ""."""
+        return ""
+
+    def take_dropped(self) -> None:
+        """Do what objects left to be done that users dropped without closing them."""
+        while self._dropped:
+            self._dropped.popleft()()
+
+    def transport_ended(self, reason: str) -> None:
+        """Note that the transport is closed, and everything of it taken: nobody waits any more.
+
+        `reason` is for those who still do, because the core has failed.
+        """
+        if self._waiting or not self.core.report:
+            report = CloseReport(By.TRANSPORT, 0, reason)
+            error = EndpointClosed(f"the transport was lost: {reason}", report)
+            self.end_parts(report)
+            for pending in [each for each in self._waiting.values() if each is not self.lost]:
+                pending.fail(error)
+                self.done(pending)
+        self._open_gate()
+        self.complete(self.lost)
+
+    # For the parts of the client.
+
+    @property
+    def driver(self) -> Driver:
+        """The driver. Raises RuntimeError before `attach`."""
+        if self._driver is None:
+            raise RuntimeError("this client has no driver yet: call attach(driver)")
+        return self._driver
+
+    def pending(self) -> Handle[Any]:
+        """Return a pending of this client's own, to be ended by `complete`."""
+        self._serial += 1
+        return Handle(("client", self._serial))
+
+    def after(self, seconds: float) -> Handle[None]:
+        """Return a pending that is done `seconds` after the next octets are written."""
+        pending: Handle[None] = self.pending()
+        self._starting.append((seconds, pending))
+        self.driver.flush_soon()
+        return pending
+
+    def complete(self, pending: Handle[Any], result: object = None) -> None:
+        """End a pending, and wake who waits for it; a second time does nothing."""
+        if not pending.done:
+            pending.complete(result)
+            self.done(pending)
+
+    def done(self, pending: Handle[Any]) -> None:
+        """Have those woken that `wait` for a pending, which is done."""
+        if pending.waiters is not None:
+            self._completed.append(pending)
+            self._waiting.pop(id(pending), None)
+
+    def wake(self, pending: Handle[Any]) -> None:
+        """End a pending, and wake who `sleep`s until then."""
+        pending.complete(None)
+        self._completed.append(pending)
+
+    def wait(self, pending: Handle[Any]) -> Awaitable[object]:
+        """Return an awaitable that ends when a pending is done, which is read for meanwhile."""
+        if pending.waiters is None:
+            pending.waiters = []
+            self._waiting[id(pending)] = pending
+            if self.full:
+                self.driver.reading_changed()
+        return self.driver.wait(pending)
+
+    def reading_changed(self) -> None:
+        """Have the driver look whether to read."""
+        if self._driver is not None:
+            self._driver.reading_changed()
+
+    def nudge(self) -> None:
+        """Have the driver look at `completed()` soon: something ended although no octets came."""
+        if self._driver is not None:
+            self._driver.flush_soon()
+
+    def sleep(self, pending: Handle[Any]) -> Awaitable[object]:
+        """Do the same for a pending that isn't an answer of the peer: full inboxes stop the reading meanwhile."""
+        pending.waiters = []
+        return self.driver.wait(pending)
+
+    async def result(
+        self, pending: Handle[_R], late: Callable[[_R], object] | None = None
+    ) -> _R:
+        """Wait for an answer and return it. `late` gets it if the caller is interrupted before.
+
+        Raises the call's error.
+        """
+        self.driver.flush_soon()
+        if not pending.done:
+            try:
+                await self.wait(pending)
+            except BaseException:
+                if late is not None:
+                    self.abandon(pending, late)
+                raise
+        if pending.error is not None:
+            raise self.error_of(pending)
+        return pending.result
+
+    def abandon(self, pending: Handle[_R], late: Callable[[_R], object]) -> None:
+        """Call `late` with the answer of a call whose caller is gone, when it comes and isn't an error."""
+        if not pending.done:
+            self._late[pending] = late
+        elif pending.error is None:
+            late(pending.result)
+            self.driver.flush_soon()
+
+    def expect(self, pending: Handle[_R], hook: Callable[[_R], object]) -> None:
+        """Call `hook` with the answer of a call before the next event is taken."""
+        self._late[pending] = hook
+        self.driver.flush_soon()
+
+    def error_of(self, pending: Handle[Any]) -> AmqpError:
+        """Return the error that a caller gets for a call that failed."""
+        error = pending.error
+        assert error is not None
+        found = copy.copy(error)
+        found.__cause__ = error.__cause__
+        self.seen(getattr(error, "report", None))
+        return found
+
+    def seen(self, report: CloseReport | None) -> None:
+        """Note that a caller has been told of a failure."""
+        for key, error in list(self.unseen.items()):
+            if key == 0 or error.report == report:
+                del self.unseen[key]
+
+    def closed_error(self) -> EndpointClosed:
+        """Return the error of a call on a connection that has ended."""
+        report = self.core.report or self.core.failure
+        self.seen(report)
+        error = EndpointClosed(f"the connection is closed: {report}", report)
+        error.__cause__ = self._failures.get(0)
+        return error
+
+    async def room(self) -> None:
+        """Give way to the writing, and wait while the peer reads too slowly."""
+        await self.driver.pace()
+        while self.core.send_backlog >= self.core.config.limits.backlog_high and not self.lost.done:
+            pending: Handle[None] = self.pending()
+            self._gate.append(pending)
+            await self.wait(pending)
+
+    def drop_later(self, work: Callable[[], object]) -> None:
+        """Do some work at the driver's next turn. This may be called in any thread, and by a destructor."""
+        self._dropped.append(work)
+        if self._driver is not None:
+            self._driver.ring()
+
+    # Hooks of a version.
+
+    def end_parts(self, report: CloseReport) -> None:
+        """End every part of the connection that hasn't ended."""
+        raise NotImplementedError
+
+    def before_sending(self) -> None:
+        """Queue what was collected since octets were sent the last time."""
+
+    # Routing, alike in every version.
+
+    def _answered(self, pending: Handle[Any]) -> None:
+        if self._late:
+            hook = self._late.pop(pending, None)
+            if hook is not None and pending.error is None:
+                hook(pending.result)
+        self.done(pending)
+
+    def _failed_all(self, pendings: tuple[Handle[Any], ...], cause: AmqpError | None) -> None:
+        """Wake callers whose calls have failed; `cause` is the cause of each error."""
+        for pending in pendings:
+            self._late.pop(pending, None)
+            error = pending.error
+            if error is not None and error is not cause:
+                error.__cause__ = cause
+            self.done(pending)
+
+    def _over(self, report: CloseReport, cause: AmqpError | None) -> None:
+        """Note that the connection has ended, or is given up: its streams end, and nobody waits for room any more."""
+        error = EndpointClosed(f"the connection is closed: {report}", report)
+        error.__cause__ = cause
+        if report.by is By.TRANSPORT or cause is not None:
+            self.unseen[0] = error
+        end_streams(self.streams, None if is_own_close(report) else error)
+        if not self.opened.done:
+            self.opened.fail(error)
+            self.done(self.opened)
+        self._open_gate()
+
+    def _gives_up(self, event: Failed) -> bool:
+        """Whether the connection as a whole has failed, and everything on it."""
+        report = self.core.failure
+        self._failures.setdefault(event.channel, event.error)
+        self._failed_all(event.handles, event.error)
+        if report is None:
+            return False
+        self._over(report, event.error)
+        return True
+
+    def _open_gate(self) -> None:
+        waiting, self._gate = self._gate, []
+        for pending in waiting:
+            self.complete(pending)
+
+    def __getstate__(self) -> dict[str, object]:
+        state = dict(self.__dict__)
+        state.update(_driver=None, _waiting={}, _completed=[])
+        return state
+
+
+def offer(streams: Streams, event: Event) -> bool:
+    """Give an event to the streams that want it; return whether any did."""
+    taken = False
+    for kinds, inbox in streams:
+        if isinstance(event, kinds):
+            inbox.put(event)
+            taken = True
+    return taken
+
+
+def is_own_close(report: CloseReport) -> bool:
+    """Whether this end closed because its user asked for it, so that iterations end without an error."""
+    return report.by is By.LOCAL and report.code < ERROR and report.rule is None
+
+
+def end_streams(streams: Streams, error: AmqpError | None) -> None:
+    """End all of these streams."""
+    for _, inbox in streams:
+        inbox.end(error)
+
+
+__all__ = ["BaseClient", "Config", "Core", "CoreT", "Driver", "Inbox", "end_streams", "offer"]
