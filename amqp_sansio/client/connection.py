@@ -67,7 +67,7 @@ class AnyConnection(Generic[_C]):
         client = self._client
         if not client.lost.done:
             await client.wait(client.lost)
-        report = self.report
+        report: CloseReport | None = client.core.report
         assert report is not None
         return report
 
@@ -80,12 +80,10 @@ class AnyConnection(Generic[_C]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        client = self._client
         await self.close()
-        unseen: list[EndpointClosed] = list(client.unseen.values())
-        client.unseen.clear()
-        if unseen and error is None:
-            raise unseen[0]
+        unseen = self._client.take_unseen()
+        if unseen is not None and error is None:
+            raise unseen
 
     def __repr__(self) -> str:
         report = self._client.core.report

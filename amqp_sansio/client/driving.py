@@ -57,6 +57,11 @@ class Core(Endpoint, Protocol):
 class Driver(Protocol):
     """The impure part below a client: its transport, its clock, and how a caller waits."""
 
+    @property
+    def congested(self) -> bool:
+        """Whether a caller that publishes must `pace` first, because the transport takes nothing at the moment."""
+        ...
+
     def wait(self, pending: Handle[Any]) -> Awaitable[object]:
         """Return an awaitable that ends when `pending` is done.
 
@@ -98,7 +103,9 @@ class BaseClient(Generic[CoreT]):
 
     `streams` take events of the connection as a whole. `opened` ends when the connection is open, or can't be; `lost`
     when its transport is gone. `full` counts full inboxes: nothing is read while there are any, unless somebody waits
-    for an answer, which may come behind what fills them. `unseen` are the failures that no caller has been told.
+    for an answer, which may come behind what fills them. `hold` counts open batches: what is queued then may be written
+    together at their end. `collected` are the parts with something to say before octets are sent. `unseen` are the
+    failures that no caller has been told.
     """
 
     def __init__(self, core: CoreT) -> None:
@@ -106,6 +113,8 @@ class BaseClient(Generic[CoreT]):
         self.core = core
         self.streams: Streams = []
         self.full = 0
+        self.hold = 0
+        self.collected: list[Any] = []
         self.unseen: dict[object, EndpointClosed] = {}
         self.opened: Handle[None] = self.pending()
         self.lost: Handle[None] = self.pending()
@@ -149,7 +158,8 @@ class BaseClient(Generic[CoreT]):
                 self._serial += 1
                 heappush(self._deadlines, (now + seconds, self._serial, pending))
             self._starting.clear()
-        self.before_sending()
+        if self.collected:
+            self.before_sending()
         octets = self.core.data_to_send(now, max_bytes)
         if self._gate and self.core.send_backlog <= self.core.config.limits.backlog_low:
             self._open_gate()
@@ -358,6 +368,12 @@ class BaseClient(Generic[CoreT]):
             if key == 0 or error.report == report:
                 del self.unseen[key]
 
+    def take_unseen(self) -> EndpointClosed | None:
+        """Take the failures that no caller has been told; return the first."""
+        unseen = list(self.unseen.values())
+        self.unseen.clear()
+        return unseen[0] if unseen else None
+
     def closed_error(self) -> EndpointClosed:
         """Return the error of a call on a connection that has ended."""
         report = self.core.report or self.core.failure
@@ -387,7 +403,7 @@ class BaseClient(Generic[CoreT]):
         raise NotImplementedError
 
     def before_sending(self) -> None:
-        """Queue what was collected since octets were sent the last time."""
+        """Queue what the parts in `collected` have to say since octets were sent the last time, and forget them."""
 
     # Routing, alike in every version.
 

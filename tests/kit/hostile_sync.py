@@ -20,6 +20,7 @@ from amqp_sansio import EndpointClosed
 from amqp_sansio_sync import connect
 from tests.kit.hostile_program import Program, Steps
 from tests.kit.hostile_servers import Act, Deafen, End, HostileServer, Send, Wait
+from tests.kit.inside import driver_of
 
 HANDSHAKE: Final = 0.25
 CLOSE: Final = 0.05
@@ -141,7 +142,7 @@ class Attempt:
 
     def _use(self, connection: Any) -> None:
         steps = Program(self.server.version, self.notes, CALL, timeout=CALL).steps(connection)
-        wire = connection.wire
+        wire = driver_of(connection)
         with suppress(EndpointClosed), connection:  # Who leaves the context hears what nobody has heard.
             result: Any = None
             while (step := _following(steps, result)) is not None:
@@ -152,8 +153,9 @@ class Attempt:
         assert report == connection.report
         assert not connection.is_open
         assert wire.transport.socket.fileno() < 0, "the socket is left behind"
-        assert not wire.busy, "the engine was given up"
-        assert wire.failure is None, wire.failure
+        assert not getattr(wire, "_busy", False),  "the engine was given up"
+        failure = getattr(wire, "_failure", None)
+        assert failure is None, failure
         keeper = wire.keeper._thread
         assert keeper is not None
         assert not keeper.is_alive(), "the keeper is left behind"

@@ -15,8 +15,10 @@ import pytest
 
 from amqp_sansio import By, EndpointClosed, Limits
 from amqp_sansio.amqp_0_9_1 import Config, HeartbeatReceived, Published, QueueDeclare
-from amqp_sansio_sync import Connection, connect, feed, wire
+from amqp_sansio.client import inbox
+from amqp_sansio_sync import Connection, connect, driver
 from amqp_sansio_sync.transport import Transport, ready_by_poll, ready_by_select
+from tests.kit.inside import driver_of, state_of
 from tests.kit.sync_server import WAIT, Item, Server, running, wait_until
 
 BRISK = Config(heartbeat=1, report_heartbeats=True)
@@ -136,7 +138,7 @@ def test_a_connection_lost_in_the_middle_of_calls_ends_all_of_them(
 def test_a_close_of_the_server_is_answered_while_nobody_waits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(wire, "IDLE", 0.05)
+    monkeypatch.setattr(driver, "IDLE", 0.05)
     with running() as server:
         connection = connect(server.url)
         session = server.session()
@@ -158,7 +160,7 @@ def test_what_the_server_said_last_is_read_when_nothing_can_be_sent_any_more(
     session.do(lambda: session.core.close(320, "CONNECTION_FORCED - now"))
     wait_until(lambda: session.sent > before)
     session.drop(reset=False)
-    connection.wire.look_at = monotonic() + WAIT  # no look before the write that fails
+    driver_of(connection)._look_at = monotonic() + WAIT  # no look before the write that fails
     with pytest.raises(EndpointClosed, match="320 CONNECTION_FORCED - now"):
         for _ in range(100):
             channel.publish(b"x")
@@ -169,8 +171,8 @@ def test_what_the_server_said_last_is_read_when_nothing_can_be_sent_any_more(
 def test_a_full_consumer_holds_the_server_back_and_the_connection_lives(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(feed, "FULL_OCTETS", 1 << 20)
-    monkeypatch.setattr(feed, "OVERRUN", 10_000)
+    monkeypatch.setattr(inbox, "FULL_OCTETS", 1 << 20)
+    monkeypatch.setattr(inbox, "OVERRUN", 10_000)
     size, count = 50_000, 800
     limits = Limits(unparsed=1 << 18)
     with running(config=BRISK) as server, connect(server.url, limits=limits) as connection:
@@ -180,18 +182,18 @@ def test_a_full_consumer_holds_the_server_back_and_the_connection_lives(
         channel = connection.open_channel()
         deliveries = channel.consume("jobs", no_ack=True, timeout=WAIT)
         assert next(deliveries).body[:6] == b"000000"
-        wait_until(lambda: connection.wire.full == 1)
+        wait_until(lambda: driver_of(connection).client.full == 1)
         session = server.session()
         wait_until(lambda: session.core.send_backlog > 0)
         sleep(3.2)  # more than twice the heartbeat, with octets that nobody reads
-        assert connection.core.receive_budget == 0
-        (held,) = channel.feeds.values()
+        assert driver_of(connection).client.receive_budget == 0
+        (held,) = state_of(channel).inboxes.values()
         assert held.octets < (1 << 20) + (1 << 18) + 2 * size
         assert session.core.send_backlog > size
         assert session.longest_silence < 2
         bodies = [next(deliveries).body[:6] for _ in range(count - 1)]
         assert bodies == [b"%06d" % n for n in range(1, count)]
-        assert connection.wire.full == 0
+        assert driver_of(connection).client.full == 0
         assert connection.is_open
         assert channel.call(QueueDeclare("jobs")).message_count == 0
 

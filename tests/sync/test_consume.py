@@ -25,8 +25,10 @@ from amqp_sansio.amqp_0_9_1 import (
     QueueDeclare,
     Request,
 )
-from amqp_sansio_sync import Channel, Connection, ConsumerEnded, connect, feed
+from amqp_sansio.client import inbox
+from amqp_sansio_sync import Channel, Connection, ConsumerEnded, connect
 from amqp_sansio_sync.transport import Transport
+from tests.kit.inside import driver_of
 from tests.kit.sync_server import WAIT, Item, Server, Session, is_method, running, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -131,7 +133,7 @@ def test_a_settlement_is_told_though_the_application_stops(
     # Two are there already, and nobody calls anything any more.
     wait_until(lambda: settlements(server) == ["basic.ack"])
     # The keeper's haste is over soon.
-    wait_until(lambda: not channel.wire.hurried)
+    wait_until(lambda: not driver_of(channel)._hurried)
     deliveries.close()
     other.close()
     if another_waits:
@@ -260,11 +262,9 @@ def test_a_consumer_that_starts_too_late_is_cancelled() -> None:
             channel.consume("jobs", timeout=0.05)
         session = server.session()
         session.do(lambda: session.handle(held[0]))
-        assert not server.queues["jobs"]
         channel.call(QueueDeclare("jobs"))
-        channel.call(QueueDeclare("jobs"))
-        wait_until(lambda: len(server.queues["jobs"]) == 3)
-        assert any(is_method(event, "basic.cancel") for event in session.events)
+        wait_until(lambda: any(is_method(event, "basic.cancel") for event in session.events))
+        wait_until(lambda: [item.redelivered for item in server.queues["jobs"]] == [True] * 3)
 
 
 def test_the_server_cancels(server: Server, channel: Channel) -> None:
@@ -327,8 +327,8 @@ def test_an_iteration_in_another_thread_ends_when_the_connection_is_closed(
     def consume() -> None:
         try:
             next(deliveries)
-        except EndpointClosed as error:
-            reasons.append(error)
+        except StopIteration as end:
+            reasons.append(end)
 
     thread = threading.Thread(target=consume)
     thread.start()
@@ -336,7 +336,7 @@ def test_an_iteration_in_another_thread_ends_when_the_connection_is_closed(
     connection.close()
     thread.join(WAIT)
     assert not thread.is_alive()
-    assert "closed by this side: 200" in str(reasons[0])
+    assert len(reasons) == 1
 
 
 def test_two_threads_share_a_consumer(server: Server, channel: Channel) -> None:
@@ -381,7 +381,7 @@ def test_a_consumer_without_a_bound_that_falls_behind_is_ended(
     for _ in range(20):  # the replies are behind the deliveries
         channel.call(QueueDeclare("jobs"))
     taken: list[bytes] = []
-    with pytest.raises(ConsumerEnded, match="fell behind: 160 deliveries wait"):
+    with pytest.raises(ConsumerEnded, match="fell behind, 160 deliveries wait"):
         for delivery in deliveries:
             taken.append(delivery.body)
             delivery.accept()
@@ -391,14 +391,14 @@ def test_a_consumer_without_a_bound_that_falls_behind_is_ended(
 
 
 def test_big_messages_fill_a_feed_by_their_octets(server: Server, channel: Channel) -> None:
-    count = feed.FULL_OCTETS // 1_000_000 + 2
+    count = inbox.FULL_OCTETS // 1_000_000 + 2
     fill(server, count, 1_000_000)
     deliveries = channel.consume("jobs", no_ack=True, timeout=WAIT)
-    wire = channel.wire
+    driver = driver_of(channel)
     channel.call(QueueDeclare("jobs"))
-    wait_until(lambda: _look(channel) and wire.full == 1)
+    wait_until(lambda: _look(channel) and driver.client.full == 1)
     assert sum(len(next(deliveries).body) for _ in range(count)) == count * 1_000_000
-    assert wire.full == 0
+    assert driver.client.full == 0
     deliveries.close()
 
 

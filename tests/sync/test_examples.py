@@ -7,8 +7,7 @@ from typing import Any
 
 from amqp_sansio import Accepted
 from amqp_sansio.amqp_0_9_1 import QueueDeclare
-from amqp_sansio_sync import Channel, connect
-from amqp_sansio_sync import channel as channel_module
+from amqp_sansio_sync import Channel, classic, connect
 from tests.kit.sync_server import WAIT, Server
 
 
@@ -25,8 +24,8 @@ def test_the_example_of_connect(server: Server) -> None:
     assert names["example"](server.url) == 1
 
 
-def test_the_example_of_publish_nowait(server: Server) -> None:
-    names = examples(Channel.publish_nowait, dict(vars(channel_module)))
+def test_the_example_of_publish(server: Server) -> None:
+    names = examples(Channel.publish, dict(vars(classic)))
     with connect(server.url) as connection:
         channel = connection.open_channel(confirm=True)
         assert names["publish_all"](channel, [b"1", b"2"]) == [Accepted()] * 2

@@ -14,6 +14,7 @@ from amqp_sansio.amqp_0_9_1 import QueueDeclare
 from amqp_sansio.amqp_0_10 import QueueQuery
 from amqp_sansio_sync import connect
 from tests.kit.faulty_servers import CASES, FAULTS, LATE, LIMITS, SOON, FaultyServer, faulty
+from tests.kit.inside import driver_of, unseen_of
 from tests.kit.sync_server import wait_until
 
 Wait = Callable[[], object]
@@ -59,11 +60,11 @@ def waits_of(connection: Any, server: FaultyServer, scope: str) -> list[Wait]:
         server.hold()
         waits = [
             lambda: [*consumer],
-            lambda: channel.call(QueueDeclare("jobs") if new else channel.record("queue.declare")),
+            lambda: channel.call(QueueDeclare("jobs") if new else connection.core.dialect.named["queue.declare"]()),
             lambda: next(channel.events()),
         ]
         if new:
-            channel.publish_nowait(b"y")
+            channel.publish(b"y", wait=False)
             waits += [lambda: channel.publish(b"x"), channel.wait_for_confirms]
     if scope == "connection":
         waits.append(lambda: next(connection.events()))
@@ -87,7 +88,7 @@ def test_what_waits_ends_at_once_with_the_fault(version: Version, scope: str) ->
         threads = [threading.Thread(target=guarded, args=(wait,)) for wait in waits]
         for thread in threads:
             thread.start()
-        waiters = connection.wire._waiters
+        waiters = driver_of(connection)._waiters
         wait_until(lambda: len(waiters._followers) + (waiters.reader is not None) == len(waits))
         server.break_rule(fault.octets)
         for thread in threads:
@@ -96,7 +97,7 @@ def test_what_waits_ends_at_once_with_the_fault(version: Version, scope: str) ->
         for error in errors:
             with pytest.raises(EndpointClosed, match=fault.words):
                 raise error
-        assert connection.wire.unseen == {}  # They were raised, so no context raises them again.
+        assert unseen_of(connection) == {}  # They were raised, so no context raises them again.
         connection.close(timeout=0.0)
 
 

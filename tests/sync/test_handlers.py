@@ -194,7 +194,8 @@ def test_a_handler_that_interrupts_the_iteration_closes_what_it_is_on(
     closed = using.channel if what == "channel" else using.connection
     with handling(lambda: reports.append(closed.close())):
         thread = when_idle(using, interrupt)
-        with pytest.raises(EndpointClosed, match="is closed"):
+        # An iteration ends quietly on one's own close; the older clients raise.
+        with suppress(EndpointClosed):
             using.loop()
     thread.join(WAIT)
     assert reports[0].by is By.LOCAL

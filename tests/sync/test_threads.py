@@ -58,11 +58,11 @@ def test_a_hammer_of_threads(server: Server) -> None:
                 if n % 3 == 0:
                     assert shared.publish(body, routing_key="jobs", timeout=WAIT) == Accepted()
                 elif n % 3 == 1:
-                    pending = own.publish_nowait(body, routing_key="jobs")
+                    pending = own.publish(body, routing_key="jobs", wait=False)
                     assert pending.result(WAIT) == Accepted()
                 else:
                     with own.batch():
-                        own.publish_nowait(body, routing_key="jobs")
+                        own.publish(body, routing_key="jobs", wait=False)
                     own.call(QueueDeclare("jobs"), timeout=WAIT)
             own.close(timeout=WAIT)
 
@@ -155,7 +155,7 @@ def test_publishing_is_not_held_up_by_a_thread_that_waits(
     def consume() -> None:
         try:
             next(deliveries)
-        except EndpointClosed:
+        except StopIteration:
             done.set()
 
     thread = threading.Thread(target=consume)
@@ -222,7 +222,7 @@ def test_an_interrupt_of_a_thread_that_follows(server: Server, connection: Conne
     def read() -> None:
         try:
             next(waiting)
-        except EndpointClosed as error:
+        except StopIteration as error:
             errors.append(error)
 
     reader = threading.Thread(target=read)

@@ -22,6 +22,9 @@ _logger = logging.getLogger("amqp_sansio_asyncio")
 class ClientDriver(Driver["BaseClient[Any]"]):
     """Moves octets and time for a client; its callers wait for futures."""
 
+    congested = False
+    """asyncio's transports take everything, and tell to pause."""
+
     def __init__(
         self, loop: asyncio.AbstractEventLoop, client: BaseClient[Any], recorder: Recorder | None = None
     ) -> None:

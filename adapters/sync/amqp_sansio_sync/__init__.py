@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from amqp_sansio.client.classic.channel import PublishOutcome
 from amqp_sansio.errors import (
     ConsumerEnded,
     LinkEnded,
@@ -12,11 +13,10 @@ from amqp_sansio.errors import (
     TransactionFailed,
 )
 
-from .channel import Channel, Confirmation, PublishOutcome
+from .blocking import EventStream
+from .classic import Channel, Connection
 from .connect import ConfigOptions, connect
-from .connection import Connection
-from .consumer import Consumer, Delivery
-from .feed import EventStream
+from .messages import Confirmation, Consumer, Delivery
 from .recording import Recorder, RecordTarget
 
 if TYPE_CHECKING:

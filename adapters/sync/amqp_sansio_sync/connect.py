@@ -12,19 +12,24 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, overload
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Limits, Version
 from amqp_sansio.amqp_0_9_1 import Config, Dialect
 from amqp_sansio.amqp_0_9_1 import Connection as CoreConnection
+from amqp_sansio.client.classic.client import ClassicClient
+from amqp_sansio.client.classic.connection import Connection as AsyncConnection
 from amqp_sansio.sasl import ClientMechanism
 from amqp_sansio.uri import AmqpUri, parse
 
-from .connection import Connection
+from .classic import Connection
+from .driver import Driver
 from .opening import DEFAULT_MECHANISMS, Prepared, mechanisms, open_connection, tls
 from .recording import RecordTarget
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from amqp_sansio.client.classic.client import Core
+
     from .amqp_0_10 import ZeroTenConnection, ZeroTenOptions
     from .amqp_1_0 import OneZeroConnection, OneZeroOptions
-    from .connection import Core
+    from .transport import Transport
 
 
 class ConfigOptions(TypedDict, total=False):
@@ -137,7 +142,13 @@ def connect(
 def _prepare(uri: AmqpUri, version: Version, options: ConfigOptions) -> Prepared[Connection]:
     config = _config(uri, options)
     core = _core(version, config)
-    return Prepared(config.handshake_timeout, lambda transport: Connection(core, transport, uri))
+    return Prepared(config.handshake_timeout, lambda transport: _connection(core, transport, uri))
+
+
+def _connection(core: Core, transport: Transport, uri: AmqpUri) -> tuple[Driver, Connection]:
+    client = ClassicClient(core)
+    driver = Driver(client, transport, lambda: core.heartbeat / 2)
+    return driver, Connection(driver, AsyncConnection(client, uri))
 
 
 def _config(uri: AmqpUri, options: ConfigOptions) -> Config:

@@ -13,11 +13,12 @@ from amqp_sansio import EndpointClosed
 from amqp_sansio.sasl import ClientMechanism, client_mechanisms, with_nonce
 from amqp_sansio.uri import AmqpUri
 
-from .base import BaseConnection
+from .driver import Driver
 from .recording import Recorder, RecordTarget
 from .transport import Transport
+from .wire import Wire
 
-_B = TypeVar("_B", bound=BaseConnection[Any])
+_B = TypeVar("_B")
 
 DEFAULT_MECHANISMS: Final = ("SCRAM-SHA-256", "PLAIN", "AMQPLAIN")
 
@@ -42,7 +43,7 @@ class Prepared(Generic[_B]):
 
     __slots__ = ("handshake_timeout", "make")
 
-    def __init__(self, handshake_timeout: float, make: Callable[[Transport], _B]) -> None:
+    def __init__(self, handshake_timeout: float, make: Callable[[Transport], tuple[Wire[Any] | Driver, _B]]) -> None:
         self.handshake_timeout = handshake_timeout
         self.make = make
 
@@ -73,17 +74,17 @@ def open_connection(
             recording = recorder.open(
                 connected.getsockname(), connected.getpeername(), ours is not None
             )
-        connection = prepared.make(Transport(connected, recording))
+        driver, connection = prepared.make(Transport(connected, recording))
     except BaseException:
         if ours is not None:
             ours.close()
         raise
     try:
-        _open(connection, deadline, seconds)
+        _open(driver, uri, deadline, seconds)
     except BaseException:
-        connection.wire.stop("the opening was given up")
+        driver.stop("the opening was given up")
         raise
-    connection.wire.keeper.start(connection.wire)
+    driver.keeper.start(driver)
     return connection
 
 
@@ -155,20 +156,19 @@ def _open_socket(
         raise
 
 
-def _open(connection: BaseConnection[Any], deadline: float, seconds: float) -> None:
-    wire = connection.wire
+def _open(driver: Wire[Any] | Driver, uri: AmqpUri, deadline: float, seconds: float) -> None:
+    core = driver.core
     try:
-        core = wire.core
         left = max(0.0, deadline - monotonic())
-        wire.wait(lambda: core.is_open or core.failure is not None, left, "the opening")
+        driver.wait_until(lambda: core.is_open or core.failure is not None, left, "the opening")
         if not core.is_open:
             raise EndpointClosed("given up", core.failure)
     except TimeoutError:
-        state = getattr(wire.core.state, "value", wire.core.state)
-        text = f"no connection to {connection.uri} within {seconds:g} seconds, it is {state}"
+        state = getattr(core.state, "value", core.state)
+        text = f"no connection to {uri} within {seconds:g} seconds, it is {state}"
         raise TimeoutError(text) from None
     except EndpointClosed as error:
-        text = f"no connection to {connection.uri}: {error.report or error}"
+        text = f"no connection to {uri}: {error.report or error}"
         raise EndpointClosed(text, error.report) from error.__cause__
 
 

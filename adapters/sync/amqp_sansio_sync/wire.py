@@ -211,6 +211,8 @@ class Wire(Generic[_C]):
             finally:
                 self._leave(me)
 
+    wait_until = wait
+
     def change(self, what: Callable[[], object]) -> None:
         """Change, with the lock held, a condition that others may wait for, and wake them."""
         with self.lock:

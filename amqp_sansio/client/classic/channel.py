@@ -46,7 +46,7 @@ Table: TypeAlias = "Mapping[str, Any] | None"
 """The arguments of a declaration, such as {"x-max-length": 10}."""
 
 
-class SentMessage:
+class Confirmation:
     """A publish in confirm mode whose outcome wasn't waited for: `await` it, any number of times.
 
     Raises EndpointClosed if the channel ended before: the server may have taken the message or not.
@@ -71,7 +71,7 @@ class SentMessage:
         return self.result().__await__()
 
     def __repr__(self) -> str:
-        return f"<SentMessage {self._handle.key}, {'done' if self.done else 'pending'}>"
+        return f"<Confirmation {self._handle.key}, {'done' if self.done else 'pending'}>"
 
 
 class Channel:
@@ -135,7 +135,19 @@ class Channel:
         immediate: bool = False,
         properties: BasicProperties | None = None,
         wait: Literal[False],
-    ) -> SentMessage: ...
+    ) -> Confirmation: ...
+    @overload
+    async def publish(
+        self,
+        body: Buffer,
+        *,
+        exchange: str = "",
+        routing_key: str = "",
+        mandatory: bool = False,
+        immediate: bool = False,
+        properties: BasicProperties | None = None,
+        wait: bool,
+    ) -> PublishOutcome | Confirmation | None: ...
     async def publish(
         self,
         body: Buffer,
@@ -146,9 +158,9 @@ class Channel:
         immediate: bool = False,
         properties: BasicProperties | None = None,
         wait: bool = True,
-    ) -> PublishOutcome | SentMessage | None:
+    ) -> PublishOutcome | Confirmation | None:
         """Publish one message. In confirm mode wait for its outcome: Accepted, Rejected, or Returned if no queue took
-        it; with `wait=False` not for the outcome: the result is a `SentMessage` to await later.
+        it; with `wait=False` not for the outcome: the result is a `Confirmation` to await later.
 
         Without confirms it returns None when the message is queued, after waiting while the server reads too slowly or
         has stopped the flow; read returned messages with `events(MessageReturned)`. A publish cancelled while it waits
@@ -160,8 +172,8 @@ class Channel:
         ...     return [await each for each in sent]
         """
         state, client = self._state, self._client
-        if state.stopped is not None or client.core.send_backlog >= client.flush_octets:
-            await self._may_publish()
+        if state.stopped is not None or client.driver.congested or client.core.send_backlog >= client.flush_octets:
+            await self.may_publish()
         try:
             handle = state.core.publish(
                 body if isinstance(body, bytes) else bytes(memoryview(body)),
@@ -172,19 +184,33 @@ class Channel:
                 properties=properties,
             )
         except (TypeError, AttributeError) as error:
-            raise _wrong(body, properties) or error from None
+            raise wrong_arguments(body, properties) or error from None
         client.driver.flush_soon()
         if handle is None:
             if not wait:
                 raise LocalProtocolError("wait=False needs confirm mode: open_channel(confirm=True)")
             return None
         if not wait:
-            return SentMessage(state, handle)
+            return Confirmation(state, handle)
         await client.wait(handle)
         if handle.error is not None:
             raise client.error_of(handle)
         outcome: PublishOutcome = handle.result
         return outcome
+
+    async def may_publish(self) -> None:
+        """Wait while the server reads too slowly, or has stopped the flow; `publish` does that first."""
+        state, client = self._state, self._client
+        while state.core.is_open:
+            if state.stopped is not None:
+                await client.wait(state.stopped)
+            elif client.driver.congested:
+                await client.driver.pace()
+            elif client.core.send_backlog >= client.flush_octets:
+                await client.room()
+                return
+            else:
+                return
 
     async def publish_text(
         self,
@@ -237,6 +263,21 @@ class Channel:
         if core.report is not None and (core.unconfirmed or core.report.unconfirmed):
             raise self._ended_error()
 
+    @asynccontextmanager
+    async def batch(self) -> AsyncGenerator[None]:
+        """Send publishes and settlements together.
+
+        They are sent when 64 KiB are collected, before any wait, and at the end.
+        """
+        client = self._client
+        client.hold += 1
+        try:
+            yield
+        finally:
+            client.hold -= 1
+            client.driver.flush_soon()
+        await client.driver.pace()
+
     # Consuming.
 
     def consume(
@@ -278,15 +319,11 @@ class Channel:
             return None
         ok: BasicGetOk = answer.method
         tables = self._client.core.dialect.tables
-        delivery = Delivery(
-            state,
-            Delivered(
-                self.number, "", ok.delivery_tag, ok.redelivered, ok.exchange, ok.routing_key,
-                answer.body, answer.properties.encode(tables), tables,
-            ),
+        event = Delivered(
+            self.number, "", ok.delivery_tag, ok.redelivered, ok.exchange, ok.routing_key,
+            answer.body, answer.properties.encode(tables), tables,
         )  # fmt: skip
-        delivery.message_count = ok.message_count
-        return delivery
+        return Delivery(state, event, (), ok.message_count)
 
     async def set_prefetch(self, count: int, *, octets: int = 0, all_consumers: bool = False) -> None:
         """Bound the unsettled deliveries of each consumer started from now on, or of the channel with
@@ -456,7 +493,10 @@ class Channel:
         A reply with content is a `Message`. Raises EndpointClosed, LocalProtocolError, LimitExceeded.
         """
         late = self._give_back if method.NAME == "basic.get" else None
-        return await self._client.result(self._state.core.call(method, properties, body), late)
+        pending = self._state.core.call(method, properties, body)
+        if method.NAME == "basic.cancel" and not pending.done:
+            self._client.expect(pending, self._state.consumer_gone)
+        return await self._client.result(pending, late)
 
     async def send(
         self, method: Method, properties: Properties | None = None, body: bytes | None = None
@@ -524,17 +564,6 @@ class Channel:
             raise LocalProtocolError(f"{self._client.core.dialect.name} has no {name}")
         return await self._client.result(self._state.core.call(named[name](**given)))
 
-    async def _may_publish(self) -> None:
-        state, client = self._state, self._client
-        while state.core.is_open:
-            if state.stopped is not None:
-                await client.wait(state.stopped)
-            elif client.core.send_backlog >= client.flush_octets:
-                await client.room()
-                return
-            else:
-                return
-
     def _give_back(self, answer: Any) -> None:
         """Return a message that was fetched for a caller that is gone."""
         core = self._state.core
@@ -553,7 +582,7 @@ def _typed(properties: BasicProperties | None, content_type: str) -> BasicProper
     return properties if properties.content_type is not None else properties.replace(content_type=content_type)
 
 
-def _wrong(body: object, properties: object) -> TypeError | None:
+def wrong_arguments(body: object, properties: object) -> TypeError | None:
     """Return the error that says what to pass instead of a body or properties of the wrong type."""
     if isinstance(body, str):
         return TypeError("a body is octets, not str: pass text.encode(), or call publish_text(text)")
@@ -565,4 +594,4 @@ def _wrong(body: object, properties: object) -> TypeError | None:
     return None
 
 
-__all__ = ["Channel", "PublishOutcome", "SentMessage"]
+__all__ = ["Channel", "Confirmation", "PublishOutcome", "wrong_arguments"]

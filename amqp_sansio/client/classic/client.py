@@ -64,10 +64,14 @@ class ConsumerInbox(Inbox[Delivery]):
     def count(self, item: Delivery) -> None:
         if self.dropped:
             self._give_back()
+        elif self.error is not None and not self.no_ack and self.channel.core.is_open:
+            self.channel.core.release(self.items.pop().delivery_tag)
         else:
             super().count(item)
 
     def overrun(self) -> None:
+        if self.error is not None:
+            return
         text = f"it fell behind, {len(self.items)} deliveries wait; prefetch and acknowledge"
         self.error = ConsumerEnded(f"consumer {self.tag!r}: {text}", CloseReport(By.LOCAL, 0, text), self.tag)
         self.cancel()
@@ -168,6 +172,12 @@ class ChannelState:
         if inbox is not None:
             text = "the server cancelled the consumer, its queue may be gone"
             inbox.end(ConsumerEnded(f"consumer {tag!r}: {text}", CloseReport(By.REMOTE, 0, text), tag))
+
+    def consumer_gone(self, ok: Any) -> None:
+        """End a consumer that a method of the user has cancelled."""
+        inbox = self.inboxes.pop(ok.consumer_tag, None)
+        if inbox is not None:
+            inbox.end(None)
 
     def end(self, report: CloseReport, cause: AmqpError | None) -> None:
         """End everything on the channel."""

@@ -16,33 +16,26 @@ if TYPE_CHECKING:
     from .client import ChannelState, ConsumerInbox
 
 
-class Delivery:
-    """A message from a consumer or from `channel.get`.
-
-    Settle it once with `accept`, `reject` or `release`, unless it was taken with `no_ack`. These queue a method, which
-    is sent at once, or together with others while more deliveries wait. They raise LocalProtocolError for a delivery
-    that is settled, EndpointClosed if the channel is gone. `message_count` is the number of messages left in the queue,
-    known for `get` only.
+class DeliveryFields:
+    """The parts of a delivery. `event` is the core's; `message_count` the number of messages left in the queue, known
+    for `get` only.
     """
 
-    __slots__ = ("_core", "_event", "_state", "_waiting", "message_count")
+    __slots__ = ("event", "message_count")
 
-    def __init__(self, state: ChannelState, event: Delivered, waiting: Sized = ()) -> None:
-        self._state = state
-        self._core = state.core
-        self._event = event
-        self._waiting = waiting
-        self.message_count: int | None = None
+    def __init__(self, event: Delivered, message_count: int | None = None) -> None:
+        self.event = event
+        self.message_count = message_count
 
     @property
     def body(self) -> bytes:
         """The message's octets."""
-        return self._event.body
+        return self.event.body
 
     @property
     def properties(self) -> BasicProperties:
         """The message's properties, decoded on first access; None for absent ones. Damaged ones raise CodecError."""
-        return self._event.properties
+        return self.event.properties
 
     @property
     def headers(self) -> dict[str, Any]:
@@ -53,27 +46,27 @@ class Delivery:
     @property
     def exchange(self) -> str:
         """The exchange it was published to; empty for the default exchange."""
-        return self._event.exchange
+        return self.event.exchange
 
     @property
     def routing_key(self) -> str:
         """The routing key it was published with."""
-        return self._event.routing_key
+        return self.event.routing_key
 
     @property
     def redelivered(self) -> bool:
         """Whether it may have been delivered before."""
-        return self._event.redelivered
+        return self.event.redelivered
 
     @property
     def delivery_tag(self) -> int:
         """Its number on the channel."""
-        return self._event.delivery_tag
+        return self.event.delivery_tag
 
     @property
     def consumer_tag(self) -> str:
         """The tag of its consumer; empty for a message fetched with `get`."""
-        return self._event.consumer_tag
+        return self.event.consumer_tag
 
     @property
     def text(self) -> str:
@@ -83,6 +76,32 @@ class Delivery:
     def json(self) -> Any:
         """Return the body's JSON value. Raises ValueError if it has none."""
         return json.loads(self.body)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Delivery {self.delivery_tag} on channel {self.event.channel}, exchange {self.exchange!r}, "
+            f"routing key {self.routing_key!r}, {len(self.body)} octets>"
+        )
+
+
+class Delivery(DeliveryFields):
+    """A message from a consumer or from `channel.get`.
+
+    Settle it once with `accept`, `reject` or `release`, unless it was taken with `no_ack`. These queue a method, which
+    is sent at once, or together with others while more deliveries wait. They raise LocalProtocolError for a delivery
+    that is settled, EndpointClosed if the channel is gone.
+    """
+
+    __slots__ = ("_core", "_state", "_waiting")
+
+    def __init__(
+        self, state: ChannelState, event: Delivered, waiting: Sized = (), message_count: int | None = None
+    ) -> None:
+        self.event = event
+        self.message_count = message_count
+        self._state = state
+        self._core = state.core
+        self._waiting = waiting
 
     async def accept(self, *, multiple: bool = False) -> None:
         """Acknowledge it; with `multiple` also all before it on the channel (basic.ack)."""
@@ -106,12 +125,6 @@ class Delivery:
         else:
             driver.flush_soon()
 
-    def __repr__(self) -> str:
-        return (
-            f"<Delivery {self.delivery_tag} on channel {self._event.channel}, exchange {self.exchange!r}, "
-            f"routing key {self.routing_key!r}, {len(self.body)} octets>"
-        )
-
 
 class Consumer:
     """An async iterator over the deliveries of one consumer; it starts when it is iterated or entered as a context.
@@ -132,18 +145,30 @@ class Consumer:
         """Its name on the channel."""
         return self._inbox.tag
 
+    @property
+    def queue(self) -> str:
+        """The queue that it takes from."""
+        queue: str = self._consume.queue
+        return queue
+
+    @property
+    def inbox(self) -> ConsumerInbox:
+        """The deliveries that came and wait here."""
+        return self._inbox
+
     def __aiter__(self) -> Consumer:
         return self
 
     async def __anext__(self) -> Delivery:
         inbox = self._inbox
-        if inbox.items and not inbox.counted:
-            item = inbox.items.popleft()
-        else:
-            if inbox.starting is None:
-                self._start()
-            item = await inbox.take()
+        item = inbox.items.popleft() if inbox.items and not inbox.counted else await self.take()
         return Delivery(self._state, item, inbox.items)
+
+    async def take(self) -> Delivered:
+        """Wait for the next delivery, as the core's event; the iteration makes it a `Delivery`."""
+        if self._inbox.starting is None:
+            self._start()
+        return await self._inbox.take()
 
     async def start(self) -> None:
         """Wait for the server's confirmation. Raises EndpointClosed if it refuses."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from math import ceil
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from amqp_sansio import Limits
 from amqp_sansio.amqp_0_10 import Config, Dialect
@@ -15,6 +15,10 @@ from amqp_sansio.uri import AmqpUri
 
 from ..opening import Prepared, mechanisms
 from .connection import ZeroTenConnection
+
+if TYPE_CHECKING:
+    from ..transport import Transport
+    from ..wire import Wire
 
 _MECHANISMS = ("SCRAM-SHA-256", "PLAIN")
 
@@ -47,9 +51,12 @@ def prepare(uri: AmqpUri, options: ZeroTenOptions) -> Prepared[ZeroTenConnection
     """Configure a connection."""
     config = client_config(uri, options)
     core = CoreConnection.client(config)
-    return Prepared(
-        config.handshake_timeout, lambda transport: ZeroTenConnection(core, transport, uri)
-    )
+
+    def make(transport: Transport) -> tuple[Wire[Any], ZeroTenConnection]:
+        connection = ZeroTenConnection(core, transport, uri)
+        return connection.wire, connection
+
+    return Prepared(config.handshake_timeout, make)
 
 
 def client_config(uri: AmqpUri, options: ZeroTenOptions) -> Config:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from amqp_sansio import Limits
 from amqp_sansio.amqp_1_0 import Config
@@ -14,6 +14,10 @@ from amqp_sansio.uri import AmqpUri
 
 from ..opening import Prepared, mechanisms
 from .connection import OneZeroConnection
+
+if TYPE_CHECKING:
+    from ..transport import Transport
+    from ..wire import Wire
 
 _MECHANISMS = ("SCRAM-SHA-256", "PLAIN")
 
@@ -49,9 +53,12 @@ def prepare(uri: AmqpUri, options: OneZeroOptions) -> Prepared[OneZeroConnection
     """Configure a connection."""
     config = client_config(uri, options)
     core = CoreConnection.client(config)
-    return Prepared(
-        config.handshake_timeout, lambda transport: OneZeroConnection(core, transport, uri)
-    )
+
+    def make(transport: Transport) -> tuple[Wire[Any], OneZeroConnection]:
+        connection = OneZeroConnection(core, transport, uri)
+        return connection.wire, connection
+
+    return Prepared(config.handshake_timeout, make)
 
 
 def client_config(uri: AmqpUri, options: OneZeroOptions) -> Config:

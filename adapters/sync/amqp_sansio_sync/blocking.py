@@ -1,0 +1,189 @@
+"""The common part of the blocking classes: an object of `amqp_sansio.client`, and the driver that runs its methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from amqp_sansio import By, CloseReport, EndpointClosed, Event
+from amqp_sansio.client.connection import AnyConnection
+from amqp_sansio.client.inbox import EventStream as AsyncEventStream
+from amqp_sansio.client.opening import Opening
+
+from .handlers import aside, interrupts_itself
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from amqp_sansio.uri import AmqpUri
+
+    from .driver import Driver
+
+_I = TypeVar("_I")
+_C = TypeVar("_C", bound="AnyConnection[Any]")
+_O = TypeVar("_O", bound=Any)
+_E = TypeVar("_E")
+
+
+class Blocking(Generic[_I]):
+    """An object whose methods block. Any thread may call them."""
+
+    __slots__ = ("_driver", "_inner")
+
+    def __init__(self, driver: Driver, inner: _I) -> None:
+        self._driver = driver
+        self._inner = inner
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        inner: Any = self._inner
+        if not self._driver.ended:
+            self._driver.run(inner.__aexit__(kind, error, trace))
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
+
+
+class EventStream(Blocking[AsyncEventStream[_E]], Generic[_E]):
+    """An iterator over events; close it, or leave its context, to stop reading it.
+
+    `next` raises TimeoutError if nothing came for `timeout` seconds, and EndpointClosed if its channel or connection
+    has ended by anything but one's own close. Above `limit` events the connection isn't read while nobody waits for an
+    answer on it; far above, the stream ends.
+    """
+
+    __slots__ = ("timeout",)
+
+    def __init__(self, driver: Driver, inner: AsyncEventStream[_E], timeout: float | None) -> None:
+        super().__init__(driver, inner)
+        self.timeout = timeout
+
+    def __iter__(self) -> EventStream[_E]:
+        return self
+
+    def __next__(self) -> _E:
+        try:
+            return self._driver.run(self._inner.__anext__(), self.timeout, "an event")
+        except StopAsyncIteration:
+            raise StopIteration from None
+
+    def close(self) -> None:
+        """Take no more events; waiting ones are dropped. A signal handler may call it."""
+        if interrupts_itself():
+            aside("events", self.close)
+        else:
+            self._driver.run(self._closing())
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    async def _closing(self) -> None:
+        self._inner.close()
+
+
+class BaseConnection(Blocking[_C]):
+    """A connection of any version, returned by `connect`. Every method may be called from any thread.
+
+    While no thread waits on it, a daemon thread sends heartbeats and checks the server's. `close` it, or leave its
+    context, which also raises a failure of the connection or a part of it that no call has raised and no `report` has
+    shown.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    @property
+    def uri(self) -> AmqpUri:
+        """The server's address and options."""
+        return self._inner.uri
+
+    @property
+    def core(self) -> Any:
+        """The connection of the core, for its properties: negotiated limits, state. Don't call its commands."""
+        return self._inner.core
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is usable, as far as is known."""
+        return self._inner.is_open and not self._driver.ended
+
+    @property
+    def report(self) -> CloseReport | None:
+        """Why it ended, once it has."""
+        return self._inner.report
+
+    @overload
+    def events(self, *, limit: int = 1000, timeout: float | None = None) -> EventStream[Event]: ...
+    @overload
+    def events(self, *kinds: type[_E], limit: int = 1000, timeout: float | None = None) -> EventStream[_E]: ...
+    def events(self, *kinds: type[Any], limit: int = 1000, timeout: float | None = None) -> EventStream[Any]:
+        """Return events of the connection as a whole, such as Blocked of 0-9-1; only `kinds`, if given."""
+        return EventStream(self._driver, self._inner.events(*kinds, limit=limit), timeout)
+
+    def wait_closed(self, *, timeout: float | None = None) -> CloseReport:
+        """Wait until the connection has ended, by either side, and its transport is closed; return how it ended."""
+        return self._driver.run(self._inner.wait_closed(), timeout, "the end")
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._close(self._inner.close, None)
+        unseen = self._driver.client.take_unseen()
+        if unseen is not None and error is None:
+            raise unseen
+
+    def _close(self, operation: Callable[[], Coroutine[Any, Any, CloseReport]], timeout: float | None) -> CloseReport:
+        if interrupts_itself():
+            return aside("connection.close", lambda: self._close(operation, timeout))
+        driver = self._driver
+        seconds = driver.client.config.close_timeout if timeout is None else timeout
+        try:
+            # Either the connection has ended by itself meanwhile, or the server is too slow: stop it in both cases.
+            with suppress(EndpointClosed, TimeoutError):
+                if not driver.ended:
+                    driver.run(operation(), seconds, "connection.close")
+        finally:
+            driver.stop("the close was not answered in time")
+        report: CloseReport | None = self._inner.core.report
+        return report or CloseReport(By.LOCAL, 0, str(driver.closed()))
+
+
+async def opened(opening: Opening[_O]) -> _O:
+    """Wait until something is open."""
+    return await opening
+
+
+@contextmanager
+def entered(driver: Driver, context: AbstractAsyncContextManager[Any], timeout: float | None) -> Generator[Any]:
+    """Enter and leave a context of the client; each of both may take `timeout` seconds."""
+    value = driver.run(_entering(context), timeout, "the start")
+    try:
+        yield value
+    except BaseException as error:
+        if not driver.run(_leaving(context, error), timeout, "the end"):
+            raise
+    else:
+        driver.run(_leaving(context, None), timeout, "the end")
+
+
+async def _entering(context: AbstractAsyncContextManager[_O]) -> _O:
+    return await context.__aenter__()
+
+
+async def _leaving(context: AbstractAsyncContextManager[Any], error: BaseException | None) -> bool | None:
+    kind = None if error is None else type(error)
+    return await context.__aexit__(kind, error, None if error is None else error.__traceback__)
+
+
+__all__ = ["BaseConnection", "Blocking", "EventStream", "entered", "opened"]

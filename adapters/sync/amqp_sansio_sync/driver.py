@@ -1,0 +1,572 @@
+"""Driver: one lock around one socket and one client; waiting threads read, and a daemon thread does the rest.
+
+Every access to the client holds the lock, and nothing blocks while holding it. What users call are coroutines of
+`amqp_sansio.client`: `run` steps one, with the lock, up to its next wait, and waits there without it. A waiting thread
+becomes the reader: it alone waits for the socket; other waiting threads are its followers, and one of them takes over
+when it leaves. The heartbeat thread looks every few seconds and at each deadline: if nobody waits it reads the
+available octets, so that the peer's silence is judged correctly; then it lets the client do everything that is due.
+
+An asynchronous exception, such as KeyboardInterrupt, does no harm in a wait. If it occurs while the client works, its
+state is unknown: `_busy` is still set then, and the connection is given up with an error that says so.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import threading
+import types
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from weakref import finalize
+
+from amqp_sansio import AmqpError, CloseHint, EndpointClosed, Signal
+
+from .handlers import aside, interrupts_itself
+from .keeper import Keeper
+from .waiting import Waiter, Waiters
+
+if TYPE_CHECKING:
+    from amqp_sansio.client.driving import BaseClient, Core
+    from amqp_sansio.events import Handle
+
+    from .transport import Transport
+
+_R = TypeVar("_R")
+
+CALLER_ERRORS: Final = (AmqpError, TypeError, ValueError, AttributeError, StopAsyncIteration)
+"""Raised by the client's methods for wrong arguments, at a wrong time, or as the result of a call."""
+
+EVENTS_FIRST: Final = 64
+"""Most reads with the lock held if nobody waits for the octets."""
+LOOK: Final = 0.05
+"""Seconds after which a call that only sends first checks for octets, such as a close of the server."""
+IDLE: Final = 5.0
+"""Most seconds between two looks of the heartbeat thread."""
+BATCH: Final = 65_536
+"""Most octets that are held back."""
+SOON: Final = 0.002
+"""Seconds for which settlements are held back, if the next delivery is already there."""
+HURRY: Final = 0.01
+"""Seconds between two looks of the heartbeat thread while settlements are held back."""
+
+_logger = logging.getLogger("amqp_sansio_sync")
+
+
+class Waited(Protocol):
+    """Something that a coroutine of the client waits for."""
+
+    @property
+    def done(self) -> bool: ...
+
+
+@types.coroutine
+def _wait(waited: Waited) -> Generator[Waited, None, None]:
+    yield waited
+
+
+class Written:
+    """Done when the socket has taken what was queued, or never will."""
+
+    __slots__ = ("_driver",)
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+
+    @property
+    def done(self) -> bool:
+        return self._driver.has_written
+
+
+class _Condition:
+    """Done when something is so."""
+
+    __slots__ = ("_holds",)
+
+    def __init__(self, holds: Callable[[], bool]) -> None:
+        self._holds = holds
+
+    @property
+    def done(self) -> bool:
+        return self._holds()
+
+
+class Driver:
+    """The shared state of all parts of one blocking connection. `interval` is the longest time between two looks of the
+    heartbeat thread in seconds, 0 for any.
+    """
+
+    __slots__ = (
+        *("__weakref__", "_busy", "_changed", "_failure", "_flush", "_hurried", "_last_words", "_look_at"),
+        *("_put_off_at", "_unsent", "_waiters", "_written", "client", "ended", "interval", "keeper", "lock"),
+        "transport",
+    )
+
+    def __init__(self, client: BaseClient[Any], transport: Transport, interval: Callable[[], float]) -> None:
+        self.client = client
+        self.interval = interval
+        self.transport = transport
+        self.lock = threading.Lock()
+        self.keeper = Keeper()
+        self.ended = False
+        self._busy = False
+        self._changed = False
+        self._failure: EndpointClosed | None = None
+        self._flush = ""
+        self._hurried = False
+        self._look_at = 0.0
+        self._put_off_at = 0.0
+        self._unsent: bytes | memoryview = b""
+        self._waiters = Waiters()
+        self._written = Written(self)
+        self._last_words = finalize(self, _say, client.core, transport, self.lock)
+        client.attach(self)
+
+    # For users' objects.
+
+    def run(self, operation: Coroutine[Any, Any, _R], timeout: float | None = None, what: str = "the answer") -> _R:
+        """Carry out an operation of the client, and wait where it waits; return its result.
+
+        Raises what it raises, and TimeoutError after `timeout` seconds.
+        """
+        error: BaseException | None = None
+        deadline: float | None = None
+        while True:
+            try:
+                waited = self._step(operation, error)
+            except StopIteration as end:
+                result: _R = end.value
+                break
+            if deadline is None and timeout is not None:
+                deadline = monotonic() + timeout
+            error = None
+            try:
+                self._wait(waited, timeout, deadline, what)
+            except BaseException as interruption:
+                error = interruption
+        if self._unsent and not self.ended:
+            if deadline is None and timeout is not None:
+                deadline = monotonic() + timeout
+            self._wait(self._written, timeout, deadline, what)
+        return result
+
+    def post(self, later: bool, command: Callable[..., object], *arguments: Any) -> None:
+        """Carry out one command that waits for nothing; with `later` its octets may follow with those of the next."""
+        with self.lock:
+            self._claim()
+            try:
+                now = monotonic()
+                self._look(now)
+                command(*arguments)
+                if not (later or self.client.hold) or not self._held_back(now, later):
+                    self._write(now)
+            except CALLER_ERRORS as error:
+                self._release(error)
+                raise
+            except BaseException as error:
+                self._give_up(error)
+                raise
+            if self._unsent:
+                self.keeper.ring()
+            self._release()
+            if self.ended:
+                raise self.closed()
+
+    def do(self, command: Callable[..., _R], /, *arguments: Any, **named: Any) -> _R:
+        """Carry out one command that waits for nothing, and return its result."""
+        with self.lock:
+            self._claim()
+            self._flush = "soon"
+            try:
+                now = monotonic()
+                self._look(now)
+                result = command(*arguments, **named)
+                self._write_after(now)
+            except CALLER_ERRORS as error:
+                self._release(error)
+                raise
+            except BaseException as error:
+                self._give_up(error)
+                raise
+            self._release()
+        return result
+
+    def result(self, pending: Handle[_R], timeout: float | None, what: str) -> _R:
+        """Wait for a call's answer and return it. Raises its error, and TimeoutError after `timeout` seconds."""
+        if not pending.done:
+            self._wait(pending, timeout, None if timeout is None else monotonic() + timeout, what)
+        if pending.error is not None:
+            raise self.client.error_of(pending)
+        return pending.result
+
+    def end(self, operation: Callable[[], Coroutine[Any, Any, _R]], timeout: float | None, what: str) -> _R:
+        """Do what `run` does with an operation that ends something.
+
+        A signal handler that interrupts a call of this package may do so, and doesn't wait then: the interrupted call
+        learns of the end, and the result is a report that says so.
+        """
+        if interrupts_itself():
+            report: Any = aside(what, lambda: self.end(operation, timeout, what))
+            return report  # type: ignore[no-any-return]
+        return self.run(operation(), timeout, what)
+
+    def closed(self) -> EndpointClosed:
+        """Return the error of a call on an ended connection."""
+        if self._failure is None:
+            return self.client.closed_error()
+        error = copy.copy(self._failure)
+        error.__cause__ = self._failure.__cause__
+        return error
+
+    def stop(self, reason: str) -> None:
+        """End the transport at once, discarding unsent octets, and the heartbeat thread."""
+        with self.lock:
+            if not self.ended:
+                self._claim()
+                try:
+                    self._lose(reason, monotonic())
+                except BaseException as error:
+                    self._give_up(error)
+                    raise
+                self._release()
+        self.keeper.join()
+
+    @property
+    def core(self) -> Any:
+        """The core's connection."""
+        return self.client.core
+
+    async def written(self) -> None:
+        """Wait until the socket has taken what was queued."""
+        await _wait(self._written)
+
+    def wait_until(self, condition: Callable[[], bool], timeout: float, what: str) -> None:
+        """Wait until something is so. Raises TimeoutError after `timeout` seconds, EndpointClosed at the end."""
+        self._wait(_Condition(condition), timeout, monotonic() + timeout, what)
+
+    @property
+    def has_written(self) -> bool:
+        """Whether the socket has taken what was queued, or never will."""
+        return self.ended or not self._unsent
+
+    # For the client; the lock is held.
+
+    @property
+    def congested(self) -> bool:
+        return bool(self._unsent)
+
+    def wait(self, pending: Handle[Any]) -> Awaitable[object]:
+        return _wait(pending)
+
+    def flush_soon(self) -> None:
+        self._flush = "soon"
+
+    def flush_later(self) -> None:
+        self._flush = self._flush or "later"
+
+    def pace(self) -> Awaitable[object]:
+        return _wait(self._written)
+
+    def close_soon(self) -> None:
+        self._flush = "soon"
+
+    def reading_changed(self) -> None:
+        self._changed = True
+
+    def ring(self) -> None:
+        self.keeper.ring()
+
+    # Steps.
+
+    def _step(self, operation: Coroutine[Any, Any, Any], error: BaseException | None) -> Waited:
+        """Let an operation go on to its next wait, and write what it queued. `error` ended its last wait."""
+        with self.lock:
+            try:
+                self._claim()
+            except BaseException as closed:
+                operation.close()
+                raise closed from error
+            self._flush = ""
+            try:
+                now = monotonic()
+                self._look(now)
+                waited: Waited = operation.send(None) if error is None else operation.throw(error)
+                self._write_after(now)
+            except StopIteration:
+                self._write_after(now)
+                self._release()
+                raise
+            except CALLER_ERRORS as failure:
+                if not self.ended:
+                    self._write_after(now)
+                self._release(failure)
+                raise
+            except BaseException as failure:
+                if failure is error:
+                    self._release()
+                else:
+                    self._give_up(failure)
+                raise
+            self._release()
+        return waited
+
+    def _write_after(self, now: float) -> None:
+        """Write what a step queued, unless it said that more follows."""
+        if self.client.hold and self._held_back(now, False):
+            return
+        if not (self._flush == "later" and self._held_back(now, True)):
+            self._write(now)
+
+    def _wait(self, waited: Waited, timeout: float | None, deadline: float | None, what: str) -> None:
+        """Read, write and route until something is done.
+
+        Raises TimeoutError at the `deadline`, EndpointClosed if the connection has ended without it.
+        """
+        me = Waiter(lambda: waited.done)
+        reads = tried = False
+        with me.gate:
+            try:
+                while True:
+                    with self.lock:
+                        self._claim()
+                        try:
+                            now = monotonic()
+                            if reads:
+                                self._receive(now)
+                                self._fire(now)
+                            self._turn(now)
+                        except BaseException as error:
+                            self._give_up(error)
+                            raise
+                        self._release(None, me)
+                        if waited.done:
+                            return
+                        if self.ended:
+                            raise self.closed()
+                        if tried and deadline is not None and now >= deadline:
+                            raise TimeoutError(f"{what}: not within {timeout:g} seconds")
+                        tried, reads = True, self._waiters.join(me)
+                        room = self.client.receive_budget > 0
+                        due = self.client.next_deadline if reads else None
+                        ends = [each for each in (due, deadline) if each is not None]
+                        pause = max(0.0, min(ends) - now) if ends else None
+                    if reads:
+                        self.transport.wait(room, pause)
+                    else:
+                        me.sleep(pause)
+            finally:
+                self._leave(me)
+
+    # The lock is held.
+
+    def _claim(self) -> None:
+        """Begin work with the client."""
+        if self._busy:
+            if self._failure is None:
+                self._give_up(None)
+            raise self.closed()
+        self._busy = True
+
+    def _release(self, error: BaseException | None = None, me: Waiter | None = None) -> None:
+        """End the work with the client, in a consistent state, and wake waiters that are done."""
+        self._busy = False
+        if isinstance(error, EndpointClosed):
+            self.client.seen(error.report)
+        if self.client.completed():
+            self._changed = True
+        if self._changed:
+            self._changed = False
+            if self._waiters.wake(me, self.ended, self.transport.write_wanted):
+                self.transport.wake()
+
+    def _give_up(self, error: BaseException | None) -> None:
+        """Give up the connection: the client was interrupted or failed, so its state is unreliable."""
+        what = f" by {type(error).__name__}" if error is not None else ""
+        self._failure = EndpointClosed(f"the connection is given up: its engine was interrupted at work{what}")
+        self._failure.__cause__ = error if isinstance(error, Exception) else None
+        self._end()
+        self._release()
+        self._busy = True
+
+    def _look(self, now: float) -> None:
+        """Read available octets if the last look was long ago and nobody else reads."""
+        if now < self._look_at:
+            return
+        self._look_at = now + LOOK
+        if self._waiters.reader is None and not self.ended:
+            self._drain(now)
+
+    def _turn(self, now: float) -> None:
+        """Route events, then write, then follow the close hint."""
+        self._route()
+        self._write(now)
+        hint = self.client.close_hint
+        if hint is CloseHint.CLOSE_NOW or (hint is CloseHint.CLOSE_WHEN_SENT and not self._unsent):
+            self._route()
+            self._end()
+
+    def _route(self) -> None:
+        next_event = self.client.next_event
+        while True:
+            event = next_event()
+            if isinstance(event, Signal):
+                return
+            text = self.client.untaken(event)
+            if text:
+                _logger.warning("%s", text)
+
+    def _write(self, now: float) -> None:
+        """Write the client's octets; `_unsent` has those that the socket doesn't take."""
+        self._put_off_at = 0.0
+        octets = self._unsent
+        while octets or (octets := self.client.data_to_send(now)):
+            try:
+                count = self.transport.write(octets)
+            except OSError as error:
+                self._lose(str(error) or type(error).__name__, now)
+                return
+            if count < len(octets):
+                self._unsent = memoryview(octets)[count:]
+                self.transport.write_wanted = self._changed = True
+                return
+            if not self._unsent:
+                return
+            self._unsent = octets = b""
+            self._changed = True
+
+    def _held_back(self, now: float, later: bool) -> bool:
+        """Whether the queued octets may wait for more."""
+        if self.client.send_backlog > BATCH:
+            return False
+        if self.client.hold:
+            return True
+        if not later:
+            return False
+        if not self._put_off_at:
+            self._put_off_at = now
+            if not self._hurried:
+                self.keeper.ring()
+            self._hurried = True
+            return True
+        return now - self._put_off_at < SOON
+
+    def _receive(self, now: float) -> bool:
+        """Read once; return whether there were octets."""
+        budget = self.client.receive_budget
+        if budget <= 0 or self.ended:
+            return False
+        try:
+            octets = self.transport.read(budget)
+        except OSError as error:
+            self.client.connection_lost(str(error) or type(error).__name__, now)
+            return False
+        if octets:
+            self.client.receive_data(octets, now)
+            return True
+        if octets is not None:
+            self.client.receive_eof(now)
+        return False
+
+    def _fire(self, now: float) -> None:
+        deadline = self.client.next_deadline
+        if deadline is not None and deadline <= now:
+            self.client.handle_timeout(now)
+
+    def _lose(self, reason: str, now: float) -> None:
+        """Handle the loss of the transport; the peer may have sent the reason before."""
+        self._unsent = b""
+        for _ in range(EVENTS_FIRST):
+            if not self._receive(now):
+                break
+            self._route()
+        self.client.connection_lost(reason, now)
+        self._route()
+        self._end()
+
+    def _end(self) -> None:
+        if self.ended:
+            return
+        self.ended = self._changed = True
+        self._last_words.detach()
+        self._unsent = b""
+        if self._waiters.reader is None:
+            self.transport.close()
+        else:
+            self.transport.shut()
+        self.keeper.ring()
+        failure = self._failure
+        self.client.transport_ended("it was closed" if failure is None else str(failure))
+
+    def _leave(self, me: Waiter) -> None:
+        with self.lock:
+            self._waiters.leave(me)
+            if self._waiters.reader is None:
+                if self.ended:
+                    self.transport.close()
+                elif self._unsent:
+                    self.keeper.ring()
+
+    def _drain(self, now: float) -> None:
+        """Read the available octets while nobody waits for them."""
+        for _ in range(EVENTS_FIRST):
+            read = self._receive(now)
+            self._turn(now)
+            if not read:
+                break
+
+    # For the heartbeat thread.
+
+    def keep(self) -> float | None:
+        """Look once; return the seconds until the next look, None after the end."""
+        with self.lock:
+            if self.ended:
+                return None
+            try:
+                self._claim()
+                now = monotonic()
+                with suppress(AmqpError):  # Work on a part that is gone needs no doing.
+                    self.client.take_dropped()
+                # From now on held-back octets needn't wake this thread: that would happen every few messages.
+                self._hurried = self._put_off_at > 0.0
+                self._write(now)
+                if self._waiters.reader is None:
+                    self._waiters.appoint()
+                    self._drain(now)
+                    self._fire(now)
+                    self._drain(now)
+            except BaseException as error:
+                if not self.ended:
+                    self._give_up(error)
+                return None  # every caller gets the error
+            self._release()
+            if self.ended:
+                return None
+            stuck = bool(self._unsent) and self._waiters.reader is None
+            due = self.client.next_deadline
+            pause = IDLE if due is None else max(0.0, due - now)
+            pause = min(pause, IDLE, self.interval() or IDLE)
+            if self._hurried:
+                pause = min(pause, HURRY)
+        if stuck:
+            # If that fails the connection has ended, and every caller gets the reason.
+            with suppress(EndpointClosed):
+                self._wait(self._written, None, None, "what is left to send")
+        return 0.0 if stuck else pause
+
+
+def _say(client: Core, transport: Transport, lock: threading.Lock) -> None:
+    """Send held-back octets of a connection that wasn't closed: dropped, or left at the interpreter's exit."""
+    # The heartbeat thread may be at work, but not for long.
+    if lock.acquire(timeout=1.0):
+        try:
+            # Nothing may follow octets that the socket took only in part.
+            if client.send_backlog and not transport.write_wanted:
+                with suppress(OSError):
+                    transport.write(client.data_to_send(monotonic()))
+        finally:
+            lock.release()
+
+
+__all__ = ["Driver", "Waited"]

@@ -1,0 +1,237 @@
+"""Deliveries and consumers, blocking: each of their calls counts, so they are written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, overload
+
+from amqp_sansio import EndpointClosed, LocalProtocolError
+from amqp_sansio.client.classic import channel as channels
+from amqp_sansio.client.classic import consumer as consumers
+from amqp_sansio.client.classic.channel import PublishOutcome, wrong_arguments
+from amqp_sansio.client.classic.client import ConsumerInbox
+from amqp_sansio.client.classic.consumer import DeliveryFields
+
+from .blocking import Blocking
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from amqp_sansio.amqp_0_9_1 import BasicProperties
+    from amqp_sansio.amqp_0_9_1 import Channel as CoreChannel
+    from amqp_sansio.amqp_0_9_1 import Delivery as Delivered
+    from amqp_sansio.events import Handle
+
+    from .driver import Driver
+
+class Delivery(DeliveryFields):
+    """A message from a consumer or from `channel.get`.
+
+    Settle it once, in any thread, unless it was taken with `no_ack`. The settlement is sent at once, or, while other
+    deliveries of its consumer wait, within a few milliseconds and together with later ones. Settling raises
+    LocalProtocolError for a settled delivery, EndpointClosed if the channel is gone. `message_count` is the number of
+    messages left in the queue, known for `get` only.
+    """
+
+    __slots__ = ("_core", "_driver", "_waiting")
+
+    def __init__(
+        self, driver: Driver, core: CoreChannel, event: Delivered, waiting: Sized = (), message_count: int | None = None
+    ) -> None:
+        super().__init__(event, message_count)
+        self._driver = driver
+        self._core = core
+        self._waiting = waiting
+
+    def accept(self, *, multiple: bool = False) -> None:
+        """Acknowledge it; with `multiple` also all before it on the channel (basic.ack)."""
+        self._driver.post(bool(self._waiting), self._core.accept, self.event.delivery_tag, multiple)
+
+    def reject(self) -> None:
+        """Reject it for good: the broker drops or dead-letters it (basic.reject)."""
+        self._driver.post(bool(self._waiting), self._core.reject, self.event.delivery_tag)
+
+    def release(self) -> None:
+        """Return it to its queue, to be delivered again (basic.reject with requeue)."""
+        self._driver.post(bool(self._waiting), self._core.release, self.event.delivery_tag)
+
+
+class Consumer(Blocking[consumers.Consumer]):
+    """An iterator over the deliveries of one consumer, returned by `channel.consume`.
+
+    `next` raises TimeoutError if nothing came for `timeout` seconds; you may continue afterwards. The iteration ends
+    after `cancel`, raises ConsumerEnded when the server ends the consumer, and EndpointClosed when the channel or the
+    connection ends. Leaving the context, or dropping the last reference to the consumer, cancels it and returns
+    untaken deliveries.
+    """
+
+    __slots__ = ("_core", "_inbox", "_items", "timeout")
+
+    def __init__(self, driver: Driver, inner: consumers.Consumer, inbox: ConsumerInbox, timeout: float | None) -> None:
+        super().__init__(driver, inner)
+        self._inbox = inbox
+        self._core = inbox.channel.core
+        self._items = inbox.items
+        self.timeout = timeout
+        try:
+            driver.run(inner.start(), timeout, "basic.consume")
+        except BaseException:
+            driver.client.drop_later(inbox.drop)
+            raise
+
+    @property
+    def consumer_tag(self) -> str:
+        """Its name on the channel."""
+        return self._inner.consumer_tag
+
+    def __iter__(self) -> Consumer:
+        return self
+
+    def __next__(self) -> Delivery:
+        if not self._inbox.counted:
+            with suppress(IndexError):
+                return Delivery(self._driver, self._core, self._items.popleft(), self._items)
+        try:
+            item = self._driver.run(self._inner.take(), self.timeout, f"a delivery from {self._inner.queue!r}")
+        except StopAsyncIteration:
+            raise StopIteration from None
+        return Delivery(self._driver, self._core, item, self._items)
+
+    def cancel(self, timeout: float | None = None) -> None:
+        """Tell the server to send no more, and wait for its answer. Received deliveries are still iterated.
+
+        A signal handler that interrupts the iteration, or any other call of this package, may call it, and doesn't wait
+        then: the iteration continues and ends with the answer.
+
+        >>> def example(consumer: Consumer) -> None:
+        ...     signal.signal(signal.SIGTERM, lambda number, frame: consumer.cancel())
+        ...     for delivery in consumer:
+        ...         delivery.accept()
+        """
+        self._driver.end(self._inner.cancel, timeout, "basic.cancel")
+
+    def close(self, timeout: float | None = None) -> None:
+        """Do `cancel`, and return untaken deliveries. In signal handlers as `cancel`."""
+        self._driver.end(self._inner.close, timeout, "basic.cancel")
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # A caller that reads on gets the reason from the iterator; leaving the context needs no more.
+        with suppress(EndpointClosed):
+            self.close()
+
+
+class Confirmation:
+    """The pending outcome of one publish in confirm mode."""
+
+    __slots__ = ("_driver", "_handle")
+
+    def __init__(self, driver: Driver, handle: Handle[PublishOutcome]) -> None:
+        self._driver = driver
+        self._handle = handle
+
+    @property
+    def done(self) -> bool:
+        """Whether `result` returns or raises at once."""
+        return self._handle.done
+
+    def result(self, timeout: float | None = None) -> PublishOutcome:
+        """Wait for the outcome: Accepted, Rejected, or Returned if no queue took it.
+
+        Raises TimeoutError after `timeout` seconds, and EndpointClosed if the channel ended before: the server may or
+        may not have taken the message.
+        """
+        return self._driver.result(self._handle, timeout, "the confirm")
+
+    def __repr__(self) -> str:
+        return f"<Confirmation {self._handle.key}, {'done' if self.done else 'pending'}>"
+
+
+class PublishingChannel(Blocking[channels.Channel]):
+    """The part of a channel that publishes."""
+
+    __slots__ = ()
+
+    @overload
+    def publish(
+        self,
+        body: Buffer,
+        *,
+        exchange: str = "",
+        routing_key: str = "",
+        mandatory: bool = False,
+        immediate: bool = False,
+        properties: BasicProperties | None = None,
+        wait: Literal[True] = True,
+        timeout: float | None = None,
+    ) -> PublishOutcome | None: ...
+    @overload
+    def publish(
+        self,
+        body: Buffer,
+        *,
+        exchange: str = "",
+        routing_key: str = "",
+        mandatory: bool = False,
+        immediate: bool = False,
+        properties: BasicProperties | None = None,
+        wait: Literal[False],
+        timeout: float | None = None,
+    ) -> Confirmation: ...
+    def publish(
+        self,
+        body: Buffer,
+        *,
+        exchange: str = "",
+        routing_key: str = "",
+        mandatory: bool = False,
+        immediate: bool = False,
+        properties: BasicProperties | None = None,
+        wait: bool = True,
+        timeout: float | None = None,
+    ) -> PublishOutcome | Confirmation | None:
+        """Publish one message. In confirm mode wait for its outcome: Accepted, Rejected, or Returned if no queue took
+        it; with `wait=False` not for the outcome: the result is a `Confirmation` to ask later.
+
+        Without confirms it returns None when the socket has taken the message, after waiting while the server reads too
+        slowly or has stopped the flow; read returned messages with `events(MessageReturned)`. After a TimeoutError the
+        message may still be sent. Raises TypeError for a body that isn't octets: `publish_text` and `publish_json` take
+        others.
+
+        >>> def publish_all(channel: Channel, bodies: list[bytes]) -> list[PublishOutcome]:
+        ...     sent = [channel.publish(body, routing_key="jobs", wait=False) for body in bodies]
+        ...     return [each.result() for each in sent]
+        """
+        driver, core = self._driver, self._inner.core
+        if core.client_stopped or driver.congested:
+            driver.run(self._inner.may_publish(), timeout, "the publish")
+        try:
+            handle = driver.do(
+                core.publish,
+                body if type(body) is bytes else bytes(memoryview(body)),
+                exchange=exchange,
+                routing_key=routing_key,
+                mandatory=mandatory,
+                immediate=immediate,
+                properties=properties,
+            )
+        except (TypeError, AttributeError) as error:
+            raise wrong_arguments(body, properties) or error from None
+        if driver.congested:
+            driver.run(driver.written(), timeout, "the publish")
+        if handle is None:
+            if not wait:
+                raise LocalProtocolError("wait=False needs confirm mode: open_channel(confirm=True)")
+            if driver.ended:
+                raise driver.closed()
+            return None
+        return driver.result(handle, timeout, "the confirm") if wait else Confirmation(driver, handle)
+
+
+__all__ = ["Confirmation", "Consumer", "Delivery", "PublishingChannel"]
