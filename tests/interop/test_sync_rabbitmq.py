@@ -67,7 +67,7 @@ def test_messages_go_round(connection: Connection, queue: str) -> None:
 
 def test_many_publishes_under_way_and_one_acknowledgement(connection: Connection, queue: str) -> None:
     channel = connection.open_channel(confirm=True)
-    pending = [channel.publish_nowait(b"%d" % n, routing_key=queue) for n in range(5000)]
+    pending = [channel.publish(b"%d" % n, routing_key=queue, wait=False) for n in range(5000)]
     assert [each.result(WAIT) for each in pending] == [Accepted()] * 5000
     taken = 0
     with channel.consume(queue, prefetch=1000, timeout=WAIT) as deliveries:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sized
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from amqp_sansio import EndpointClosed, LocalProtocolError
 from amqp_sansio.client.classic import channel as channels
@@ -232,6 +233,12 @@ class PublishingChannel(Blocking[channels.Channel]):
                 raise driver.closed()
             return None
         return driver.result(handle, timeout, "the confirm") if wait else Confirmation(driver, handle)
+
+    def publish_nowait(self, body: Buffer, **options: Any) -> Confirmation:
+        """Deprecated: `publish(..., wait=False)`."""
+        warnings.warn("publish_nowait is publish(..., wait=False) now", DeprecationWarning, stacklevel=2)
+        confirmation: Confirmation = self.publish(body, wait=False, **options)
+        return confirmation
 
 
 __all__ = ["Confirmation", "Consumer", "Delivery", "PublishingChannel"]

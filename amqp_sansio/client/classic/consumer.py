@@ -189,7 +189,12 @@ class Consumer:
         await self._wait_ended()
 
     async def __aenter__(self) -> Consumer:
-        await self.start()
+        try:
+            await self.start()
+        except BaseException:
+            # Nobody leaves a context that wasn't entered.
+            self._inbox.drop()
+            raise
         return self
 
     async def __aexit__(
