@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 from collections import deque
 from collections.abc import Awaitable, Callable
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ..endpoint import CloseHint, Endpoint, Role
@@ -28,6 +28,8 @@ ERROR = 300
 """Reply codes from here on tell of an error."""
 FLUSH_OCTETS = 64 * 1024
 """Octets above which a caller that publishes gives way to the driver's writing."""
+STOPPED_TIMERS = 32
+"""Timers that nobody waits for any more, of which so many may stay behind others that haven't ended."""
 
 
 class Config(Protocol):
@@ -104,8 +106,7 @@ class BaseClient(Generic[CoreT]):
     `streams` take events of the connection as a whole. `opened` ends when the connection is open, or can't be; `lost`
     when its transport is gone. `full` counts full inboxes: nothing is read while there are any, unless somebody waits
     for an answer, which may come behind what fills them. `hold` counts open batches: what is queued then may be written
-    together at their end. `collected` are the parts with something to say before octets are sent. `unseen` are the
-    failures that no caller has been told.
+    together at their end. `unseen` are the failures that no caller has been told.
     """
 
     def __init__(self, core: CoreT) -> None:
@@ -114,7 +115,6 @@ class BaseClient(Generic[CoreT]):
         self.streams: Streams = []
         self.full = 0
         self.hold = 0
-        self.collected: list[Any] = []
         self.unseen: dict[object, EndpointClosed] = {}
         self.opened: Handle[None] = self.pending()
         self.lost: Handle[None] = self.pending()
@@ -127,6 +127,8 @@ class BaseClient(Generic[CoreT]):
         self._dropped: deque[Callable[[], object]] = deque()
         self._starting: list[tuple[float, Handle[None]]] = []
         self._deadlines: list[tuple[float, int, Handle[None]]] = []
+        self._bounded: dict[Handle[None], Handle[Any]] = {}
+        self._stopped = 0
         self._gate: list[Handle[None]] = []
 
     # Endpoint.
@@ -154,12 +156,8 @@ class BaseClient(Generic[CoreT]):
     def data_to_send(self, now: float, max_bytes: int | None = None) -> bytes:
         """Return octets to write now, at most `max_bytes`."""
         if self._starting:
-            for seconds, pending in self._starting:
-                self._serial += 1
-                heappush(self._deadlines, (now + seconds, self._serial, pending))
-            self._starting.clear()
-        if self.collected:
-            self.before_sending()
+            self.start_timers(now)
+        self.before_sending()
         octets = self.core.data_to_send(now, max_bytes)
         if self._gate and self.core.send_backlog <= self.core.config.limits.backlog_low:
             self._open_gate()
@@ -172,7 +170,11 @@ class BaseClient(Generic[CoreT]):
             self.core.receive_data(b"", now)
         self.core.handle_timeout(now)
         while self._deadlines and self._deadlines[0][0] <= now:
-            self.complete(heappop(self._deadlines)[2])
+            timer = heappop(self._deadlines)[2]
+            self.complete(timer)
+            bounded = self._bounded.pop(timer, None)
+            if bounded is not None:
+                self.complete(bounded)
 
     @property
     def next_deadline(self) -> float | None:
@@ -224,6 +226,14 @@ class BaseClient(Generic[CoreT]):
         """Whether the connection is usable."""
         return self.core.is_open
 
+    def start_timers(self, now: float) -> None:
+        """Start what `after` asked for; `data_to_send` does it too. For drivers that can't write at the moment."""
+        for seconds, timer in self._starting:
+            if not timer.done:
+                self._serial += 1
+                heappush(self._deadlines, (now + seconds, self._serial, timer))
+        self._starting.clear()
+
     def attach(self, driver: Driver) -> None:
         """Let `driver` move this client's octets and time."""
         self._driver = driver
@@ -274,11 +284,32 @@ class BaseClient(Generic[CoreT]):
         return Handle(("client", self._serial))
 
     def after(self, seconds: float) -> Handle[None]:
-        """Return a pending that is done `seconds` after the next octets are written."""
+        """Return a pending that is done `seconds` after the next octets are written; `stop` it if it comes too late."""
         pending: Handle[None] = self.pending()
         self._starting.append((seconds, pending))
         self.driver.flush_soon()
         return pending
+
+    def bound(self, timer: Handle[None], pending: Handle[Any]) -> None:
+        """End a pending of this client's own, with the result None, when a timer from `after` is done.
+
+        A timer bounds one pending at a time, the last.
+        """
+        if timer.done:
+            self.complete(pending)
+        else:
+            self._bounded[timer] = pending
+
+    def stop(self, timer: Handle[None]) -> None:
+        """Let nothing happen any more when the time of a timer is over."""
+        self._bounded.pop(timer, None)
+        if not timer.done:
+            self.complete(timer)
+            self._stopped += 1
+            if self._stopped > STOPPED_TIMERS and self._stopped > len(self._deadlines) // 2:
+                self._deadlines = [each for each in self._deadlines if not each[2].done]
+                heapify(self._deadlines)
+                self._stopped = 0
 
     def complete(self, pending: Handle[Any], result: object = None) -> None:
         """End a pending, and wake who waits for it; a second time does nothing."""
@@ -403,7 +434,7 @@ class BaseClient(Generic[CoreT]):
         raise NotImplementedError
 
     def before_sending(self) -> None:
-        """Queue what the parts in `collected` have to say since octets were sent the last time, and forget them."""
+        """Queue what was collected since octets were sent the last time."""
 
     # Routing, alike in every version.
 

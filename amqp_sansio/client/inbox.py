@@ -26,6 +26,7 @@ class Owner(Protocol):
     def pending(self) -> Handle[Any]: ...
     def sleep(self, pending: Handle[Any]) -> Awaitable[object]: ...
     def wake(self, pending: Handle[Any]) -> None: ...
+    def bound(self, timer: Handle[None], pending: Handle[Any]) -> None: ...
     def seen(self, report: CloseReport | None) -> None: ...
     def reading_changed(self) -> None: ...
     def nudge(self) -> None: ...
@@ -105,12 +106,19 @@ class Inbox(Generic[_E]):
         text = f"{len(self.items)} events wait to be taken, and more came; take them faster, or close what isn't read"
         self.end(EndpointClosed(text, CloseReport(By.LOCAL, 0, text)))
 
-    async def sleep(self) -> None:
-        """Wait until an item comes or the end."""
+    async def sleep(self, timer: Handle[None] | None = None) -> None:
+        """Wait until an item comes or the end, or until `timer` is done."""
         pending = self.owner.pending()
         self.sleepers.append(pending)
         try:
-            await self.owner.sleep(pending)
+            if timer is None:
+                await self.owner.sleep(pending)
+            else:
+                self.owner.bound(timer, pending)
+                if not pending.done:
+                    await self.owner.sleep(pending)
+                if timer.done and pending in self.sleepers:
+                    self.sleepers.remove(pending)
         except BaseException:
             if pending in self.sleepers:
                 self.sleepers.remove(pending)

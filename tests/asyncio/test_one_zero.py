@@ -32,7 +32,7 @@ from amqp_sansio_asyncio import (
     connect,
     serve,
 )
-from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_broker import until, url_of, waiting_in
 from tests.kit.asyncio_loops import run
 from tests.kit.asyncio_nodes import nodes, peer
 
@@ -158,12 +158,12 @@ def test_credit_is_topped_up_as_deliveries_are_taken() -> None:
                     await until(lambda: not receiver.credit)
                     await asyncio.sleep(0.02)
                     # Nothing more comes before something is taken.
-                    assert len(receiver.feed.items) == credit
+                    assert waiting_in(receiver) == credit
                     taken: list[int] = []
                     async for delivery in receiver:
                         taken.append(delivery.body)
                         await delivery.accept()
-                        assert len(receiver.feed.items) <= credit
+                        assert waiting_in(receiver) <= credit
                         if len(taken) == 20:
                             break
                 assert len(set(taken)) == 20

@@ -11,7 +11,7 @@ from amqp_sansio.amqp_1_0 import Accepted, Delivery, Message
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.errors import LocalProtocolError
 from amqp_sansio_asyncio import LinkEnded, OneZeroConnection, connect
-from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_broker import client_of, left_in, until, url_of
 from tests.kit.asyncio_loops import Problems, run
 from tests.kit.asyncio_nodes import Nodes, core_link, nodes, peer
 from tests.kit.asyncio_stepping import Suspend, at_once, cancelled_at, with_the_answer
@@ -67,10 +67,8 @@ def test_cancelled_at_every_step(cancel: Suspend) -> None:
         problems = Problems()
         problems.watch()
         async with peer() as (connection, made):
-            async with connection.open_session() as session:
-                async with session.open_sender("q") as sender:
-                    await sender.send(b"first")
-                driver = session.driver
+            async with connection.open_session() as session, session.open_sender("q") as sender:
+                await sender.send(b"first")
             number, finished = 0, False
             while not finished:
                 number += 1
@@ -80,10 +78,7 @@ def test_cancelled_at_every_step(cancel: Suspend) -> None:
                 finished = not task.cancelled() and task.result() < number
                 await check(connection, made, before)
             assert number > 20
-            assert driver.waiting == {}
-            assert driver.hooks == {}
-            assert driver.told == {}
-            assert driver.sessions == {}
+            assert left_in(client_of(connection)) == []
         assert problems.contexts == []
 
     run(main(), 60)

@@ -13,8 +13,7 @@ import pytest
 
 from amqp_sansio import AMQP_1_0
 from amqp_sansio.amqp_1_0 import Accepted, Message
-from amqp_sansio_asyncio import client, connect, serve, server
-from amqp_sansio_asyncio.amqp_1_0 import (
+from amqp_sansio.client.amqp_1_0 import (
     connection,
     link,
     receiver,
@@ -23,6 +22,7 @@ from amqp_sansio_asyncio.amqp_1_0 import (
     session,
     transaction,
 )
+from amqp_sansio_asyncio import client, connect, serve, server
 from amqp_sansio_asyncio.amqp_1_0 import server as server_module
 from tests.asyncio.test_one_zero_requests import answer
 from tests.kit.asyncio_broker import url_of
@@ -54,7 +54,7 @@ def test_there_are_examples() -> None:
     assert names >= {
         *("open_session", "open_sender", "open_receiver", "open_requester", "transaction"),
         *("send", "fetch", "call", "accept_session", "accept_link", "flow", "accept", "detach"),
-        *("OneZeroConnection", "ReceivedDelivery", "Transaction", "saved_state", "wait_credit"),
+        *("Connection", "ReceivedDelivery", "Transaction", "saved_state", "wait_credit"),
     }
     for module in (
         *(client, connection, link, receiver, requester, sender, server),

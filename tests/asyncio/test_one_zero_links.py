@@ -28,7 +28,7 @@ from amqp_sansio_asyncio import (
     connect,
     serve,
 )
-from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_broker import until, url_of, waiting_in
 from tests.kit.asyncio_loops import run
 from tests.kit.asyncio_nodes import Nodes, core_link, opened, peer
 
@@ -47,7 +47,7 @@ def test_credit_by_hand() -> None:
             assert receiver.credit == 0
             await receiver.flow(4)
             assert [(await receiver.__anext__()).body for _ in range(4)] == [4, 5, 6, 7]
-            assert not receiver.feed.items
+            assert not waiting_in(receiver)
 
     run(main())
 
@@ -69,7 +69,7 @@ def test_draining() -> None:
             # The messages use the credit up: that is the end of a drain too.
             await receiver.flow(3)
             await receiver.drain()
-            assert len(receiver.feed.items) == 3
+            assert waiting_in(receiver) == 3
 
     run(main())
 
@@ -136,7 +136,7 @@ def test_several_tasks_fetch() -> None:
             got = await asyncio.gather(*fetches)
             assert sorted(each.body for each in got if each is not None) == [0, 1, 2, 3]
             await sender.send(Message(4))
-            assert len(receiver.feed.items) + receiver.credit <= 1
+            assert waiting_in(receiver) + receiver.credit <= 1
 
     run(main())
 
@@ -242,7 +242,7 @@ def test_the_states_between() -> None:
             link.update([event], Received(0, 3), settled=False)
             made.connections[0].flush()
             await until(lambda: sent.state == Received(0, 3))
-            waits = [asyncio.ensure_future(sender.pending[sent.delivery_tag]._wait()) for _ in "ab"]  # pyright: ignore[reportPrivateUsage]
+            waits = [asyncio.ensure_future(sender.pending[sent.delivery_tag].result()) for _ in "ab"]
             link.update([event], Accepted())
             made.connections[0].flush()
             assert await sent == Accepted()

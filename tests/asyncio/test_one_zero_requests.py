@@ -9,7 +9,7 @@ import pytest
 from amqp_sansio.amqp_1_0 import Accepted, Message, Properties, Rejected
 from amqp_sansio.errors import EndpointClosed
 from amqp_sansio_asyncio import LinkEnded, NotAccepted, OneZeroConnection
-from tests.kit.asyncio_broker import until
+from tests.kit.asyncio_broker import session_state, until
 from tests.kit.asyncio_loops import Problems, run
 from tests.kit.asyncio_nodes import peer
 
@@ -109,7 +109,7 @@ def test_requests_that_fail() -> None:
                     await requester.call(b"more")
             with pytest.raises(LinkEnded, match="no node"):
                 await session.open_requester("nowhere")
-            await until(lambda: not session.links)
+            await until(lambda: not session_state(session).links)
             requester = await session.open_requester("rpc")
             waits = asyncio.ensure_future(requester.call(b"x"))
             await asyncio.sleep(0.01)

@@ -37,7 +37,7 @@ from amqp_sansio_asyncio import (
     serve,
 )
 from tests.asyncio.test_recording import streams_of
-from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_broker import client_of, driver_of, until, url_of, waiting_in
 from tests.kit.asyncio_loops import run, run_fast
 from tests.kit.asyncio_nodes import Nodes, nodes, peer
 from tests.kit.certificates import make_certificates
@@ -320,7 +320,7 @@ def test_a_server_waits_for_a_client_that_does_not_read() -> None:
         ):
             session = await connection.open_session()
             receiver = await session.open_receiver("jobs", credit=50)
-            await until(lambda: len(receiver.feed.items) == 50)
+            await until(lambda: waiting_in(receiver) == 50)
             await asyncio.sleep(0.05)
             assert sent == 50
             count = 0
@@ -337,15 +337,15 @@ def test_a_full_stream_stops_the_reading_but_nobody_who_waits() -> None:
         async with peer(credit=2) as (connection, _):
             session = await connection.open_session()
             sender = await session.open_sender("jobs")
-            stream = session.events(limit=1)
+            stream = session.events(limit=10)
             for number in range(50):
                 assert await sender.send(Message(number)) == Accepted()
-            driver = session.driver
-            assert driver.full_feeds == 1
+            client, driver = client_of(connection), driver_of(connection)
+            assert client.full == 1
             await until(lambda: driver.reading_paused)
             assert isinstance(await stream.__anext__(), CreditChanged)
             stream.close()
-            assert not driver.full_feeds
+            assert not client.full
             assert not driver.reading_paused
 
     run(main())

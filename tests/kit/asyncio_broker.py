@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
+from itertools import chain
 from typing import Any
 
 from amqp_sansio.amqp_0_9_1 import Method, QueueDeclare, Request
+from amqp_sansio.client.amqp_1_0.client import Client, SessionState
 from amqp_sansio.client.classic.client import ChannelState
 from amqp_sansio.events import Event
-from amqp_sansio_asyncio import Channel, Connection, Server, ServerConnection, connect, serve
+from amqp_sansio_asyncio import (
+    Channel,
+    Connection,
+    OneZeroConnection,
+    Receiver,
+    Server,
+    ServerConnection,
+    Session,
+    connect,
+    serve,
+)
 from amqp_sansio_asyncio.driver import Driver
 from examples.server import Broker
 
@@ -78,6 +90,30 @@ def state_of(channel: Channel) -> ChannelState:
     return channel._state  # pyright: ignore[reportPrivateUsage]
 
 
+def client_of(connection: OneZeroConnection) -> Client:
+    """The client below a connection of 1.0."""
+    return connection._client  # pyright: ignore[reportPrivateUsage]
+
+
+def left_in(client: Client) -> list[object]:
+    """Everything of sessions, calls and timers that a client of 1.0 still keeps."""
+    waiting, late = client._waiting, client._late  # pyright: ignore[reportPrivateUsage]
+    timers = [each for each in client._deadlines if not each[2].done]  # pyright: ignore[reportPrivateUsage]
+    bounded, gate = client._bounded, client._gate  # pyright: ignore[reportPrivateUsage]
+    kept: tuple[Iterable[object], ...] = (waiting.values(), late, timers, bounded, gate, client.told)
+    return [*chain(*kept, client.sessions, client.accepting, client.draining)]
+
+
+def session_state(session: Session) -> SessionState:
+    """The routes of a session of 1.0."""
+    return session._state  # pyright: ignore[reportPrivateUsage]
+
+
+def waiting_in(receiver: Receiver) -> int:
+    """How many deliveries wait in a receiver of 1.0."""
+    return len(receiver._state.inbox.items)  # pyright: ignore[reportPrivateUsage]
+
+
 async def until(condition: Callable[[], object], seconds: float = 10) -> None:
     """Let the event loop turn until something is so."""
     async with asyncio.timeout(seconds):
@@ -92,4 +128,19 @@ async def fill(target: Channel, queue: str, bodies: list[bytes]) -> None:
     await target.call(QueueDeclare(queue=queue))
 
 
-__all__ = ["asks", "broker", "channel", "client", "driver_of", "fill", "scripted", "until", "url_of"]
+__all__ = [
+    "asks",
+    "broker",
+    "channel",
+    "client",
+    "client_of",
+    "driver_of",
+    "fill",
+    "left_in",
+    "scripted",
+    "session_state",
+    "state_of",
+    "until",
+    "url_of",
+    "waiting_in",
+]

@@ -36,6 +36,15 @@ from .server import (
 from .server_connection import ServerConnection
 
 if TYPE_CHECKING:
+    from amqp_sansio.client.amqp_1_0.connection import Connection as OneZeroConnection
+    from amqp_sansio.client.amqp_1_0.receiver import ReceivedDelivery as ReceivedDelivery
+    from amqp_sansio.client.amqp_1_0.receiver import Receiver as Receiver
+    from amqp_sansio.client.amqp_1_0.requester import Requester as Requester
+    from amqp_sansio.client.amqp_1_0.sender import Sender as Sender
+    from amqp_sansio.client.amqp_1_0.sender import SentDelivery as SentDelivery
+    from amqp_sansio.client.amqp_1_0.session import Session as Session
+    from amqp_sansio.client.amqp_1_0.transaction import Transaction as Transaction
+
     from .amqp_0_10.connection import ZeroTenConnection as ZeroTenConnection
     from .amqp_0_10.keeping import SessionKeeper as SessionKeeper
     from .amqp_0_10.publishing import SentMessage as SentMessage
@@ -46,16 +55,8 @@ if TYPE_CHECKING:
     from .amqp_0_10.subscription import Subscription as Subscription
     from .amqp_0_10.transaction import Branch as Branch
     from .amqp_0_10.transaction import ZeroTenTransaction as ZeroTenTransaction
-    from .amqp_1_0.connection import OneZeroConnection as OneZeroConnection
-    from .amqp_1_0.receiver import ReceivedDelivery as ReceivedDelivery
-    from .amqp_1_0.receiver import Receiver as Receiver
-    from .amqp_1_0.requester import Requester as Requester
-    from .amqp_1_0.sender import Sender as Sender
-    from .amqp_1_0.sender import SentDelivery as SentDelivery
     from .amqp_1_0.server import OneZeroServerConnection as OneZeroServerConnection
-    from .amqp_1_0.session import Session as Session
     from .amqp_1_0.settings import OneZeroOptions as OneZeroOptions
-    from .amqp_1_0.transaction import Transaction as Transaction
     from .broker import BrokerServer as BrokerServer
     from .broker import serve_broker as serve_broker
     from .clock import Clock as Clock
@@ -69,20 +70,20 @@ _LATER = {
     "Clock": "clock",
     "Faults": "faults",
     "Line": "faults",
-    "OneZeroConnection": "amqp_1_0.connection",
+    "OneZeroConnection": "amqp_1_0",
     "OneZeroOptions": "amqp_1_0.settings",
     "OneZeroServerConnection": "amqp_1_0.server",
-    "ReceivedDelivery": "amqp_1_0.receiver",
+    "ReceivedDelivery": "amqp_1_0",
     "ReceivedMessage": "amqp_0_10.subscription",
-    "Receiver": "amqp_1_0.receiver",
-    "Requester": "amqp_1_0.requester",
-    "Sender": "amqp_1_0.sender",
-    "SentDelivery": "amqp_1_0.sender",
+    "Receiver": "amqp_1_0",
+    "Requester": "amqp_1_0",
+    "Sender": "amqp_1_0",
+    "SentDelivery": "amqp_1_0",
     "SentMessage": "amqp_0_10.publishing",
-    "Session": "amqp_1_0.session",
+    "Session": "amqp_1_0",
     "SessionKeeper": "amqp_0_10.keeping",
     "Subscription": "amqp_0_10.subscription",
-    "Transaction": "amqp_1_0.transaction",
+    "Transaction": "amqp_1_0",
     "ZeroTenConnection": "amqp_0_10.connection",
     "ZeroTenOptions": "amqp_0_10.settings",
     "ZeroTenServerConnection": "amqp_0_10.server",

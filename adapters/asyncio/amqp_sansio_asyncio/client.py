@@ -19,9 +19,10 @@ from .recording import RecordTarget
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from amqp_sansio.client.amqp_1_0.connection import Connection as OneZeroConnection
+
     from .amqp_0_10.connection import ZeroTenConnection
     from .amqp_0_10.settings import ZeroTenOptions
-    from .amqp_1_0.connection import OneZeroConnection
     from .amqp_1_0.settings import OneZeroOptions
 
 

@@ -48,6 +48,9 @@ class ClientDriver(Driver["BaseClient[Any]"]):
     def flush(self) -> None:
         super().flush()
         if self.write_paused:
+            # A caller's time begins although nothing can be written.
+            self.core.start_timers(self.clock.time())
+            self.arm()
             self._wake()
 
     def write(self) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from .connection import OneZeroConnection
-from .receiver import ReceivedDelivery, Receiver
-from .requester import Requester
-from .sender import Sender, SentDelivery
+from amqp_sansio.client.amqp_1_0.connection import Connection as OneZeroConnection
+from amqp_sansio.client.amqp_1_0.receiver import ReceivedDelivery, Receiver
+from amqp_sansio.client.amqp_1_0.requester import Requester
+from amqp_sansio.client.amqp_1_0.sender import Sender, SentDelivery
+from amqp_sansio.client.amqp_1_0.session import Session
+from amqp_sansio.client.amqp_1_0.transaction import Transaction
+
 from .server import OneZeroServerConnection
-from .session import Session
 from .settings import OneZeroOptions
-from .transaction import Transaction
 
 __all__ = [
     "OneZeroConnection",

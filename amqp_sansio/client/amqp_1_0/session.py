@@ -4,58 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from amqp_sansio.amqp_1_0 import LinkRequested, Source, Target
-from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
-from amqp_sansio.amqp_1_0 import Sender as CoreSender
-from amqp_sansio.errors import AmqpError, EndpointClosed
-from amqp_sansio.events import CloseReport, Event
-
-from ..feed import EventStream, Feed, Streams
+from ...amqp_1_0 import LinkRequested, Source, Target
+from ...amqp_1_0 import Receiver as CoreReceiver
+from ...errors import EndpointClosed
+from ...events import CloseReport, Event
+from ..connection import open_stream
+from ..inbox import EventStream
 from ..opening import Opening
-from .link import Link
+from .client import ReceiverState, SenderState, SessionState
 from .receiver import Receiver
-from .requester import Requester, open_requester
+from .requester import ReplyInbox, Requester
 from .sender import Sender
-from .transaction import Coordination, Transaction
+from .transaction import Transaction
 
 if TYPE_CHECKING:
-    from amqp_sansio.amqp_1_0 import Coordinator, LinkClosed, LinkState
-    from amqp_sansio.amqp_1_0 import Session as CoreSession
-
-    from .driver import OneZeroDriver
+    from ...amqp_1_0 import Coordinator, LinkState
+    from ...amqp_1_0 import Session as CoreSession
 
 _E = TypeVar("_E", bound=Event)
-_L = TypeVar("_L", bound="Sender | Receiver")
 
 
 class Session:
     """One session, returned by `connection.open_session()`. `close` it, or leave its context; its links end with it."""
 
-    def __init__(self, driver: OneZeroDriver, core: CoreSession) -> None:
-        self.driver: Final = driver
-        self.core: Final = core
-        self.links: Final[dict[int, Link[Any]]] = {}
-        self.receivers: Final[dict[int, Receiver]] = {}
-        self.streams: Final[Streams] = []
-        self._coordination = Coordination(self)
-        self._failure: AmqpError | None = None
+    def __init__(self, state: SessionState) -> None:
+        self._state = state
+
+    @property
+    def core(self) -> CoreSession:
+        """The session of the core, for its properties. Don't call its commands."""
+        return self._state.core
 
     @property
     def channel(self) -> int:
         """The channel on which this end sends."""
-        return self.core.channel
+        return self._state.core.channel
 
     @property
     def is_open(self) -> bool:
-        """Whether links can be opened on it."""
-        return self.core.is_open
+        """Whether links can be opened on it, as far as is known."""
+        return self._state.core.is_open
 
     @property
     def report(self) -> CloseReport | None:
         """Why it ended, once it has."""
-        return self.core.report
+        report = self._state.core.report
+        self._state.client.seen(report)
+        return report
 
     def open_sender(
         self,
@@ -91,23 +88,24 @@ class Session:
         elif address is None and state is None:
             target = Target()
 
-        modes = _modes(snd_settle_mode, rcv_settle_mode, state)
-
-        def begin() -> CoreSender:
-            return self.core.open_sender(
+        async def begin() -> Sender:
+            core = self._state.core.open_sender(
                 target,
                 name=name,
                 source=source,
-                snd_settle_mode=modes[0],
-                rcv_settle_mode=modes[1],
+                snd_settle_mode=snd_settle_mode,
+                rcv_settle_mode=rcv_settle_mode,
                 max_message_size=max_message_size,
                 properties=properties,
                 offered_capabilities=offered_capabilities,
                 desired_capabilities=desired_capabilities,
                 state=state,
             )
+            link = SenderState(self._state, core)
+            await link.opened()
+            return Sender(self, link)
 
-        return Opening(lambda: self._open(Sender(self, begin())))
+        return Opening(begin)
 
     def open_receiver(
         self,
@@ -147,24 +145,25 @@ class Session:
         elif address is None and state is None:
             raise ValueError("a receiver needs an address, or dynamic=True, or a saved state")
 
-        modes = _modes(snd_settle_mode, rcv_settle_mode, state)
-
-        def begin() -> CoreReceiver:
-            return self.core.open_receiver(
+        async def begin() -> Receiver:
+            core = self._state.core.open_receiver(
                 source,
                 name=name,
                 target=target,
                 credit=credit,
-                snd_settle_mode=modes[0],
-                rcv_settle_mode=modes[1],
+                snd_settle_mode=snd_settle_mode,
+                rcv_settle_mode=rcv_settle_mode,
                 max_message_size=max_message_size,
                 properties=properties,
                 offered_capabilities=offered_capabilities,
                 desired_capabilities=desired_capabilities,
                 state=state,
             )
+            link = ReceiverState(self._state, core, credit)
+            await link.opened()
+            return Receiver(self, link)
 
-        return Opening(lambda: self._open(Receiver(self, begin(), credit)))
+        return Opening(begin)
 
     def open_requester(self, address: str | None, *, credit: int = 100) -> Opening[Requester]:
         """Open a requester for `address`: a sender there and a receiver on a dynamic node for the replies. None: each
@@ -175,7 +174,7 @@ class Session:
         ...     async with session.open_requester("rpc") as requester:
         ...         reply = await requester.call(Message("ping"))
         """
-        return Opening(lambda: open_requester(self, address, credit))
+        return Opening(lambda: self._open_requester(address, credit))
 
     def transaction(self, *, global_id: bytes | None = None) -> Transaction:
         """Return a transaction, as an async context: declared on entering, committed at its end, rolled back if an
@@ -188,7 +187,7 @@ class Session:
         ...             await sender.send(delivery.message, transaction=transaction)
         ...             await delivery.accept(transaction=transaction)
         """
-        return Transaction(self._coordination, global_id)
+        return Transaction(self._state, global_id)
 
     @overload
     def events(self, *, limit: int = 1000) -> EventStream[Event]: ...
@@ -198,11 +197,10 @@ class Session:
         """Return the session's other events: LinkRequested (answer it with `accept_link`), CreditChanged,
         DeliveryUpdated and so on; only `kinds`, if given.
         """
-        feed: Feed[Any] = Feed(self.driver, limit, True)
-        if self.report is not None:
-            feed.end(EndpointClosed(f"session {self.channel}: {self.report}", self.report))
-        self.streams.append((kinds or (Event,), feed))
-        return EventStream(feed, self.streams)
+        state = self._state
+        report = self.report
+        ended = None if report is None else EndpointClosed(f"session {self.channel}: {report}", report)
+        return open_stream(state.client, state.streams, kinds, limit, ended)
 
     def accept_link(self, event: LinkRequested, *, credit: int = 10) -> Sender | Receiver:
         """Accept a link that the peer attaches, on its terms. `credit` is for receivers.
@@ -213,30 +211,24 @@ class Session:
         ...     async for event in session.events(LinkRequested):
         ...         link = session.accept_link(event)
         """
-        core = self.core.link(event.link)
+        state = self._state
+        core = state.core.link(event.link)
         core.accept_attach()
         link: Sender | Receiver
         if isinstance(core, CoreReceiver):
-            link = Receiver(self, core, credit)
+            link = Receiver(self, ReceiverState(state, core, credit))
             if credit:
                 core.flow(credit)
         else:
-            link = Sender(self, core)
-        self._register(link)
-        self.driver.progress()
+            link = Sender(self, SenderState(state, core))
+        state.client.route_now()
         return link
 
     async def close(self, condition: str = "", description: str = "") -> CloseReport:
         """End the session and wait for the peer's answer; return how it ended. On an ended session this does nothing.
         """
-        core, driver = self.core, self.driver
-        driver.say_accepted()
-        with suppress(EndpointClosed):  # It ends with its connection.
-            core.close(condition, description)
-        if driver.sessions.get(core.channel) is self:
-            driver.schedule_flush()
-            await driver.wait_for_end(self)
-        report = core.report
+        await self._close(condition, description)
+        report = self.report
         assert report is not None
         return report
 
@@ -244,66 +236,38 @@ class Session:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.close()
+        # A caller that only leaves the context hasn't seen why the session had ended before.
+        await self._close("", "")
 
     def __repr__(self) -> str:
-        state = "open" if self.is_open else f"closed: {self.report}" if self.report else "opening"
+        report = self._state.core.report
+        state = "open" if self.is_open else f"closed: {report}" if report else "opening"
         return f"<Session {self.channel}, {state}>"
-
-    # Called by the driver.
-
-    def link_closed(self, event: LinkClosed, cause: AmqpError | None) -> None:
-        """Handle the end of a link."""
-        link = self.links.pop(event.link, None)
-        self.receivers.pop(event.link, None)
-        if link is not None:
-            link.end_with(event.report, self._failure or cause)
-
-    def failed(self, report: CloseReport, cause: AmqpError) -> None:
-        """Handle an error of the session, whose end follows."""
-        self._failure = cause
-        for link in list(self.links.values()):
-            link.end_with(report, cause)
-        error = EndpointClosed(f"session {self.channel}: {report}", report)
-        self.driver.end_streams(self.streams, error, cause)
-
-    def closed(self, report: CloseReport, cause: AmqpError | None) -> None:
-        """Handle the end of the session and its remaining links."""
-        cause = self._failure or cause
-        links = list(self.links.values())
-        self.links.clear()
-        self.receivers.clear()
-        for link in links:
-            link.end_with(report, cause)
-        error = EndpointClosed(f"session {self.channel}: {report}", report)
-        self.driver.end_streams(self.streams, error, cause)
-        self.driver.ended(self)
 
     # Internals.
 
-    def _register(self, link: Sender | Receiver) -> None:
-        self.links[link.core.handle] = link
-        if isinstance(link, Receiver):
-            self.receivers[link.core.handle] = link
+    async def _close(self, condition: str, description: str) -> None:
+        state, client = self._state, self._state.client
+        client.say_accepted()
+        with suppress(EndpointClosed):  # It ends with its connection.
+            state.core.close(condition, description)
+        if not state.closed.done and client.sessions.get(state.core.channel) is state:
+            client.driver.flush_soon()
+            await client.wait(state.closed)
 
-    async def _open(self, link: _L) -> _L:
-        self._register(link)
-        opening = link.core.opening
-        assert opening is not None
-        # A cancelled caller has no link to close.
-        await self.driver.wait(opening, lambda _: link.core.close())
-        return link
-
-
-def _modes(
-    snd_settle_mode: int | None, rcv_settle_mode: int | None, state: LinkState | None
-) -> tuple[int, int]:
-    """Return the settle modes given, else those of a resumed link, else mixed and first."""
-    before = (2, 0) if state is None else (state.snd_settle_mode, state.rcv_settle_mode)
-    return (
-        before[0] if snd_settle_mode is None else snd_settle_mode,
-        before[1] if rcv_settle_mode is None else rcv_settle_mode,
-    )
+    async def _open_requester(self, address: str | None, credit: int) -> Requester:
+        """Open both links; if one fails, close the other."""
+        inbox = ReplyInbox(self._state.client)
+        core = self._state.core.open_receiver(Source(dynamic=True), credit=credit)
+        replies = inbox.link = ReceiverState(self._state, core, credit, inbox)
+        await replies.opened()
+        receiver = Receiver(self, replies)
+        try:
+            sender = await self.open_sender(address)
+        except BaseException:
+            await receiver.close()
+            raise
+        return Requester(sender, receiver, inbox)
 
 
 __all__ = ["Session"]

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import copy
-from collections import deque
 from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
-from amqp_sansio.amqp_1_0 import Message, NoCredit, TransactionalState
-from amqp_sansio.amqp_1_0 import Sender as CoreSender
-from amqp_sansio.errors import EndpointClosed, LinkEnded, LocalProtocolError
-
+from ...amqp_1_0 import Message, NoCredit, TransactionalState
+from ...errors import EndpointClosed, LocalProtocolError
+from .client import SenderState
 from .link import Link
 
 if TYPE_CHECKING:
-    from amqp_sansio.amqp_1_0 import CreditChanged, DeliveryState, Resumed
-    from amqp_sansio.events import Handle
-
-    from .session import Session
+    from ...amqp_1_0 import DeliveryState
+    from ...amqp_1_0 import Sender as CoreSender
+    from ...events import Handle
     from .transaction import Transaction
 
 
@@ -28,10 +23,10 @@ class SentDelivery:
     Cancelling the wait doesn't take the message back.
     """
 
-    __slots__ = ("_handle", "_sender")
+    __slots__ = ("_handle", "_link")
 
-    def __init__(self, sender: Sender, handle: Handle[DeliveryState | None]) -> None:
-        self._sender = sender
+    def __init__(self, link: SenderState, handle: Handle[DeliveryState | None]) -> None:
+        self._link = link
         self._handle = handle
 
     @property
@@ -51,43 +46,41 @@ class SentDelivery:
         """The receiver's latest state, such as Received; its outcome once it is settled."""
         handle = self._handle
         if not handle.done:
-            return self._sender.driver.told.get(handle.key)  # type: ignore[return-value]
+            return cast("DeliveryState | None", self._link.client.told.get(handle.key))
         return None if handle.error is not None else outcome_of(handle.result)
 
-    def __await__(self) -> Generator[Any, None, DeliveryState | None]:
-        return self._wait().__await__()
-
-    async def _wait(self) -> DeliveryState | None:
+    async def result(self) -> DeliveryState | None:
+        """Wait for the outcome: Accepted, Rejected, Released or Modified. Raises LinkEnded if the link ends before."""
         handle = self._handle
-        if handle.done:
-            if handle.error is not None:
-                self._sender.check_open()
-                raise copy.copy(handle.error)
-            return outcome_of(handle.result)
-        return outcome_of(await self._sender.driver.wait_with_others(handle))
+        if handle.error is not None:
+            self._link.check_open()
+        return outcome_of(await self._link.client.result(handle))
+
+    def __await__(self) -> Generator[Any, None, DeliveryState | None]:
+        return self.result().__await__()
 
     def __repr__(self) -> str:
         state = "pending" if not self.done else "failed" if self._handle.error else "done"
         return f"<SentDelivery {self.delivery_tag!r}, {state}>"
 
 
-class Sender(Link[CoreSender]):
+class Sender(Link[SenderState]):
     """A link on which messages are sent, returned by `session.open_sender()`. `close` it, or leave its context.
 
     Any number of tasks may send at once. Every wait can be cancelled: the link stays usable. When the link ends,
     waiting callers get LinkEnded, with the peer's reason.
     """
 
-    def __init__(self, session: Session, core: CoreSender) -> None:
-        super().__init__(session, core)
-        self._waiters: deque[asyncio.Future[None]] = deque()
-        self._drain_asked = False
+    @property
+    def core(self) -> CoreSender:
+        """The sender of the core, for its properties. Don't call its commands."""
+        return self._state.core
 
     @property
     def pending(self) -> Mapping[bytes, SentDelivery]:
         """The unsettled deliveries, by tag; after `open_sender(state=...)` including those of the earlier attachment.
         """
-        return {tag: SentDelivery(self, handle) for tag, handle in self.core.pending.items()}
+        return {tag: SentDelivery(self._state, handle) for tag, handle in self._state.core.pending.items()}
 
     @overload
     async def send(
@@ -136,10 +129,11 @@ class Sender(Link[CoreSender]):
         """
         whole = message if isinstance(message, Message) else Message(message)
         state = transaction.state() if transaction is not None else None
-        core, driver = self.core, self.driver
+        link = self._state
+        core, client = link.core, link.client
         woken = False
-        if self._waiters or driver.gated or driver.core.send_backlog >= driver.flush_octets:
-            await self._may_send()
+        if link.waiters or client.core.send_backlog >= client.flush_octets:
+            await link.may_send()
             woken = True
         while True:
             try:
@@ -152,27 +146,24 @@ class Sender(Link[CoreSender]):
                 )
                 break
             except NoCredit:
-                await self._wait_credit(first=woken)
+                await link.turn(first=woken)
                 woken = True
             except LocalProtocolError:
-                self._wake()  # Pass the turn on.
+                link.wake()  # Pass the turn on.
                 raise
             except EndpointClosed:
-                self.check_open()
+                link.check_open()
                 raise
-        if self._waiters:
-            self._wake()
-        if not driver.flush_scheduled:
-            driver.schedule_flush()
+        if link.waiters:
+            link.wake()
+        client.driver.flush_soon()
         if not wait:
-            return SentDelivery(self, handle)
-        if handle.done:
-            return outcome_of(handle.result)
-        future: asyncio.Future[Any] = driver.loop.create_future()
-        driver.waiting[handle.key] = future
-        if driver.reading_paused:
-            driver.update_reading()
-        return outcome_of(await future)
+            return SentDelivery(link, handle)
+        if not handle.done:
+            await client.wait(handle)
+        if handle.error is not None:
+            raise client.error_of(handle)
+        return outcome_of(handle.result)
 
     async def wait_credit(self) -> int:
         """Wait until the peer accepts a message; return how many. Raises LinkEnded.
@@ -181,89 +172,10 @@ class Sender(Link[CoreSender]):
         ...     for number in range(await sender.wait_credit()):
         ...         await sender.send(Message(number), wait=False)
         """
-        self.check_open()
-        while self.core.credit <= 0:
-            await self._wait_credit(first=False)
-        self._wake()
-        return self.core.credit
+        return await self._state.wait_credit()
 
     async def __aenter__(self) -> Sender:
         return self
-
-    # Called by the driver.
-
-    def credit_changed(self, event: CreditChanged) -> None:
-        """Handle new credit, or room in the session's window."""
-        self._wake()
-        if event.drain and not self._drain_asked:
-            self._drain_asked = True
-            # Woken callers send first.
-            self.driver.loop.call_soon(self._drain)
-
-    def resumed(self, event: Resumed) -> None:
-        """Handle the compared unsettled maps."""
-        self._wake()
-
-    def on_ended(self, error: LinkEnded) -> None:
-        """Wake waiting callers."""
-        while self._waiters:
-            waiter = self._waiters.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
-
-    # Internals.
-
-    async def _may_send(self) -> None:
-        self.check_open()
-        driver = self.driver
-        if driver.gated:
-            await driver.wait_gate()
-        elif driver.core.send_backlog >= driver.flush_octets:
-            await driver.pace()
-        if self._waiters:
-            await self._wait_credit(first=False)
-
-    async def _wait_credit(self, first: bool) -> None:
-        """Wait for a turn to try; raise the link's error if it has ended."""
-        self.check_open()
-        driver = self.driver
-        waiter: asyncio.Future[None] = driver.loop.create_future()
-        if first:
-            self._waiters.appendleft(waiter)
-        else:
-            self._waiters.append(waiter)
-        # Credit is an answer: the connection must be read while somebody waits for it.
-        driver.waiting[waiter] = waiter
-        if driver.reading_paused:
-            driver.update_reading()
-        try:
-            await waiter
-        except asyncio.CancelledError:
-            if waiter in self._waiters:
-                self._waiters.remove(waiter)
-            else:
-                self._wake()
-            raise
-        finally:
-            del driver.waiting[waiter]
-        self.check_open()
-
-    def _wake(self) -> None:
-        """Let as many callers try as there is credit."""
-        waiters = self._waiters
-        credit = self.core.credit if waiters else 0
-        while waiters and credit > 0:
-            waiter = waiters.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
-                credit -= 1
-
-    def _drain(self) -> None:
-        """Answer a drain if nobody here has more to send."""
-        self._drain_asked = False
-        if not self._waiters and self.core.is_open:
-            self.core.drained()
-            self.driver.schedule_flush()
 
 
 def outcome_of(state: Any) -> DeliveryState | None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from amqp_sansio.amqp_1_0 import (
+from ...amqp_1_0 import (
     Controller,
     Coordinator,
     Declared,
@@ -15,49 +14,13 @@ from amqp_sansio.amqp_1_0 import (
     Rejected,
     TransactionalState,
 )
-from amqp_sansio.errors import EndpointClosed, LocalProtocolError, TransactionFailed
+from ...errors import EndpointClosed, LocalProtocolError, TransactionFailed
+from .client import SenderState
 
 if TYPE_CHECKING:
-    from amqp_sansio.amqp_1_0 import DeliveryState
-    from amqp_sansio.events import Handle
-
-    from .sender import Sender
-    from .session import Session
-
-
-class Coordination:
-    """A session's link to the peer's transaction coordinator, opened on first use."""
-
-    def __init__(self, session: Session) -> None:
-        self._session: Final = session
-        self._sender: Sender | None = None
-        self._opening = asyncio.Lock()
-
-    async def declare(self, global_id: bytes | None) -> tuple[Sender, bytes]:
-        """Begin a transaction; return its link and id."""
-        sender = await self._link()
-        await sender.wait_credit()
-        handle: Handle[Any] = Controller(sender.core).declare(global_id)
-        # A transaction declared for a cancelled caller is rolled back.
-        state = await self._session.driver.wait(handle, lambda late: _undo(sender, late))
-        if not isinstance(state, Declared) or not isinstance(state.txn_id, bytes):
-            raise _failed("the coordinator declared no transaction", state)
-        return sender, state.txn_id
-
-    async def discharge(self, sender: Sender, txn_id: bytes, fail: bool) -> None:
-        """End a transaction; with `fail` by a rollback."""
-        await sender.wait_credit()
-        handle = Controller(sender.core).discharge(txn_id, fail=fail)
-        state = await self._session.driver.wait(handle)
-        if isinstance(state, Rejected):
-            text = "the transaction could not be committed" if not fail else "no rollback"
-            raise _failed(text, state)
-
-    async def _link(self) -> Sender:
-        async with self._opening:
-            if self._sender is None or not self._sender.is_open:
-                self._sender = await self._session.open_sender(Coordinator())
-            return self._sender
+    from ...amqp_1_0 import DeliveryState
+    from ...events import Handle
+    from .client import SessionState
 
 
 class Transaction:
@@ -73,10 +36,10 @@ class Transaction:
     ...     await transaction.commit()
     """
 
-    def __init__(self, coordination: Coordination, global_id: bytes | None) -> None:
-        self._coordination = coordination
+    def __init__(self, session: SessionState, global_id: bytes | None) -> None:
+        self._session = session
         self._global_id = global_id
-        self._sender: Sender | None = None
+        self._link: SenderState | None = None
         self._txn_id: bytes | None = None
         self._ended = False
 
@@ -104,7 +67,14 @@ class Transaction:
         """Begin it; entering the context does."""
         if self._txn_id is not None:
             raise LocalProtocolError("the transaction is declared already")
-        self._sender, self._txn_id = await self._coordination.declare(self._global_id)
+        link = await _coordinator(self._session)
+        await link.wait_credit()
+        handle: Handle[Any] = Controller(link.core).declare(self._global_id)
+        # A transaction declared for a caller that is gone is rolled back.
+        state = await link.client.result(handle, lambda late: _undo(link, late))
+        if not isinstance(state, Declared) or not isinstance(state.txn_id, bytes):
+            raise _failed("the coordinator declared no transaction", state)
+        self._link, self._txn_id = link, state.txn_id
 
     async def commit(self) -> None:
         """Make everything done in it effective. Raises TransactionFailed if the coordinator can't: then everything is
@@ -119,10 +89,14 @@ class Transaction:
     async def _discharge(self, fail: bool) -> None:
         if self._ended:
             raise LocalProtocolError("the transaction has ended already")
-        txn_id = self.txn_id
-        assert self._sender is not None
+        txn_id, link = self.txn_id, self._link
+        assert link is not None
         self._ended = True
-        await self._coordination.discharge(self._sender, txn_id, fail)
+        await link.wait_credit()
+        state = await link.client.result(Controller(link.core).discharge(txn_id, fail=fail))
+        if isinstance(state, Rejected):
+            text = "the transaction could not be committed" if not fail else "no rollback"
+            raise _failed(text, state)
 
     async def __aenter__(self) -> Transaction:
         await self.declare()
@@ -144,13 +118,24 @@ class Transaction:
         return f"<Transaction {self._txn_id!r}, {state}>"
 
 
-def _undo(sender: Sender, state: object) -> None:
-    """Roll back a transaction whose caller was cancelled."""
-    if isinstance(state, Declared) and isinstance(state.txn_id, bytes) and sender.is_open:
+async def _coordinator(session: SessionState) -> SenderState:
+    """Return the session's link to the peer's coordinator, which the first of its transactions opens for all."""
+    link = session.coordinator
+    if link is None or link.error is not None or link.closing:
+        link = session.coordinator = SenderState(session, session.core.open_sender(Coordinator()))
+    opening = link.core.opening
+    assert opening is not None
+    await session.client.result(opening)
+    return link
+
+
+def _undo(link: SenderState, state: object) -> None:
+    """Roll back a transaction whose caller is gone."""
+    if isinstance(state, Declared) and isinstance(state.txn_id, bytes) and link.core.is_open:
         try:
-            Controller(sender.core).discharge(state.txn_id, fail=True)
+            Controller(link.core).discharge(state.txn_id, fail=True)
         except NoCredit:
-            sender.core.close()  # That rolls back too (1.0 part 4 section 4.3).
+            link.core.close()  # That rolls back too (1.0 part 4 section 4.3).
 
 
 def _failed(text: str, state: object) -> TransactionFailed:
@@ -160,4 +145,4 @@ def _failed(text: str, state: object) -> TransactionFailed:
     return TransactionFailed(f"{text}: {error.condition} {error.description or ''}".rstrip(), error)
 
 
-__all__ = ["Coordination", "Transaction"]
+__all__ = ["Transaction"]

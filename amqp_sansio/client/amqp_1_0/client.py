@@ -1,0 +1,665 @@
+"""Client: routes the events of a client of 1.0 to its sessions and links (1.0 part 2 sections 2.4 to 2.7)."""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+
+from ...amqp_1_0 import (
+    Accepted,
+    Connection,
+    CreditChanged,
+    Delivery,
+    Drained,
+    LinkClosed,
+    LinkFailed,
+    LinkOpened,
+    LinkRequested,
+    Resumed,
+    SessionRequested,
+    Symbol,
+    Updated,
+)
+from ...amqp_1_0 import Receiver as CoreReceiver
+from ...amqp_1_0 import Sender as CoreSender
+from ...amqp_1_0.codec.conditions import NOT_IMPLEMENTED
+from ...endpoint import CloseHint
+from ...errors import AmqpError, EndpointClosed, LimitExceeded, LinkEnded, LocalProtocolError, Scope
+from ...events import (
+    Abandoned,
+    By,
+    Closed,
+    CloseReport,
+    Event,
+    Failed,
+    Handle,
+    Opened,
+    Replied,
+    SendPaused,
+    SendResumed,
+    Settled,
+    Signal,
+)
+from ..driving import BaseClient, end_streams, is_own_close, offer
+from ..inbox import Inbox, Streams
+
+if TYPE_CHECKING:
+    from ...amqp_1_0 import DeliveryState
+    from ...amqp_1_0 import Session as CoreSession
+
+CoreT = TypeVar("CoreT", bound="CoreSender | CoreReceiver")
+
+ACCEPTED: Final = Accepted()
+_REFUSAL: Final = Symbol("amqp:connection-establishment-failed")
+
+
+class LinkRoutes(Generic[CoreT]):
+    """The routes of one attachment of a link: where its events go, and who waits for them.
+
+    `closed` ends when the attachment has ended, and `error` says why then. `closing` says that this end closes or
+    detaches it.
+    """
+
+    __slots__ = ("client", "closed", "closing", "core", "error", "name", "session")
+
+    def __init__(self, session: SessionState, core: CoreT) -> None:
+        self.session = session
+        self.client = session.client
+        self.core: CoreT = core
+        self.name = core.name
+        self.closed: Handle[None] = self.client.pending()
+        self.closing = False
+        self.error: LinkEnded | None = None
+        session.links[core.handle] = self
+
+    async def opened(self) -> None:
+        """Wait for the peer's attach. Raises LinkEnded if it refuses.
+
+        A caller that is gone has no link to close, so a late one is closed here.
+        """
+        opening = self.core.opening
+        assert opening is not None
+        await self.client.result(opening, lambda _: self.core.close())
+
+    def check_open(self) -> None:
+        """Raise the link's error if it has ended."""
+        if self.error is not None:
+            self.client.seen(self.error.report)
+            error = copy.copy(self.error)
+            error.__cause__ = self.error.__cause__
+            raise error
+        if self.closing:
+            report = CloseReport(By.LOCAL)
+            raise LinkEnded(f"link {self.name!r} is being closed by this side", report, self.name)
+
+    def start_closing(
+        self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
+    ) -> None:
+        """Close it, without waiting for the peer's answer."""
+        if not self.closing and self.core.report is None:
+            self.closing = True
+            self.before_end()
+            with suppress(EndpointClosed):  # It ends with its session or connection.
+                self.core.close(condition, description, info)
+            self.client.driver.flush_soon()
+
+    def start_detaching(self) -> None:
+        """Detach it, without waiting for the peer's answer."""
+        if not self.closing and self.core.report is None:
+            self.closing = True
+            self.before_end()
+            with suppress(EndpointClosed):
+                self.core.detach()
+
+    async def wait_ended(self) -> CloseReport:
+        """Wait until it has ended; return how."""
+        self.client.driver.flush_soon()
+        if not self.closed.done:
+            await self.client.wait(self.closed)
+        assert self.error is not None
+        report = self.error.report
+        assert report is not None
+        return report
+
+    def end(self, report: CloseReport, cause: AmqpError | None) -> None:
+        """End it and everybody who waits for it."""
+        if self.error is None:
+            self.error = LinkEnded(f"link {self.name!r}: {report}", report, self.name)
+            self.error.__cause__ = cause
+            self.on_ended(self.error, is_own_close(report) and cause is None)
+            self.client.complete(self.closed)
+
+    # Hooks of senders and receivers.
+
+    def before_end(self) -> None:
+        """Do what has to be done before this end closes or detaches it."""
+
+    def on_ended(self, error: LinkEnded, is_own: bool) -> None:
+        """Wake waiting callers; `error` is for them. `is_own` says that this end's user has asked for the end."""
+
+    def credit_changed(self, event: CreditChanged) -> None:
+        """Handle new credit, or room in the session's window."""
+
+    def drained(self) -> None:
+        """Handle the end of a drain: the sender has used or given up its credit."""
+
+    def resumed(self, event: Resumed) -> None:
+        """Handle the end of a comparison of both unsettled maps."""
+
+
+class SenderState(LinkRoutes[CoreSender]):
+    """A sender's routes: who waits for credit, in turn.
+
+    `waiters` are these, `woken` counts those who have their turn and haven't sent yet.
+    """
+
+    __slots__ = ("waiters", "woken")
+
+    def __init__(self, session: SessionState, core: CoreSender) -> None:
+        super().__init__(session, core)
+        self.waiters: deque[Handle[None]] = deque()
+        self.woken = 0
+
+    async def may_send(self) -> None:
+        """Wait while the peer reads too slowly, and for those who came before."""
+        self.check_open()
+        client = self.client
+        if client.core.send_backlog >= client.flush_octets:
+            await client.room()
+        if self.waiters:
+            await self.turn(first=False)
+
+    async def wait_credit(self) -> int:
+        """Wait until the peer accepts a message; return how many. Raises LinkEnded."""
+        self.check_open()
+        while self.core.credit <= 0:
+            await self.turn(first=False)
+        self.wake()
+        return self.core.credit
+
+    async def turn(self, first: bool) -> None:
+        """Wait for a turn to try; raise the link's error if it has ended."""
+        self.check_open()
+        client = self.client
+        pending: Handle[None] = client.pending()
+        if first:
+            self.waiters.appendleft(pending)
+        else:
+            self.waiters.append(pending)
+        try:
+            # Credit is an answer: the connection must be read while somebody waits for it.
+            await client.wait(pending)
+        except BaseException:
+            if pending in self.waiters:
+                self.waiters.remove(pending)
+                client.complete(pending)
+            else:
+                self.woken -= 1
+                self.wake()
+                client.nudge()
+            raise
+        self.woken -= 1
+        self.check_open()
+
+    def wake(self) -> None:
+        """Let as many callers try as there is credit."""
+        waiters = self.waiters
+        credit = self.core.credit if waiters else 0
+        if credit > 0:
+            while waiters and credit > 0:
+                self._wake_one()
+                credit -= 1
+            self.client.nudge()
+
+    def answer_drain(self) -> bool:
+        """Give the credit back if nobody here has more to send; return whether that is decided."""
+        if not self.core.is_open or self.error is not None:
+            return True
+        if self.woken:
+            return False
+        if not self.waiters:
+            try:
+                self.core.drained()
+            except LocalProtocolError:
+                return False  # A delivery is resumed, or there is no room for a frame: later.
+        return True
+
+    def credit_changed(self, event: CreditChanged) -> None:
+        self.wake()
+        if event.drain and self not in self.client.draining:
+            # Woken callers send first.
+            self.client.draining.append(self)
+            self.client.nudge()
+
+    def resumed(self, event: Resumed) -> None:
+        self.wake()
+
+    def on_ended(self, error: LinkEnded, is_own: bool) -> None:
+        while self.waiters:
+            self._wake_one()
+
+    def _wake_one(self) -> None:
+        self.woken += 1
+        self.client.complete(self.waiters.popleft())
+
+
+class ReceiverState(LinkRoutes[CoreReceiver]):
+    """A receiver's routes: the deliveries that nobody has taken, and what is to be granted and accepted.
+
+    `target` is the credit to keep, 0 if the user manages it; `taken` counts the deliveries taken since it was topped
+    up, which happens after `batch` of them. `drains` are those who wait for the end of a drain: their result is True
+    if it has come. `accepted` has the deliveries to accept before the next octets are sent, by delivery-id.
+    """
+
+    __slots__ = ("accepted", "batch", "drains", "inbox", "taken", "target")
+
+    def __init__(
+        self, session: SessionState, core: CoreReceiver, credit: int, inbox: Inbox[Delivery] | None = None
+    ) -> None:
+        super().__init__(session, core)
+        self.inbox: Inbox[Delivery] = Inbox(self.client, 1, False) if inbox is None else inbox
+        self.target = credit
+        self.batch = (credit + 1) // 2
+        self.taken = 0
+        self.drains: list[Handle[Any]] = []
+        self.accepted: dict[int, Delivery] = {}
+        session.inboxes[core.handle] = self.inbox
+
+    def flow(self, credit: int) -> None:
+        """Let the sender send `credit` more deliveries, in place of its remaining credit. Raises LinkEnded."""
+        self.check_open()
+        self.core.flow(credit)
+        self.client.driver.flush_soon()
+
+    def top_up(self) -> None:
+        """Grant credit for the deliveries that were taken."""
+        self.taken = 0
+        core = self.core
+        if core.is_open and not self.closing and core.top_up(self.target - len(self.inbox.items)):
+            self.client.driver.flush_soon()
+
+    async def drain(self, timer: Handle[None] | None = None) -> bool:
+        """Wait until the credit is used or given up, or until `timer` is done; return whether it is. Raises LinkEnded.
+        """
+        self.check_open()
+        if self.core.credit <= 0:
+            return True
+        client = self.client
+        self.core.drain()
+        client.driver.flush_soon()
+        pending: Handle[Any] = client.pending()
+        self.drains.append(pending)
+        try:
+            if timer is not None:
+                client.bound(timer, pending)
+            if not pending.done:
+                await client.wait(pending)
+        finally:
+            client.complete(pending)
+            self.drains.remove(pending)
+            while self.inbox.sleepers:
+                self.inbox.wake()
+            client.nudge()
+        self.check_open()
+        return pending.result is True
+
+    async def take_back(self, seconds: float) -> None:
+        """Drain; if the sender doesn't answer within so many seconds, take its credit away."""
+        client = self.client
+        timer = client.after(seconds)
+        try:
+            if not await self.drain(timer):
+                self.flow(0)
+        finally:
+            client.stop(timer)
+
+    async def settle(self, events: Iterable[Delivery], state: DeliveryState) -> None:
+        """Give deliveries an outcome; where the receiver settles second, wait until the sender has settled too."""
+        if self.error is not None:
+            self.check_open()
+        if self.accepted:
+            self.say_accepted()
+        client = self.client
+        handles = self.core.update(events, state)
+        client.driver.flush_soon()
+        for handle in handles:
+            if not handle.done:
+                await client.result(handle)
+
+    def accept_later(self, event: Delivery) -> bool:
+        """Accept a delivery together with others, before the next octets are sent: one frame for all with consecutive
+        ids. Return False if that is impossible.
+        """
+        core = self.core
+        if event.delivery_tag not in core.unsettled or core.rcv_settle_mode or self.error is not None:
+            return False
+        accepted = self.accepted
+        if event.delivery_id in accepted:
+            return False
+        if not accepted:
+            self.client.accepting.append(self)
+        accepted[event.delivery_id] = event
+        return True
+
+    def say_accepted(self) -> None:
+        """Queue the acceptances collected by `accept_later`."""
+        unsettled = self.core.unsettled
+        events = [each for each in self.accepted.values() if each.delivery_tag in unsettled]
+        if events and self.core.is_open:
+            try:
+                self.core.update(events, ACCEPTED)
+            except LimitExceeded:
+                self.client.accepting.append(self)  # There is no room for them at the moment.
+                return
+        self.accepted.clear()
+
+    def before_end(self) -> None:
+        """Return untaken deliveries to the sender, and iterate no more."""
+        self.say_accepted()
+        unsettled = self.core.unsettled
+        items = [event for event in self.inbox.items if event.delivery_tag in unsettled]
+        if items and self.core.is_open:
+            self.core.release(*items)
+        self.inbox.clear()
+
+    def drained(self) -> None:
+        for pending in self.drains:
+            self.client.complete(pending, True)
+
+    def on_ended(self, error: LinkEnded, is_own: bool) -> None:
+        """Forget unsettled deliveries: the sender will deliver them again."""
+        self.accepted.clear()
+        self.inbox.items.extend([event for event in self.inbox.clear() if event.settled])
+        self.inbox.end(None if is_own else error)
+        self.drained()
+
+
+class SessionState:
+    """A session's routes: where its events go.
+
+    `links` are its links' by this end's handle, `inboxes` those of its receivers. `coordinator` is the link to the
+    peer's transaction coordinator once there is one. `closed` ends when the session has ended, and `error` says why
+    then; `failure` is the error that ends it.
+    """
+
+    __slots__ = (
+        *("client", "closed", "coordinator", "core", "error", "failure", "inboxes", "links", "streams"),
+    )
+
+    def __init__(self, client: Client, core: CoreSession) -> None:
+        self.client = client
+        self.core = core
+        self.links: dict[int, LinkRoutes[Any]] = {}
+        self.inboxes: dict[int, Inbox[Delivery]] = {}
+        self.streams: Streams = []
+        self.coordinator: SenderState | None = None
+        self.closed: Handle[None] = client.pending()
+        self.failure: AmqpError | None = None
+        self.error: EndpointClosed | None = None
+        client.sessions[core.channel] = self
+
+    def link_closed(self, event: LinkClosed, cause: AmqpError | None) -> None:
+        """Handle the end of a link."""
+        link = self.links.pop(event.link, None)
+        self.inboxes.pop(event.link, None)
+        if link is not None:
+            link.end(event.report, self.failure or cause)
+
+    def end(self, report: CloseReport, cause: AmqpError | None) -> None:
+        """End everything on the session."""
+        for link in list(self.links.values()):
+            link.end(report, cause)
+        if self.error is None:
+            error = self.error = EndpointClosed(f"session {self.core.channel}: {report}", report)
+            error.__cause__ = cause
+            end_streams(self.streams, None if is_own_close(report) and cause is None else error)
+
+    def close(self, report: CloseReport, cause: AmqpError | None) -> None:
+        """Handle the end of the session and its remaining links."""
+        self.end(report, self.failure or cause)
+        self.links.clear()
+        self.inboxes.clear()
+        self.client.complete(self.closed)
+
+
+class Client(BaseClient[Connection]):
+    """A client of 1.0, below a driver.
+
+    `prefix` is unique among all programs, and so are the message-ids that begin with it. `told` has the receiver's
+    states of unsettled deliveries, by the key of their handles. `accepting` are the receivers with deliveries to accept
+    before the next octets are sent, `draining` the senders that were asked to give back what credit they don't use.
+    """
+
+    def __init__(self, core: Connection, prefix: str) -> None:
+        super().__init__(core)
+        self.prefix = prefix
+        self.requesters = 0
+        self.sessions: dict[int, SessionState] = {}
+        self.told: dict[object, object] = {}
+        self.accepting: list[ReceiverState] = []
+        self.draining: list[SenderState] = []
+        self._is_opening = False
+
+    def next_event(self) -> Event | Signal:
+        """Route events until one is left that nobody asked for, or there are no more."""
+        next_event = self.core.next_event
+        sessions = self.sessions
+        told = self.told
+        late = self._late
+        while True:
+            event = next_event()
+            if type(event) is Delivery:
+                session = sessions.get(event.channel)
+                inbox = session.inboxes.get(event.link) if session is not None else None
+                if inbox is not None:
+                    inbox.items.append(event)
+                    if inbox.sleepers:
+                        inbox.wake()
+                    if inbox.counted:
+                        inbox.count(event)
+                elif not self._offered(event):
+                    return event
+            elif type(event) is Settled:
+                for handle in event.handles:
+                    if told:
+                        told.pop(handle.key, None)
+                    if late:
+                        self._answered(handle)
+                    elif handle.waiters is not None:
+                        self.done(handle)
+            elif isinstance(event, Signal):
+                if self._is_opening:
+                    self._opened_or_refused()
+                return event
+            else:
+                route = self._ROUTES.get(type(event))
+                if route is not None:
+                    route(self, event)
+                elif not self._offered(event):
+                    return event
+
+    def route_now(self) -> None:
+        """Route the events that a command has caused, although no octets came."""
+        while not isinstance(self.next_event(), Signal):
+            pass
+        self.driver.flush_soon()
+
+    def say_accepted(self) -> None:
+        """Queue the dispositions for deliveries accepted since the last octets were sent."""
+        receivers, self.accepting = self.accepting, []
+        for receiver in receivers:
+            receiver.say_accepted()
+
+    def before_sending(self) -> None:
+        if self.accepting:
+            self.say_accepted()
+        if self.draining:
+            self.draining = [sender for sender in self.draining if not sender.answer_drain()]
+
+    def end_parts(self, report: CloseReport) -> None:
+        for state in list(self.sessions.values()):
+            state.close(report, None)
+        self.sessions.clear()
+
+    # Internals.
+
+    def _offered(self, event: Event) -> bool:
+        """Give an event to the streams of its session or of the connection that want it; return whether any did."""
+        session = self.sessions.get(getattr(event, "channel", -1))
+        return offer(session.streams if session is not None else self.streams, event)
+
+    def _link(self, event: Any) -> LinkRoutes[Any] | None:
+        session = self.sessions.get(event.channel)
+        return None if session is None else session.links.get(event.link)
+
+    def _opened(self, event: Opened) -> None:
+        if event.handle is not None:
+            self._answered(event.handle)
+        elif event.scope is Scope.CONNECTION:
+            # 1.0 has no other form of refusal than a close right behind the open (part 2 section 2.4.3).
+            self._is_opening = True
+
+    def _opened_or_refused(self) -> None:
+        """Tell that the connection is open, unless the peer's open announces a close, or a close came with it."""
+        self._is_opening = False
+        core, remote = self.core, self.core.peer_open
+        is_refusal = remote is not None and _REFUSAL in (remote.properties or {})
+        if core.report is None and core.close_hint is CloseHint.KEEP and not is_refusal:
+            self.complete(self.opened)
+
+    def _replied(self, event: Replied) -> None:
+        self._answered(event.handle)
+
+    def _failed(self, event: Failed) -> None:
+        report = _report_of(event)
+        if event.scope is Scope.SESSION:
+            state = self.sessions.get(event.channel)
+            if state is not None:
+                report = state.core.report or report
+                state.failure = event.error
+                state.end(report, event.error)
+                if state.error is not None and not _is_refused(state.core.opening):
+                    self.unseen[event.channel, None] = state.error
+        else:
+            self._failures.setdefault(0, event.error)
+            if self.core.failure is not None:
+                self._over(self.core.failure, event.error)
+        self._fail_with(event.handles, report, event.error)
+
+    def _link_failed(self, event: LinkFailed) -> None:
+        link = self._link(event)
+        report = _report_of(event)
+        if link is not None:
+            report = link.core.report or report
+            link.end(report, event.error)
+            if link.error is not None and not _is_refused(link.core.opening):
+                self.unseen[event.channel, event.link] = link.error
+        self._fail_with(event.handles, report, event.error)
+
+    def _abandoned(self, event: Abandoned) -> None:
+        self._fail_with(event.handles, event.report, self._failures.get(0))
+
+    def _link_closed(self, event: LinkClosed) -> None:
+        session = self.sessions.get(event.channel)
+        if session is not None:
+            session.link_closed(event, self._failures.get(0))
+
+    def _closed(self, event: Closed) -> None:
+        cause = self._failures.get(0)
+        if event.scope is Scope.SESSION:
+            session = self.sessions.pop(event.channel, None)
+            if session is not None:
+                session.close(event.report, cause)
+        else:
+            self._over(event.report, cause)
+
+    def _session_requested(self, event: SessionRequested) -> None:
+        if not offer(self.streams, event):
+            text = "nobody here takes sessions of the peer"
+            self.core.session(event.channel).refuse(NOT_IMPLEMENTED, text)
+
+    def _link_requested(self, event: LinkRequested) -> None:
+        session = self.sessions.get(event.channel)
+        if session is None or not offer(session.streams, event):
+            text = "nobody here takes links of the peer"
+            self.core.session(event.channel).link(event.link).refuse_attach(NOT_IMPLEMENTED, text)
+
+    def _credit_changed(self, event: CreditChanged) -> None:
+        link = self._link(event)
+        if link is not None:
+            link.credit_changed(event)
+        self._offered(event)
+
+    def _drained(self, event: Drained) -> None:
+        link = self._link(event)
+        if link is not None:
+            link.drained()
+        self._offered(event)
+
+    def _updated(self, event: Updated) -> None:
+        for handle in event.handles:
+            if not handle.done:
+                self.told[handle.key] = event.state
+
+    def _resumed(self, event: Resumed) -> None:
+        link = self._link(event)
+        if link is not None:
+            link.resumed(event)
+        self._offered(event)
+
+    def _nothing(self, event: Event) -> None:
+        """Ignore an event: who sends looks at the backlog."""
+
+    def _fail_with(self, handles: tuple[Handle[Any], ...], report: CloseReport, cause: AmqpError | None) -> None:
+        """Fail calls that failed with their link or session."""
+        for handle in handles:
+            self.told.pop(handle.key, None)
+            self._late.pop(handle, None)
+            error = _error_of(handle, report)
+            error.__cause__ = cause
+            handle.fail(error)
+            self.done(handle)
+
+    _ROUTES: ClassVar[dict[type[Event], Callable[[Client, Any], object]]] = {
+        Opened: _opened,
+        LinkOpened: _opened,
+        Replied: _replied,
+        Failed: _failed,
+        LinkFailed: _link_failed,
+        Abandoned: _abandoned,
+        LinkClosed: _link_closed,
+        Closed: _closed,
+        SessionRequested: _session_requested,
+        LinkRequested: _link_requested,
+        CreditChanged: _credit_changed,
+        Drained: _drained,
+        Updated: _updated,
+        Resumed: _resumed,
+        SendPaused: _nothing,
+        SendResumed: _nothing,
+    }
+
+
+def _error_of(handle: Handle[Any], report: CloseReport) -> EndpointClosed:
+    """Return the exception for a call that fails because its link or session ended."""
+    name = handle.key[0]
+    if isinstance(name, str):
+        return LinkEnded(f"link {name!r}: {report}", report, name)
+    return EndpointClosed(f"session {name}: {report}", report)
+
+
+def _report_of(event: Failed) -> CloseReport:
+    error = event.error
+    condition = str(getattr(error, "condition", ""))
+    return CloseReport(event.by, 0, str(error), condition=condition)
+
+
+def _is_refused(opening: Handle[Any] | None) -> bool:
+    """Whether the peer has refused something that this end opened; the caller that did is told, or gone."""
+    return opening is not None and opening.error is not None
+
+
+__all__ = ["ACCEPTED", "Client", "LinkRoutes", "ReceiverState", "SenderState", "SessionState"]

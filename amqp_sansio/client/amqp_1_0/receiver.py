@@ -1,0 +1,303 @@
+"""Receivers of 1.0 and their deliveries (1.0 part 2 section 2.6.7, part 3 section 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from ...amqp_1_0 import Delivery, Error, Message, Modified, Rejected, Released
+from ...errors import LinkEnded
+from .client import ACCEPTED, ReceiverState
+from .link import Link
+
+if TYPE_CHECKING:
+    from ...amqp_1_0 import DeliveryState, Described, LinkState
+    from ...amqp_1_0 import Receiver as CoreReceiver
+    from .transaction import Transaction
+
+_PATIENCE: Final = 1.0
+"""Seconds that a sender has to answer a drain when a receiver closes or has fetched nothing."""
+
+
+class ReceivedDelivery:
+    """A received message. Settle it once with `accept`, `reject`, `release` or `modify`, unless the sender has settled
+    it.
+
+    These return when the disposition is queued; on a link whose receiver settles second, when the sender has settled
+    too. They raise LocalProtocolError for a settled delivery, LinkEnded if the link is gone. With `transaction` the
+    outcome takes effect when the transaction commits.
+
+    >>> async def example(receiver: Receiver) -> None:
+    ...     delivery = await receiver.fetch(timeout=5)
+    ...     if delivery is not None and delivery.body is None:
+    ...         await delivery.reject("amqp:invalid-field", "nothing to do")
+    ...     elif delivery is not None:
+    ...         await delivery.modify(delivery_failed=True)
+    """
+
+    __slots__ = ("_event", "_link", "receiver")
+
+    def __init__(self, receiver: Receiver, link: ReceiverState, event: Delivery) -> None:
+        self.receiver = receiver
+        self._link = link
+        self._event = event
+
+    @property
+    def message(self) -> Message:
+        """The message; its sections are decoded on access, which may raise CodecError."""
+        return self._event.message
+
+    @property
+    def body(self) -> Any:
+        """The message's body: octets, a value or a list. Raises CodecError if the payload is no message."""
+        return self._event.body
+
+    @property
+    def payload(self) -> bytes:
+        """The message as received, all sections."""
+        return self._event.payload
+
+    @property
+    def delivery_tag(self) -> bytes:
+        """Its name on the link."""
+        return self._event.delivery_tag
+
+    @property
+    def delivery_id(self) -> int:
+        """Its number in the session."""
+        return self._event.delivery_id
+
+    @property
+    def message_format(self) -> int:
+        """The format of the message: 0 for the standard's own."""
+        return self._event.message_format
+
+    @property
+    def settled(self) -> bool:
+        """Whether the sender sent it settled, so that it needs no outcome."""
+        return self._event.settled
+
+    @property
+    def state(self) -> DeliveryState | Described | None:
+        """The sender's state of it, such as the transaction it belongs to."""
+        return self._event.state
+
+    @property
+    def resumed(self) -> bool:
+        """Whether it continues from an earlier attachment of the link."""
+        return self._event.resumed
+
+    @property
+    def event(self) -> Delivery:
+        """The core's event."""
+        return self._event
+
+    async def accept(self, *, transaction: Transaction | None = None) -> None:
+        """Accept it."""
+        link = self._link
+        if transaction is None and link.accept_later(self._event):
+            link.client.driver.flush_soon()
+        else:
+            await self._settle(ACCEPTED, transaction)
+
+    async def reject(
+        self,
+        condition: str = "",
+        description: str = "",
+        *,
+        error: Error | None = None,
+        transaction: Transaction | None = None,
+    ) -> None:
+        """Reject it as invalid, with the reason as a condition or a whole `Error`."""
+        if error is None and condition:
+            error = Error(condition=condition, description=description or None)
+        await self._settle(Rejected(error=error), transaction)
+
+    async def release(self, *, transaction: Transaction | None = None) -> None:
+        """Return it unchanged, to be delivered again."""
+        await self._settle(Released(), transaction)
+
+    async def modify(
+        self,
+        *,
+        delivery_failed: bool = False,
+        undeliverable_here: bool = False,
+        message_annotations: Mapping[Any, Any] | None = None,
+        transaction: Transaction | None = None,
+    ) -> None:
+        """Return it changed: counted as a failed delivery, not for this link again, or with annotations merged into its
+        own.
+        """
+        state = Modified(
+            delivery_failed=delivery_failed,
+            undeliverable_here=undeliverable_here,
+            message_annotations=message_annotations,
+        )
+        await self._settle(state, transaction)
+
+    async def update(self, state: DeliveryState) -> None:
+        """Send a state, such as Received, without settling."""
+        link = self._link
+        link.check_open()
+        link.core.update([self._event], state, settled=False)
+        link.client.driver.flush_soon()
+
+    async def _settle(self, state: DeliveryState, transaction: Transaction | None) -> None:
+        await self._link.settle([self._event], state if transaction is None else transaction.state(state))
+
+    def __repr__(self) -> str:
+        return f"<ReceivedDelivery {self.delivery_id}, {len(self.payload)} octets>"
+
+
+class Receiver(Link[ReceiverState]):
+    """A link on which messages arrive, returned by `session.open_receiver()`: an async iterator of `ReceivedDelivery`.
+    `close` it, or leave its context.
+
+    With `credit` above 0 at most that many deliveries wait here: taking them grants the sender credit for more. With 0
+    you manage it: `flow`, `drain`, or `fetch` for one at a time. The iteration ends when this end closes or detaches
+    the link, or closes its session or connection; it raises LinkEnded, with the reason, when the peer or an error ends
+    one of these.
+    """
+
+    @property
+    def core(self) -> CoreReceiver:
+        """The receiver of the core, for its properties. Don't call its commands."""
+        return self._state.core
+
+    @property
+    def pending(self) -> Mapping[bytes, DeliveryState | None]:
+        """The unsettled deliveries, by delivery-tag, with the last state sent for each."""
+        core = self._state.core
+        side = core.session.side
+        found: dict[bytes, Any] = dict(core.unsettled)
+        return {tag: each.states[side] for tag, each in found.items()}
+
+    def saved_state(self) -> LinkState:
+        link = self._state
+        if link.accepted and link.error is None:
+            link.say_accepted()
+        return super().saved_state()
+
+    def __aiter__(self) -> Receiver:
+        return self
+
+    async def __anext__(self) -> ReceivedDelivery:
+        link = self._state
+        inbox = link.inbox
+        if inbox.items:
+            event = inbox.items.popleft()
+        else:
+            if link.target and link.core.credit <= 0:
+                link.top_up()  # The credit was drained.
+            event = await inbox.take()
+        if link.target:
+            link.taken += 1
+            if link.taken >= link.batch:
+                link.top_up()
+        return ReceivedDelivery(self, link, event)
+
+    async def fetch(self, timeout: float | None = None) -> ReceivedDelivery | None:
+        """Return the next delivery; None if there is none within `timeout` seconds (None: wait).
+
+        Without credit it asks for one delivery, and takes the credit back after the timeout, so that nothing arrives
+        unrequested. Raises LinkEnded if the link has ended.
+
+        >>> async def example(receiver: Receiver) -> None:
+        ...     delivery = await receiver.fetch(timeout=5)
+        ...     if delivery is not None:
+        ...         await delivery.accept()
+        """
+        link = self._state
+        inbox = link.inbox
+        if not inbox.items:
+            link.check_open()
+            await self._wait_for_one(timeout)
+            if not inbox.items:
+                if not inbox.ended:
+                    return None
+                link.check_open()
+        delivery = await self.__anext__()
+        if not link.target and inbox.sleepers:
+            inbox.wake()  # Another fetch needs its own credit.
+            link.client.nudge()
+        return delivery
+
+    async def flow(self, credit: int) -> None:
+        """Let the sender send `credit` more deliveries, in place of its remaining credit. For links opened with
+        `credit=0`.
+
+        >>> async def example(receiver: Receiver) -> None:
+        ...     await receiver.flow(100)
+        ...     await receiver.drain()
+        ...     print(len(receiver.pending), "deliveries were there")
+        """
+        self._state.flow(credit)
+
+    async def drain(self) -> None:
+        """Let the sender send its available deliveries, and wait until the credit is used or given up; received ones
+        are iterated as usual. Raises LinkEnded.
+        """
+        await self._state.drain()
+
+    async def accept(
+        self, *deliveries: ReceivedDelivery, transaction: Transaction | None = None
+    ) -> None:
+        """Accept any number of deliveries at once, in as few frames as possible.
+
+        >>> async def example(receiver: Receiver) -> None:
+        ...     found = [await receiver.fetch(timeout=0.01) for _ in range(10)]
+        ...     await receiver.accept(*[each for each in found if each is not None])
+        """
+        await self.settle(ACCEPTED, *deliveries, transaction=transaction)
+
+    async def settle(
+        self,
+        state: DeliveryState,
+        *deliveries: ReceivedDelivery,
+        transaction: Transaction | None = None,
+    ) -> None:
+        """Give deliveries an outcome; see `ReceivedDelivery`."""
+        outcome = state if transaction is None else transaction.state(state)
+        await self._state.settle([delivery.event for delivery in deliveries], outcome)
+
+    async def __aenter__(self) -> Receiver:
+        return self
+
+    # Internals.
+
+    async def _wait_for_one(self, seconds: float | None) -> None:
+        """Wait for a delivery, the end, or so many seconds."""
+        link = self._state
+        inbox, client = link.inbox, link.client
+        timer = None if seconds is None else client.after(seconds)
+        try:
+            while not (inbox.items or inbox.ended):
+                if timer is not None and timer.done:
+                    if not link.target:
+                        await link.take_back(self._patience)
+                    return
+                if link.core.credit <= 0 and not link.drains:
+                    link.flow(link.target or 1)
+                await inbox.sleep(timer)
+        finally:
+            if timer is not None:
+                client.stop(timer)
+
+    async def _close(self, condition: str, description: str, info: Mapping[Any, Any] | None) -> None:
+        """Drain outstanding credit first, so that deliveries in transit are returned too."""
+        link = self._state
+        try:
+            if link.core.is_open and link.core.credit > 0 and not link.closing:
+                link.target = 0
+                with suppress(LinkEnded):
+                    await link.take_back(self._patience)
+        finally:
+            link.start_closing(condition, description, info)
+
+    @property
+    def _patience(self) -> float:
+        return min(_PATIENCE, self._state.client.config.close_timeout)
+
+
+__all__ = ["ReceivedDelivery", "Receiver"]

@@ -1,0 +1,152 @@
+"""Requests and replies over a dynamic node (1.0 part 3 sections 3.2.4 and 3.5.4)."""
+
+from __future__ import annotations
+
+import copy
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from ...amqp_1_0 import Accepted, Delivery, Message, Properties
+from ...errors import AmqpError, CodecError, LinkEnded, NotAccepted
+from ...events import Handle
+from ..inbox import Inbox
+from .client import ACCEPTED, Client, ReceiverState
+
+if TYPE_CHECKING:
+    from .receiver import Receiver
+    from .sender import Sender
+
+
+class ReplyInbox(Inbox[Delivery]):
+    """Takes replies and ends the requests that they answer. `waiting` are these, by message-id."""
+
+    __slots__ = ("client", "last", "link", "waiting")
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client, 1, True)
+        self.client = client
+        self.link: ReceiverState | None = None
+        self.waiting: dict[object, Handle[Message]] = {}
+        self.last: AmqpError | None = None
+
+    def count(self, item: Delivery) -> None:
+        self.items.clear()
+        self._hand_out(item)
+        link = self.link
+        assert link is not None
+        if not item.settled and not link.accept_later(item):
+            with suppress(AmqpError):
+                link.core.update([item], ACCEPTED)
+        link.taken += 1
+        if link.taken >= link.batch:
+            link.top_up()
+        self.client.driver.flush_soon()
+
+    def end(self, error: AmqpError | None) -> None:
+        """End the requests that wait: no reply comes any more."""
+        super().end(error)
+        link = self.link
+        if self.last is None:
+            found = None if link is None or link.closing else link.error
+            self.last = found or LinkEnded("the requester was closed")
+        waiting, self.waiting = self.waiting, {}
+        for pending in waiting.values():
+            pending.fail(self.last)
+            self.client.done(pending)
+
+    def check_open(self) -> None:
+        """Raise why no reply will come any more."""
+        if self.last is not None:
+            self.client.seen(getattr(self.last, "report", None))
+            raise copy.copy(self.last)
+
+    def _hand_out(self, item: Delivery) -> None:
+        try:
+            properties = item.message.properties
+            number = None if properties is None else properties.correlation_id
+        except CodecError:
+            return  # It can't be assigned to a request.
+        pending = self.waiting.pop(number, None)
+        if pending is not None:
+            self.client.complete(pending, item.message)
+
+
+class Requester:
+    """Sends requests and returns the reply to each, returned by `session.open_requester()`. `close` it, or leave its
+    context.
+
+    A reply has the request's message-id as its correlation-id. Any number of tasks may call at once.
+    """
+
+    def __init__(self, sender: Sender, receiver: Receiver, inbox: ReplyInbox) -> None:
+        self._sender = sender
+        self._receiver = receiver
+        self._inbox = inbox
+        self._count = 0
+        inbox.client.requesters += 1
+        self._prefix = f"{inbox.client.prefix}-{inbox.client.requesters}"
+
+    @property
+    def address(self) -> str:
+        """The address for replies, a node created by the peer."""
+        return self._receiver.address
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is usable, as far as is known."""
+        return self._sender.is_open and self._receiver.is_open
+
+    async def call(self, message: Message | Any) -> Message:
+        """Send a request and return its reply. Sets its reply-to, and a missing message-id. Anything but a Message
+        becomes the body of one.
+
+        Raises NotAccepted if the request isn't accepted, LinkEnded if a link ends. Limit it by time: a reply that comes
+        too late is dropped. Raises ValueError for a message-id already in use.
+
+        >>> async def example(requester: Requester) -> object:
+        ...     async with asyncio.timeout(5):
+        ...         return (await requester.call("ping")).body
+        """
+        inbox, client = self._inbox, self._inbox.client
+        inbox.check_open()
+        request, number = self._request(message if isinstance(message, Message) else Message(message))
+        if number in inbox.waiting:
+            raise ValueError(f"a request with the message-id {number!r} is under way")
+        pending: Handle[Message] = client.pending()
+        inbox.waiting[number] = pending
+        try:
+            outcome = await self._sender.send(request)
+            if outcome is not None and not isinstance(outcome, Accepted):
+                raise NotAccepted(f"the request was not accepted: {outcome!r}", outcome)
+            return await client.result(pending)
+        finally:
+            if inbox.waiting.get(number) is pending:
+                del inbox.waiting[number]
+            client.complete(pending)
+
+    async def close(self) -> None:
+        """Close both links; callers waiting for a reply get LinkEnded."""
+        await self._sender.close()
+        await self._receiver.close()
+
+    async def __aenter__(self) -> Requester:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._sender.__aexit__()
+        await self._receiver.__aexit__()
+
+    # Internals.
+
+    def _request(self, message: Message) -> tuple[Message, object]:
+        """Return the message with its reply-to and message-id, and the latter."""
+        properties = message.properties or Properties()
+        number: object = properties.message_id
+        if number is None:
+            self._count += 1
+            number = f"{self._prefix}-{self._count}"
+        asked = properties.replace(message_id=number, reply_to=self.address)
+        return message.replace(properties=asked), number
+
+
+__all__ = ["ReplyInbox", "Requester"]
