@@ -564,12 +564,11 @@ class Channel:
             raise LocalProtocolError(f"{self._client.core.dialect.name} has no {name}")
         return await self._client.result(self._state.core.call(named[name](**given)))
 
-    def _give_back(self, answer: Any) -> None:
+    def _give_back(self, answer: Message[Any] | Method) -> None:
         """Return a message that was fetched for a caller that is gone."""
         core = self._state.core
         if isinstance(answer, Message) and core.is_open:
-            message: Message[Any] = answer
-            core.release(message.method.delivery_tag)
+            core.release(answer.method.delivery_tag)
 
     def _ended_error(self) -> EndpointClosed:
         report = self.report
