@@ -10,7 +10,7 @@ import pytest
 from amqp_sansio.amqp_0_9_1 import BasicQos, QueueDeclare
 from amqp_sansio.client.classic.client import ClassicClient
 from amqp_sansio.events import Accepted
-from amqp_sansio_asyncio import Connection, connect
+from amqp_sansio_asyncio import Connection, connect, serve_broker
 from examples.server import Broker
 from tests.kit.asyncio_broker import broker, driver_of, state_of, until, url_of
 from tests.kit.asyncio_loops import Problems, run
@@ -90,6 +90,20 @@ def test_late_answers_are_taken_and_dropped() -> None:
                 n % 2 == 0 for n in range(9)
             ]
             assert (await ch.call(QueueDeclare(queue="last"))).queue == "last"
+
+    run(main())
+
+
+def test_a_cancelled_request_is_waited_for_no_more() -> None:
+    async def main() -> None:
+        async with serve_broker() as server, connect(server.url) as connection:
+            ch = await connection.open_channel()
+            await ch.call(QueueDeclare(queue="q"))
+            client: Any = state_of(ch).client
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await ch.request(b"nobody answers", routing_key="q")
+            assert client._waiting == {}
 
     run(main())
 

@@ -93,6 +93,8 @@ class Requests:
             return Delivery(state, await client.result(pending))
         finally:
             inbox.waiting.pop(number, None)
+            # Nobody waits for a reply to a request that was given up.
+            client.complete(pending)
 
     async def _reply_to(self) -> str:
         """Return the address for replies, after opening it once."""
