@@ -436,6 +436,8 @@ def test_closing_a_consumer_that_never_started() -> None:
             await consumer.close()
             with pytest.raises(StopAsyncIteration):
                 await anext(consumer)
+            # Nothing is asked of the server: the queue isn't there.
+            await ch.call(QueueDeclare(queue="other"))
             assert ch.is_open
 
     run(main())

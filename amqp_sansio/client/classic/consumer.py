@@ -166,9 +166,10 @@ class Consumer:
 
     async def take(self) -> Delivered:
         """Wait for the next delivery, as the core's event; the iteration makes it a `Delivery`."""
-        if self._inbox.starting is None:
+        inbox = self._inbox
+        if inbox.starting is None and not inbox.ended:
             self._start()
-        return await self._inbox.take()
+        return await inbox.take()
 
     async def start(self) -> None:
         """Wait for the server's confirmation. Raises EndpointClosed if it refuses."""
