@@ -315,6 +315,27 @@ def test_events_end_with_their_channel_and_connection() -> None:
     run(main())
 
 
+@pytest.mark.parametrize("look", [False, True])
+def test_a_failure_that_nobody_has_seen_is_raised_at_the_end(look: bool) -> None:
+    async def main() -> None:
+        async with broker() as (server, _):
+
+            async def use() -> None:
+                async with connect(url_of(server)) as connection, connection.open_channel() as ch:
+                    await ch.publish(b"lost", exchange="nowhere")
+                    await until(lambda: not ch.is_open)
+                    if look:
+                        assert ch.report is not None
+
+            if look:
+                await use()
+            else:
+                with pytest.raises(EndpointClosed, match="nowhere"):
+                    await use()
+
+    run(main())
+
+
 def test_big_messages_in_pieces() -> None:
     async def main() -> None:
         async with (

@@ -528,11 +528,7 @@ class Channel:
         """Close the channel and wait for the server's answer; return how it ended. On a closed channel this does
         nothing.
         """
-        state, client = self._state, self._client
-        state.core.close(code, text)
-        if not state.closed.done and client.channels.get(self.number) is state:
-            client.driver.flush_soon()
-            await client.wait(state.closed)
+        await self._close(code, text)
         report = self.report
         assert report is not None
         return report
@@ -546,13 +542,21 @@ class Channel:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self.close()
+        # A caller that only leaves the context hasn't seen why the channel had ended before.
+        await self._close(200, "Normal shutdown")
 
     def __repr__(self) -> str:
         state = "open" if self.is_open else f"closed: {self._state.core.report}"
         return f"<Channel {self.number}, {state}>"
 
     # Internals.
+
+    async def _close(self, code: int, text: str) -> None:
+        state, client = self._state, self._client
+        state.core.close(code, text)
+        if not state.closed.done and client.channels.get(self.number) is state:
+            client.driver.flush_soon()
+            await client.wait(state.closed)
 
     async def _ask(self, name: str, arguments: Table = None, **fields: Any) -> Any:
         """Send a request of the connection's dialect and return its reply; fields that are False are left out."""
