@@ -28,7 +28,7 @@ from amqp_sansio_asyncio import (
     connect,
     serve,
 )
-from tests.kit.asyncio_broker import until, url_of, waiting_in
+from tests.kit.asyncio_broker import driver_of, until, url_of, waiting_in
 from tests.kit.asyncio_loops import run
 from tests.kit.asyncio_nodes import Nodes, core_link, opened, peer
 
@@ -158,6 +158,24 @@ def test_a_sender_that_does_not_answer_a_drain() -> None:
             receiver = await session.open_receiver("jobs", credit=0)
             assert await receiver.fetch(0.01) is None
             assert receiver.credit == 0
+
+    run(main())
+
+
+def test_a_fetch_ends_in_time_although_nothing_can_be_written() -> None:
+    async def main() -> None:
+        async with peer() as (connection, _):
+            session = await connection.open_session()
+            sender, receiver = await opened(session)
+            driver = driver_of(connection)
+            driver.pause_writing()
+            async with asyncio.timeout(10):
+                assert await receiver.fetch(0.01) is None
+            driver.resume_writing()
+            await sender.send(Message(1))
+            delivery = await receiver.fetch()
+            assert delivery is not None
+            assert delivery.body == 1
 
     run(main())
 
