@@ -67,7 +67,7 @@ class AnyConnection(Generic[_C]):
         client = self._client
         if not client.lost.done:
             await client.wait(client.lost)
-        report: CloseReport | None = client.core.report
+        report = self.report
         assert report is not None
         return report
 
@@ -80,10 +80,14 @@ class AnyConnection(Generic[_C]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        client = self._client
+        # `close` returns the report to this method, which nobody sees either.
+        unseen: dict[object, EndpointClosed] = dict(client.unseen)
         await self.close()
-        unseen = self._client.take_unseen()
-        if unseen is not None and error is None:
-            raise unseen
+        unseen.update(client.unseen)
+        client.unseen.clear()
+        if unseen and error is None:
+            raise next(iter(unseen.values()))
 
     def __repr__(self) -> str:
         report = self._client.core.report

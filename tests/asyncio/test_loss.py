@@ -51,6 +51,29 @@ def test_a_socket_lost_without_close_ok_is_logged(caplog: pytest.LogCaptureFixtu
     assert "ended without its closing handshake: closed by this side: 200" in caplog.text
 
 
+@pytest.mark.parametrize("look", [False, True])
+def test_leaving_a_lost_connection_says_so_once(look: bool) -> None:
+    async def main() -> None:
+        async with broker() as (server, _):
+
+            async def use() -> None:
+                async with connect(url_of(server)) as connection:
+                    transport = driver_of(connection).transport
+                    assert transport is not None
+                    transport.abort()
+                    await until(lambda: not connection.is_open)
+                    if look:
+                        assert connection.report is not None
+
+            if look:
+                await use()
+            else:
+                with pytest.raises(EndpointClosed, match="transport lost"):
+                    await use()
+
+    run(main())
+
+
 def test_lost_in_the_middle_of_everything() -> None:
     def answer(connection: ServerConnection, event: Event) -> None:
         if asks(event, QueueDeclare):

@@ -274,6 +274,7 @@ def test_one_iterator_at_a_time() -> None:
             except RuntimeError as error:
                 refused.append(error)
             first.cancel()
+            await asyncio.wait([first])
             await ignore(connection)
 
         async with serve(handle) as server, connect(url_of(server)) as connection:

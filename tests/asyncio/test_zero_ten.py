@@ -421,8 +421,9 @@ def test_one_server_for_every_version() -> None:
                 assert isinstance(connection, ZeroTenConnection)
                 assert (await connection.open_session()).is_open
             await until(lambda: not server.connections)
-            async with connect(url_of(server)):
-                pass
+            async with connect(url_of(server)) as other:
+                # The handler has returned at once, and with it the server's interest.
+                assert (await other.wait_closed()).by is By.REMOTE
         assert seen == [ZeroTenServerConnection.__name__, ServerConnection.__name__]
         with pytest.raises(ValueError, match="another version"):
             serve(handle, configs={AMQP_0_10: ClassicConfig()})
