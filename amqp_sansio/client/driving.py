@@ -499,7 +499,7 @@ def offer(streams: Streams, event: Event) -> bool:
 
 def is_own_close(report: CloseReport) -> bool:
     """Whether this end closed because its user asked for it, so that iterations end without an error."""
-    return report.by is By.LOCAL and report.code < ERROR and report.rule is None
+    return report.by is By.LOCAL and report.code < ERROR and report.rule is None and not report.condition
 
 
 def end_streams(streams: Streams, error: AmqpError | None) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from amqp_sansio import By, Event, Handle
-from amqp_sansio.amqp_1_0 import Accepted, Delivery, Message, Properties
+from amqp_sansio.amqp_1_0 import Accepted, Config, Delivery, Message, Properties
+from amqp_sansio.amqp_1_0 import Connection as Core
 from amqp_sansio.amqp_1_0.codec.conditions import INTERNAL_ERROR, NOT_FOUND
 from amqp_sansio.client.amqp_1_0.connection import Connection
 from amqp_sansio.client.amqp_1_0.receiver import Receiver
@@ -17,6 +19,7 @@ from amqp_sansio.client.amqp_1_0.session import Session
 from amqp_sansio.client.driving import STOPPED_TIMERS
 from amqp_sansio.errors import EndpointClosed, LinkEnded
 from amqp_sansio.events import OpenRequested
+from amqp_sansio.uri import parse
 from tests.kit.asyncio_broker import left_in
 from tests.kit.hand_driven import Cancelled, Hand, Server, Task, brokered, served
 
@@ -294,6 +297,52 @@ def test_leaving_the_context_raises_what_nobody_has_seen() -> None:
         hand.run(use(False))
     hand, connection, server = served(credit=10)
     hand.run(use(True))
+
+
+@pytest.mark.parametrize("part", ["link", "session", "connection"])
+def test_iterations_end_quietly_with_ones_own_close(part: str) -> None:
+    hand, connection, _ = brokered()
+    session, _, receiver = hand.run(links_of(connection, 5))
+    iterators: tuple[AsyncIterator[object], ...] = (receiver, session.events(), connection.events())
+    iterations = [hand.start(_all_of(each)) for each in iterators]
+    own: dict[str, Receiver | Session | Connection] = {"link": receiver, "session": session, "connection": connection}
+    hand.run(own[part].close())
+    ended = {"link": 1, "session": 2, "connection": 3}[part]
+    assert [each.done for each in iterations] == [True] * ended + [False] * (3 - ended)
+    for each in iterations[:ended]:
+        assert isinstance(each.result, int)
+    hand.run(connection.close())
+    with pytest.raises(LinkEnded, match="closed by this side"):
+        hand.run(receiver.fetch())
+
+
+def test_a_link_that_ones_own_error_closes_ends_quietly_too() -> None:
+    hand, connection, _ = brokered()
+    _, _, receiver = hand.run(links_of(connection, 5))
+    reading = hand.start(_all_of(receiver))
+    assert hand.run(receiver.close(INTERNAL_ERROR, "enough")).condition == INTERNAL_ERROR
+    assert reading.result == 0
+
+
+def test_a_close_that_nobody_asked_for_is_no_quiet_end() -> None:
+    """This end notices that it has been silent for too long: its own close, but an error."""
+    server = Server()
+    server.core = Core.server(Config(container_id="server", idle_time_out=10.0))
+    hand = Hand(server.client, server)
+    hand.settle()
+    connection = Connection(server.client, parse("amqp://nowhere/"))
+    _, _, receiver = hand.run(links_of(connection, 5))
+    reading = hand.start(_all_of(receiver))
+    server.client.handle_timeout(100.0)
+    server.now = 100.0
+    hand.settle()
+    assert connection.core.report is not None
+    with pytest.raises(LinkEnded, match="this end sent nothing"):
+        reading.result  # noqa: B018
+
+
+async def _all_of(items: AsyncIterator[object]) -> int:
+    return len([each async for each in items])
 
 
 def test_a_close_right_behind_the_open_is_a_refusal() -> None:

@@ -129,7 +129,8 @@ class LinkRoutes(Generic[CoreT]):
         if self.error is None:
             self.error = LinkEnded(f"link {self.name!r}: {report}", report, self.name)
             self.error.__cause__ = cause
-            self.on_ended(self.error, is_own_close(report) and cause is None)
+            is_own = is_own_close(report) or (self.closing and report.by is By.LOCAL)
+            self.on_ended(self.error, is_own and cause is None)
             self.client.complete(self.closed)
 
     # Hooks of senders and receivers.
