@@ -458,9 +458,10 @@ class BaseClient(Generic[CoreT]):
         """Note that the connection has ended, or is given up: its streams end, and nobody waits for room any more."""
         error = EndpointClosed(f"the connection is closed: {report}", report)
         error.__cause__ = cause
-        if report.by is By.TRANSPORT or cause is not None:
+        is_own = is_own_close(report)
+        if report.by is By.TRANSPORT or cause is not None or (report.by is By.LOCAL and not is_own):
             self.unseen[0] = error
-        end_streams(self.streams, None if is_own_close(report) else error)
+        end_streams(self.streams, None if is_own else error)
         if not self.opened.done:
             self.opened.fail(error)
             self.done(self.opened)

@@ -332,13 +332,18 @@ def test_a_close_that_nobody_asked_for_is_no_quiet_end() -> None:
     hand.settle()
     connection = Connection(server.client, parse("amqp://nowhere/"))
     _, _, receiver = hand.run(links_of(connection, 5))
-    reading = hand.start(_all_of(receiver))
+
+    async def stay() -> None:
+        async with connection:
+            await hand.client.wait(hand.client.lost)
+
+    staying, reading = hand.start(stay()), hand.start(_all_of(receiver))
     server.client.handle_timeout(100.0)
     server.now = 100.0
     hand.settle()
-    assert connection.core.report is not None
-    with pytest.raises(LinkEnded, match="this end sent nothing"):
-        reading.result  # noqa: B018
+    for each in (staying, reading):
+        with pytest.raises(EndpointClosed, match="this end sent nothing"):
+            each.result  # noqa: B018
 
 
 async def _all_of(items: AsyncIterator[object]) -> int:
