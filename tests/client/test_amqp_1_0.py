@@ -73,6 +73,24 @@ def test_senders_wait_for_credit_in_turn() -> None:
     assert [each.result for each in sends] == [Accepted()] * 3
 
 
+def test_credit_in_pieces_keeps_the_order() -> None:
+    """More credit comes before those who were woken have sent."""
+    hand, connection, server = served()
+    sender = hand.run(_sender(hand.run(_session(connection))))
+    sends = [hand.start(sender.send(Message(number), wait=False)) for number in range(6)]
+    link = far_link(server)
+    for _ in range(3):
+        link.flow(2)
+        server.pump()
+    hand.settle()
+    assert [each.done for each in sends] == [True] * 2 + [False] * 4
+    for count in range(3, 7):
+        link.flow(1)
+        hand.settle()
+        assert [each.done for each in sends] == [True] * count + [False] * (6 - count)
+    assert [each.body for each in server.events if isinstance(each, Delivery)] == list(range(6))
+
+
 def test_a_drain_is_answered_behind_those_who_send() -> None:
     hand, connection, server = served()
     sender = hand.run(_sender(hand.run(_session(connection))))

@@ -206,9 +206,9 @@ class SenderState(LinkRoutes[CoreSender]):
         self.check_open()
 
     def wake(self) -> None:
-        """Let as many callers try as there is credit."""
+        """Let as many callers try as there is credit that nobody is about to use."""
         waiters = self.waiters
-        credit = self.core.credit if waiters else 0
+        credit = self.core.credit - self.woken if waiters else 0
         if credit > 0:
             while waiters and credit > 0:
                 self._wake_one()
