@@ -81,13 +81,11 @@ class AnyConnection(Generic[_C]):
         trace: TracebackType | None,
     ) -> None:
         client = self._client
-        # `close` returns the report to this method, which nobody sees either.
-        unseen: dict[object, EndpointClosed] = dict(client.unseen)
+        before = dict(client.unseen)
         await self.close()
-        unseen.update(client.unseen)
-        client.unseen.clear()
-        if unseen and error is None:
-            raise next(iter(unseen.values()))
+        unseen = client.take_unseen(before)
+        if unseen is not None and error is None:
+            raise unseen
 
     def __repr__(self) -> str:
         report = self._client.core.report

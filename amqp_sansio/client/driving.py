@@ -399,11 +399,14 @@ class BaseClient(Generic[CoreT]):
             if key == 0 or error.report == report:
                 del self.unseen[key]
 
-    def take_unseen(self) -> EndpointClosed | None:
-        """Take the failures that no caller has been told; return the first."""
-        unseen = list(self.unseen.values())
+    def take_unseen(self, before: dict[object, EndpointClosed]) -> EndpointClosed | None:
+        """Take the failures that no caller has been told; return the first.
+
+        `before` is a copy of `unseen` before the close of somebody who doesn't show its report to anybody.
+        """
+        unseen = before | self.unseen
         self.unseen.clear()
-        return unseen[0] if unseen else None
+        return next(iter(unseen.values()), None)
 
     def closed_error(self) -> EndpointClosed:
         """Return the error of a call on a connection that has ended."""

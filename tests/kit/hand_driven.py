@@ -92,6 +92,8 @@ class Far(Protocol):
 class Hand:
     """The driver of one client."""
 
+    congested = False
+
     def __init__(self, client: Client, far: Far) -> None:
         self.client = client
         self.far = far

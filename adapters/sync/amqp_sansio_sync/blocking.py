@@ -138,8 +138,10 @@ class BaseConnection(Blocking[_C]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        client = self._driver.client
+        before = dict(client.unseen)
         self._close(self._inner.close, None)
-        unseen = self._driver.client.take_unseen()
+        unseen = client.take_unseen(before)
         if unseen is not None and error is None:
             raise unseen
 
