@@ -330,12 +330,16 @@ class BaseClient(Generic[CoreT]):
 
     def wait(self, pending: Handle[Any]) -> Awaitable[object]:
         """Return an awaitable that ends when a pending is done, which is read for meanwhile."""
+        self.watch(pending)
+        return self.driver.wait(pending)
+
+    def watch(self, pending: Handle[Any]) -> None:
+        """Have a pending returned by `completed` when it is done, and octets read for it meanwhile."""
         if pending.waiters is None:
             pending.waiters = []
             self._waiting[id(pending)] = pending
             if self.full:
                 self.driver.reading_changed()
-        return self.driver.wait(pending)
 
     def reading_changed(self) -> None:
         """Have the driver look whether to read."""

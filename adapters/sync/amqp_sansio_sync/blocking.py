@@ -128,7 +128,7 @@ class BaseConnection(Blocking[_C]):
         """Return events of the connection as a whole, such as Blocked of 0-9-1; only `kinds`, if given."""
         return EventStream(self._driver, self._inner.events(*kinds, limit=limit), timeout)
 
-    def wait_closed(self, *, timeout: float | None = None) -> CloseReport:
+    def wait_closed(self, timeout: float | None = None) -> CloseReport:
         """Wait until the connection has ended, by either side, and its transport is closed; return how it ended."""
         return self._driver.run(self._inner.wait_closed(), timeout, "the end")
 

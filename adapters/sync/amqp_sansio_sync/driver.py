@@ -1,6 +1,6 @@
 """Driver: one lock around one socket and one client; waiting threads read, and a daemon thread does the rest.
 
-Every access to the client holds the lock, and nothing blocks while holding it. What users call are coroutines of
+Every access to the client holds the lock, and nothing blocks while holding it. Users' calls are coroutines of
 `amqp_sansio.client`: `run` steps one, with the lock, up to its next wait, and waits there without it. A waiting thread
 becomes the reader: it alone waits for the socket; other waiting threads are its followers, and one of them takes over
 when it leaves. The heartbeat thread looks every few seconds and at each deadline: if nobody waits it reads the
@@ -22,7 +22,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from weakref import finalize
 
-from amqp_sansio import AmqpError, CloseHint, EndpointClosed, Signal
+from amqp_sansio import AmqpError, CloseHint, EndpointClosed, Handle, Signal
 
 from .handlers import aside, interrupts_itself
 from .keeper import Keeper
@@ -30,7 +30,6 @@ from .waiting import Waiter, Waiters
 
 if TYPE_CHECKING:
     from amqp_sansio.client.driving import BaseClient, Core
-    from amqp_sansio.events import Handle
 
     from .transport import Transport
 
@@ -331,6 +330,8 @@ class Driver:
                 while True:
                     with self.lock:
                         self._claim()
+                        if not tried and isinstance(waited, Handle):
+                            self.client.watch(waited)
                         try:
                             now = monotonic()
                             if reads:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from ...amqp_1_0 import Receiver as CoreReceiver
     from ...amqp_1_0 import Sender as CoreSender
     from ...events import CloseReport
-    from .session import Session
 
 StateT = TypeVar("StateT", bound="SenderState | ReceiverState")
 
@@ -21,8 +20,7 @@ StateT = TypeVar("StateT", bound="SenderState | ReceiverState")
 class Link(Generic[StateT]):
     """One attachment of a link, as a sender or a receiver."""
 
-    def __init__(self, session: Session, state: StateT) -> None:
-        self.session = session
+    def __init__(self, state: StateT) -> None:
         self._state = state
 
     @property

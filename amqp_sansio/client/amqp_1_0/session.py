@@ -103,7 +103,7 @@ class Session:
             )
             link = SenderState(self._state, core)
             await link.opened()
-            return Sender(self, link)
+            return Sender(link)
 
         return Opening(begin)
 
@@ -161,7 +161,7 @@ class Session:
             )
             link = ReceiverState(self._state, core, credit)
             await link.opened()
-            return Receiver(self, link)
+            return Receiver(link)
 
         return Opening(begin)
 
@@ -216,11 +216,11 @@ class Session:
         core.accept_attach()
         link: Sender | Receiver
         if isinstance(core, CoreReceiver):
-            link = Receiver(self, ReceiverState(state, core, credit))
+            link = Receiver(ReceiverState(state, core, credit))
             if credit:
                 core.flow(credit)
         else:
-            link = Sender(self, SenderState(state, core))
+            link = Sender(SenderState(state, core))
         state.client.route_now()
         return link
 
@@ -261,7 +261,7 @@ class Session:
         core = self._state.core.open_receiver(Source(dynamic=True), credit=credit)
         replies = inbox.link = ReceiverState(self._state, core, credit, inbox)
         await replies.opened()
-        receiver = Receiver(self, replies)
+        receiver = Receiver(replies)
         try:
             sender = await self.open_sender(address)
         except BaseException:

@@ -597,4 +597,4 @@ def wrong_arguments(body: object, properties: object) -> TypeError | None:
     return None
 
 
-__all__ = ["Channel", "Confirmation", "PublishOutcome", "wrong_arguments"]
+__all__ = ["Channel", "Confirmation", "PublishOutcome", "Table", "wrong_arguments"]

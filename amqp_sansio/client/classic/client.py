@@ -336,4 +336,4 @@ class ClassicClient(BaseClient["Core"]):
     }
 
 
-__all__ = ["ChannelState", "ClassicClient", "ConsumerInbox"]
+__all__ = ["ChannelState", "ClassicClient", "ConsumerInbox", "Core"]

@@ -236,4 +236,4 @@ class Consumer:
             inbox.channel.client.drop_later(inbox.drop)
 
 
-__all__ = ["Consumer", "Delivery"]
+__all__ = ["Consumer", "Delivery", "DeliveryFields"]
