@@ -6,6 +6,7 @@ and method records; this package has the parts that all versions share.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from ._version import __version__
@@ -36,9 +37,9 @@ from .events import (
     DeliveryReceived,
     Event,
     Failed,
-    Handle,
     Opened,
     OpenRequested,
+    Pending,
     Rejected,
     Released,
     Replied,
@@ -65,6 +66,9 @@ def __getattr__(name: str) -> object:
         from . import observer
 
         return getattr(observer, name)
+    if name == "Handle":
+        warnings.warn("Handle is called Pending now", DeprecationWarning, stacklevel=2)
+        return Pending
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -91,7 +95,6 @@ __all__ = [
     "EndpointClosed",
     "Event",
     "Failed",
-    "Handle",
     "LimitExceeded",
     "Limits",
     "LinkEnded",
@@ -101,6 +104,7 @@ __all__ = [
     "Observer",
     "OpenRequested",
     "Opened",
+    "Pending",
     "Refused",
     "Rejected",
     "Released",

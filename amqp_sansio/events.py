@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
 
@@ -36,8 +37,8 @@ class Event:
     __match_args__: tuple[str, ...] = ()
 
 
-class Handle(Generic[_T_co]):
-    """The pending answer of one call; equal to another handle if their keys are.
+class Pending(Generic[_T_co]):
+    """The answer to come of one call; equal to another if their keys are.
 
     Exactly one event completes it: `Replied`, `Settled`, `Failed` or `Abandoned`. `key` identifies the call: `(channel,
     n)` in 0-8 and 0-9-1. `waiters` is for the caller: what it wakes when the answer is there, None for nothing; it
@@ -79,14 +80,14 @@ class Handle(Generic[_T_co]):
 
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Handle) and self.key == other.key
+        return isinstance(other, Pending) and self.key == other.key
 
     def __hash__(self) -> int:
         return hash(self.key)
 
     def __repr__(self) -> str:
         state = "pending" if not self.done else "failed" if self._error else "done"
-        return f"<Handle {self.key} {state}>"
+        return f"<Pending {self.key} {state}>"
 
     def __getstate__(self) -> tuple[object, ...]:
         return self.key, self.done, self._result, self._error
@@ -102,14 +103,14 @@ class Opened(Event):
 
     scope: Scope
     channel: int = 0
-    handle: Handle[object] | None = None
+    handle: Pending[object] | None = None
 
 
 @record
 class Replied(Event):
     """A call has its answer: `handle.result`."""
 
-    handle: Handle[object]
+    handle: Pending[object]
 
 
 @record
@@ -131,7 +132,7 @@ class Released:
 class Settled(Event):
     """The outcome of one or many deliveries or publishes is known: `state`, the same for all `handles`."""
 
-    handles: tuple[Handle[object], ...]
+    handles: tuple[Pending[object], ...]
     state: object
 
 
@@ -148,7 +149,7 @@ class Failed(Event):
     channel: int
     error: AmqpError
     by: By
-    handles: tuple[Handle[object], ...] = ()
+    handles: tuple[Pending[object], ...] = ()
 
 
 @record
@@ -156,7 +157,7 @@ class Abandoned(Event):
     """Calls that will never be answered, because their channel, session or link is gone; `resumable` says whether it
     may come back."""
 
-    handles: tuple[Handle[object], ...]
+    handles: tuple[Pending[object], ...]
     report: CloseReport
     resumable: bool = False
 
@@ -216,3 +217,10 @@ class SendResumed(Event):
     """The send backlog fell below `Limits.backlog_low` again."""
 
     backlog: int
+
+
+def __getattr__(name: str) -> object:
+    if name == "Handle":
+        warnings.warn("Handle is called Pending now", DeprecationWarning, stacklevel=2)
+        return Pending
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -42,10 +42,12 @@ IMPURE = frozenset(
 """What must not even be loaded, by whatever way, when every core module has been imported."""
 
 ALSO = {
+    "amqp_sansio/__init__.py": {"warnings"},
     "amqp_sansio/broker/__init__.py": {"importlib"},
+    "amqp_sansio/events.py": {"warnings"},
     "amqp_sansio/broker/snapshot.py": {"pickle", "io"},
 }
-"""What single modules may import besides: to load a part when it's asked for, and to pickle into memory."""
+"""What single modules may import besides: to load a part when it's asked for, to pickle into memory, and to say that a name is old."""
 
 IMPURE_NAMES = frozenset({"sys.stdin", "sys.stdout", "sys.stderr", "uuid.uuid1", "uuid.uuid4"})
 IMPURE_CALLS = frozenset({"open", "print", "input", "__import__"})

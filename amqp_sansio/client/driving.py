@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ..endpoint import CloseHint, Endpoint, Role
 from ..errors import AmqpError, EndpointClosed
-from ..events import By, CloseReport, Event, Failed, Handle, Signal
+from ..events import By, CloseReport, Event, Failed, Pending, Signal
 from .inbox import Inbox, Streams
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Driver(Protocol):
         """Whether a caller that publishes must `pace` first, because the transport takes nothing at the moment."""
         ...
 
-    def wait(self, pending: Handle[Any]) -> Awaitable[object]:
+    def wait(self, pending: Pending[Any]) -> Awaitable[object]:
         """Return an awaitable that ends when `pending` is done.
 
         It adds to `pending.waiters` what it has to wake when `completed()` returns the pending.
@@ -116,20 +116,20 @@ class BaseClient(Generic[CoreT]):
         self.full = 0
         self.hold = 0
         self.unseen: dict[object, EndpointClosed] = {}
-        self.opened: Handle[None] = self.pending()
-        self.lost: Handle[None] = self.pending()
+        self.opened: Pending[None] = self.pending()
+        self.lost: Pending[None] = self.pending()
         self.flush_octets = min(FLUSH_OCTETS, core.config.limits.backlog_high)
         self._driver: Driver | None = None
-        self._completed: list[Handle[Any]] = []
-        self._waiting: dict[int, Handle[Any]] = {}
-        self._late: dict[Handle[Any], Callable[[Any], object]] = {}
+        self._completed: list[Pending[Any]] = []
+        self._waiting: dict[int, Pending[Any]] = {}
+        self._late: dict[Pending[Any], Callable[[Any], object]] = {}
         self._failures: dict[object, AmqpError] = {}
         self._dropped: deque[Callable[[], object]] = deque()
-        self._starting: list[tuple[float, Handle[None]]] = []
-        self._deadlines: list[tuple[float, int, Handle[None]]] = []
-        self._bounded: dict[Handle[None], Handle[Any]] = {}
+        self._starting: list[tuple[float, Pending[None]]] = []
+        self._deadlines: list[tuple[float, int, Pending[None]]] = []
+        self._bounded: dict[Pending[None], Pending[Any]] = {}
         self._stopped = 0
-        self._gate: list[Handle[None]] = []
+        self._gate: list[Pending[None]] = []
 
     # Endpoint.
 
@@ -238,7 +238,7 @@ class BaseClient(Generic[CoreT]):
         """Let `driver` move this client's octets and time."""
         self._driver = driver
 
-    def completed(self) -> list[Handle[Any]]:
+    def completed(self) -> list[Pending[Any]]:
         """Take the pendings that are done since the last call, and that somebody waits for."""
         completed = self._completed
         if completed:
@@ -278,19 +278,19 @@ class BaseClient(Generic[CoreT]):
             raise RuntimeError("this client has no driver yet: call attach(driver)")
         return self._driver
 
-    def pending(self) -> Handle[Any]:
+    def pending(self) -> Pending[Any]:
         """Return a pending of this client's own, to be ended by `complete`."""
         self._serial += 1
-        return Handle(("client", self._serial))
+        return Pending(("client", self._serial))
 
-    def after(self, seconds: float) -> Handle[None]:
+    def after(self, seconds: float) -> Pending[None]:
         """Return a pending that is done `seconds` after the next octets are written; `stop` it if it comes too late."""
-        pending: Handle[None] = self.pending()
+        pending: Pending[None] = self.pending()
         self._starting.append((seconds, pending))
         self.driver.flush_soon()
         return pending
 
-    def bound(self, timer: Handle[None], pending: Handle[Any]) -> None:
+    def bound(self, timer: Pending[None], pending: Pending[Any]) -> None:
         """End a pending of this client's own, with the result None, when a timer from `after` is done.
 
         A timer bounds one pending at a time, the last.
@@ -300,7 +300,7 @@ class BaseClient(Generic[CoreT]):
         else:
             self._bounded[timer] = pending
 
-    def stop(self, timer: Handle[None]) -> None:
+    def stop(self, timer: Pending[None]) -> None:
         """Let nothing happen any more when the time of a timer is over."""
         self._bounded.pop(timer, None)
         if not timer.done:
@@ -311,29 +311,29 @@ class BaseClient(Generic[CoreT]):
                 heapify(self._deadlines)
                 self._stopped = 0
 
-    def complete(self, pending: Handle[Any], result: object = None) -> None:
+    def complete(self, pending: Pending[Any], result: object = None) -> None:
         """End a pending, and wake who waits for it; a second time does nothing."""
         if not pending.done:
             pending.complete(result)
             self.done(pending)
 
-    def done(self, pending: Handle[Any]) -> None:
+    def done(self, pending: Pending[Any]) -> None:
         """Have those woken that `wait` for a pending, which is done."""
         if pending.waiters is not None:
             self._completed.append(pending)
             self._waiting.pop(id(pending), None)
 
-    def wake(self, pending: Handle[Any]) -> None:
+    def wake(self, pending: Pending[Any]) -> None:
         """End a pending, and wake who `sleep`s until then."""
         pending.complete(None)
         self._completed.append(pending)
 
-    def wait(self, pending: Handle[Any]) -> Awaitable[object]:
+    def wait(self, pending: Pending[Any]) -> Awaitable[object]:
         """Return an awaitable that ends when a pending is done, which is read for meanwhile."""
         self.watch(pending)
         return self.driver.wait(pending)
 
-    def watch(self, pending: Handle[Any]) -> None:
+    def watch(self, pending: Pending[Any]) -> None:
         """Have a pending returned by `completed` when it is done, and octets read for it meanwhile."""
         if pending.waiters is None:
             pending.waiters = []
@@ -351,13 +351,13 @@ class BaseClient(Generic[CoreT]):
         if self._driver is not None:
             self._driver.flush_soon()
 
-    def sleep(self, pending: Handle[Any]) -> Awaitable[object]:
+    def sleep(self, pending: Pending[Any]) -> Awaitable[object]:
         """Do the same for a pending that isn't an answer of the peer: full inboxes stop the reading meanwhile."""
         pending.waiters = []
         return self.driver.wait(pending)
 
     async def result(
-        self, pending: Handle[_R], late: Callable[[_R], object] | None = None
+        self, pending: Pending[_R], late: Callable[[_R], object] | None = None
     ) -> _R:
         """Wait for an answer and return it. `late` gets it if the caller is interrupted before.
 
@@ -375,7 +375,7 @@ class BaseClient(Generic[CoreT]):
             raise self.error_of(pending)
         return pending.result
 
-    def abandon(self, pending: Handle[_R], late: Callable[[_R], object]) -> None:
+    def abandon(self, pending: Pending[_R], late: Callable[[_R], object]) -> None:
         """Call `late` with the answer of a call whose caller is gone, when it comes and isn't an error."""
         if not pending.done:
             self._late[pending] = late
@@ -383,12 +383,12 @@ class BaseClient(Generic[CoreT]):
             late(pending.result)
             self.driver.flush_soon()
 
-    def expect(self, pending: Handle[_R], hook: Callable[[_R], object]) -> None:
+    def expect(self, pending: Pending[_R], hook: Callable[[_R], object]) -> None:
         """Call `hook` with the answer of a call before the next event is taken."""
         self._late[pending] = hook
         self.driver.flush_soon()
 
-    def error_of(self, pending: Handle[Any]) -> AmqpError:
+    def error_of(self, pending: Pending[Any]) -> AmqpError:
         """Return the error that a caller gets for a call that failed."""
         error = pending.error
         assert error is not None
@@ -424,7 +424,7 @@ class BaseClient(Generic[CoreT]):
         """Give way to the writing, and wait while the peer reads too slowly."""
         await self.driver.pace()
         while self.core.send_backlog >= self.core.config.limits.backlog_high and not self.lost.done:
-            pending: Handle[None] = self.pending()
+            pending: Pending[None] = self.pending()
             self._gate.append(pending)
             await self.wait(pending)
 
@@ -445,14 +445,14 @@ class BaseClient(Generic[CoreT]):
 
     # Routing, alike in every version.
 
-    def _answered(self, pending: Handle[Any]) -> None:
+    def _answered(self, pending: Pending[Any]) -> None:
         if self._late:
             hook = self._late.pop(pending, None)
             if hook is not None and pending.error is None:
                 hook(pending.result)
         self.done(pending)
 
-    def _failed_all(self, pendings: tuple[Handle[Any], ...], cause: AmqpError | None) -> None:
+    def _failed_all(self, pendings: tuple[Pending[Any], ...], cause: AmqpError | None) -> None:
         """Wake callers whose calls have failed; `cause` is the cause of each error."""
         for pending in pendings:
             self._late.pop(pending, None)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from ..errors import AmqpError, EndpointClosed
-from ..events import By, CloseReport, Handle
+from ..events import By, CloseReport, Pending
 
 _E = TypeVar("_E")
 
@@ -23,10 +23,10 @@ class Owner(Protocol):
 
     full: int
 
-    def pending(self) -> Handle[Any]: ...
-    def sleep(self, pending: Handle[Any]) -> Awaitable[object]: ...
-    def wake(self, pending: Handle[Any]) -> None: ...
-    def bound(self, timer: Handle[None], pending: Handle[Any]) -> None: ...
+    def pending(self) -> Pending[Any]: ...
+    def sleep(self, pending: Pending[Any]) -> Awaitable[object]: ...
+    def wake(self, pending: Pending[Any]) -> None: ...
+    def bound(self, timer: Pending[None], pending: Pending[Any]) -> None: ...
     def seen(self, report: CloseReport | None) -> None: ...
     def reading_changed(self) -> None: ...
     def nudge(self) -> None: ...
@@ -44,7 +44,7 @@ class Inbox(Generic[_E]):
     def __init__(self, owner: Owner, limit: int, counted: bool = True) -> None:
         self.owner = owner
         self.items: deque[_E] = deque()
-        self.sleepers: deque[Handle[Any]] = deque()
+        self.sleepers: deque[Pending[Any]] = deque()
         self.limit = limit
         self.counted = counted
         self.octets = 0
@@ -106,7 +106,7 @@ class Inbox(Generic[_E]):
         text = f"{len(self.items)} events wait to be taken, and more came; take them faster, or close what isn't read"
         self.end(EndpointClosed(text, CloseReport(By.LOCAL, 0, text)))
 
-    async def sleep(self, timer: Handle[None] | None = None) -> None:
+    async def sleep(self, timer: Pending[None] | None = None) -> None:
         """Wait until an item comes or the end, or until `timer` is done."""
         pending = self.owner.pending()
         self.sleepers.append(pending)

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.broker.snapshot import dumps, loads
-from amqp_sansio.events import Handle
+from amqp_sansio.events import Pending
 from tests.broker.front_1_0_ties import Attaching, Line_1_0, Spout, Tap
 from tests.broker.front_1_0_values import CONDITIONS, STATUS, Note_1_0, act_of, spot_of
 from tests.broker.front_models import Actor, Seen, same
@@ -347,10 +347,10 @@ class Work:
         self.fails = False
         self.promised: list[Note_1_0] = []
         self.settled: list[Had] = []
-        self.retired: dict[tuple[Tap, bytes], tuple[Had, amqp.DeliveryState, Handle[Any]]] = {}
+        self.retired: dict[tuple[Tap, bytes], tuple[Had, amqp.DeliveryState, Pending[Any]]] = {}
         self.acquired: list[Had] = []
-        self.shown: dict[tuple[Tap, bytes], tuple[amqp.DeliveryState, Handle[Any]]] = {}
-        self.posted: list[tuple[Spout, Handle[Any], amqp.DeliveryState]] = []
+        self.shown: dict[tuple[Tap, bytes], tuple[amqp.DeliveryState, Pending[Any]]] = {}
+        self.posted: list[tuple[Spout, Pending[Any], amqp.DeliveryState]] = []
 
     def has(self, tap: Tap, tag: bytes) -> bool:
         """Whether the outcome of a delivery is bound to it."""
@@ -409,7 +409,7 @@ class TransactedStage(Stage_1_0):
 
     def declare(self, control: Control) -> Work:
         """Begin a transaction."""
-        handle: Handle[Any] = control.controller.declare()
+        handle: Pending[Any] = control.controller.declare()
         self.pump()
         told = handle.result if handle.done else None
         if not isinstance(told, amqp.Declared):
@@ -495,7 +495,7 @@ class TransactedStage(Stage_1_0):
         self.compare()
 
     def _bind(
-        self, tap: Tap, handles: dict[bytes, Handle[Any]], state: amqp.DeliveryState, work: Work, *, settled: bool
+        self, tap: Tap, handles: dict[bytes, Pending[Any]], state: amqp.DeliveryState, work: Work, *, settled: bool
     ) -> None:
         for tag, handle in handles.items():
             copy = self.held.get(tap.handle(tag))
@@ -553,7 +553,7 @@ class TransactedStage(Stage_1_0):
 
     def discharge(self, work: Work, *, fail: bool) -> None:
         """Commit or roll back (part 4 section 4.3)."""
-        handle: Handle[Any] = work.control.controller.discharge(work.txn_id, fail=fail)
+        handle: Pending[Any] = work.control.controller.discharge(work.txn_id, fail=fail)
         self.pump()
         told = handle.result if handle.done else None
         if work not in self.works:
@@ -607,7 +607,7 @@ class TransactedStage(Stage_1_0):
                 same(handle.result if handle.done else None, outcome, f"what became of a posting on {spout}")
 
     @staticmethod
-    def _ends(tap: Tap, tag: bytes, state: amqp.DeliveryState, handle: Handle[Any]) -> None:
+    def _ends(tap: Tap, tag: bytes, state: amqp.DeliveryState, handle: Pending[Any]) -> None:
         """A commit settles a delivery, whether a link is attached or not: no later attachment brings it again. The
         client is told on the link on which it has retired it."""
         if tag in tap.again:

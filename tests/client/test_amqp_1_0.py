@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import By, Event, Handle
+from amqp_sansio import By, Event, Pending
 from amqp_sansio.amqp_1_0 import Accepted, Config, Delivery, Message, Properties
 from amqp_sansio.amqp_1_0 import Connection as Core
 from amqp_sansio.amqp_1_0.codec.conditions import INTERNAL_ERROR, NOT_FOUND
@@ -241,7 +241,7 @@ def test_stopped_timers_leave_nothing_behind() -> None:
         client.data_to_send(0.0)
         client.stop(timer)
     assert len(client._deadlines) <= 2 * STOPPED_TIMERS + 2  # pyright: ignore[reportPrivateUsage]
-    pending: Handle[object] = client.pending()
+    pending: Pending[object] = client.pending()
     client.bound(first, pending)
     client.handle_timeout(49.0)
     assert not pending.done

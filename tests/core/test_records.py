@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+import amqp_sansio
 from amqp_sansio import events
 from amqp_sansio._core.record import record
 from amqp_sansio.amqp_0_9_1 import Config
@@ -80,3 +82,11 @@ def test_a_field_without_a_default_comes_first() -> None:
             y: int  # type: ignore[misc]  # pyright: ignore[reportGeneralTypeIssues]
 
         del Wrong
+
+
+@pytest.mark.parametrize("module", [amqp_sansio, events], ids=["amqp_sansio", "amqp_sansio.events"])
+def test_the_old_name_of_a_pending_answer_warns(module: ModuleType) -> None:
+    with pytest.warns(DeprecationWarning, match="Handle is called Pending now"):
+        assert module.Handle is events.Pending
+    with pytest.raises(AttributeError, match="Handles"):
+        assert module.Handles

@@ -50,7 +50,7 @@ from amqp_sansio.amqp_0_10 import (
 )
 from amqp_sansio.amqp_0_10 import Session as CoreSession
 from amqp_sansio.errors import EndpointClosed
-from amqp_sansio.events import Abandoned, Event, Handle, Settled
+from amqp_sansio.events import Abandoned, Event, Pending, Settled
 from amqp_sansio_asyncio import (
     Server,
     SessionKeeper,
@@ -343,7 +343,7 @@ class Node:
                 for step in steps:
                     step()
 
-    def acquire(self, owner: Owner, handles: tuple[Handle[Any], ...]) -> list[int]:
+    def acquire(self, owner: Owner, handles: tuple[Pending[Any], ...]) -> list[int]:
         """Take messages out of their queues; the numbers of those that were there."""
         found: list[int] = []
         for handle in handles:
@@ -355,7 +355,7 @@ class Node:
                 found.append(number)
         return found
 
-    def settled(self, user: str, handle: Handle[Any], state: object) -> None:
+    def settled(self, user: str, handle: Pending[Any], state: object) -> None:
         """A client has said what becomes of a message, or is gone."""
         found = self.sent.pop((user, handle.key), None)
         if found is None:

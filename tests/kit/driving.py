@@ -17,10 +17,10 @@ from amqp_sansio import (
     EndpointClosed,
     Event,
     Failed,
-    Handle,
     LocalProtocolError,
     Opened,
     OpenRequested,
+    Pending,
     Replied,
     Settled,
     Version,
@@ -42,7 +42,7 @@ from tests.kit.pair import (
 
 Operation = tuple[int, int, int]
 """Which operation, and two numbers that say what it does."""
-Given = Handle[Any] | None
+Given = Pending[Any] | None
 """What a command gave."""
 
 VERSIONS: Final = st.sampled_from((AMQP_0_9_1, AMQP_0_8))
@@ -85,7 +85,7 @@ class Driver:
             observer=observer,
         )
         self.acts = _ACTS + _DAMAGES if damage else _ACTS
-        self.handles: dict[Side, list[Handle[Any]]] = {side: [] for side in SIDES}
+        self.handles: dict[Side, list[Pending[Any]]] = {side: [] for side in SIDES}
         if opened:
             self._prepare()
         self.check_misuse = check_misuse

@@ -14,10 +14,10 @@ from amqp_sansio import (
     EndpointClosed,
     Event,
     Failed,
-    Handle,
     LocalProtocolError,
     Opened,
     OpenRequested,
+    Pending,
     Replied,
     Settled,
 )
@@ -90,8 +90,8 @@ class Driver:
         self.acts = _ACTS + _DAMAGES if damage else _ACTS
         if opened:
             self._prepare()
-        self.handles: dict[Side, list[Handle[Any]]] = {side: [] for side in SIDES}
-        self.at_once: dict[Side, list[Handle[Any]]] = {side: [] for side in SIDES}
+        self.handles: dict[Side, list[Pending[Any]]] = {side: [] for side in SIDES}
+        self.at_once: dict[Side, list[Pending[Any]]] = {side: [] for side in SIDES}
         self.check_misuse = check_misuse
         self.done = 0
         self.refused = 0
@@ -158,13 +158,13 @@ class Driver:
         return lines
 
 
-def _handles_of(given: object) -> list[Handle[Any]]:
+def _handles_of(given: object) -> list[Pending[Any]]:
     """The handles that an operation gave."""
     several: Any = given
     found: tuple[Any, ...] = (getattr(given, "opening", given),)
     if given.__class__ is tuple:
         found = several
-    return [each for each in found if isinstance(each, Handle)]
+    return [each for each in found if isinstance(each, Pending)]
 
 
 def _books(end: Connection) -> list[str]:
@@ -180,9 +180,9 @@ def _books(end: Connection) -> list[str]:
     return lines
 
 
-def endings_of(events: list[Event]) -> list[Handle[Any]]:
+def endings_of(events: list[Event]) -> list[Pending[Any]]:
     """The handles that events ended, as often as they did."""
-    ended: list[Handle[Any]] = []
+    ended: list[Pending[Any]] = []
     for event in events:
         if isinstance(event, Opened | Replied):
             if event.handle is not None:

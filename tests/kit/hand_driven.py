@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, Generic, Protocol, TypeVar
 
-from amqp_sansio import CloseHint, Event, Handle, Signal
+from amqp_sansio import CloseHint, Event, Pending, Signal
 from amqp_sansio.amqp_1_0 import Config, LinkRequested, SessionRequested
 from amqp_sansio.amqp_1_0 import Connection as Core
 from amqp_sansio.client.amqp_1_0.client import Client
@@ -25,7 +25,7 @@ class Cancelled(BaseException):
 class Pause:
     """The wait for a pending; None is one turn."""
 
-    def __init__(self, pending: Handle[Any] | None) -> None:
+    def __init__(self, pending: Pending[Any] | None) -> None:
         self.pending = pending
 
     def __await__(self) -> Generator[Pause, None, None]:
@@ -52,7 +52,7 @@ class Task(Generic[_T]):
             raise self.error
         return self._result
 
-    def is_due(self, completed: list[Handle[Any]]) -> bool:
+    def is_due(self, completed: list[Pending[Any]]) -> bool:
         """Whether it goes on now."""
         if self.done or self._pause is None:
             return False
@@ -102,7 +102,7 @@ class Hand:
 
     # For the client.
 
-    def wait(self, pending: Handle[Any]) -> Awaitable[object]:
+    def wait(self, pending: Pending[Any]) -> Awaitable[object]:
         assert pending.waiters is not None
         pause = Pause(pending)
         pending.waiters.append(pause)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from amqp_sansio import Closed, Event, Failed, Handle, RemoteProtocolError, Signal
+from amqp_sansio import Closed, Event, Failed, Pending, RemoteProtocolError, Signal
 from amqp_sansio.amqp_0_10 import (
     EXPLICIT,
     PRE_ACQUIRED,
@@ -65,7 +65,7 @@ class Peer:
 
     # Commands.
 
-    def result(self, handle: Handle[R]) -> R:
+    def result(self, handle: Pending[R]) -> R:
         """What a handle ends with. Raises its error."""
         self.world.pump()
         assert handle.done, f"{handle} is not done, state {self.connection.state}"

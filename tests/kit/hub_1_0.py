@@ -32,7 +32,7 @@ from amqp_sansio.broker.model.commands import (
 )
 from amqp_sansio.broker.model.queue import Owner, Queue
 from amqp_sansio.broker.settings import Settings
-from amqp_sansio.events import Handle
+from amqp_sansio.events import Pending
 from amqp_sansio.sasl import ClientMechanism, Plain
 
 STEPS = 10_000
@@ -148,7 +148,7 @@ class User:
 
     def declare(self, controller: Controller) -> bytes:
         """Begin a transaction."""
-        handle: Handle[Any] = controller.declare()
+        handle: Pending[Any] = controller.declare()
         self.world.pump()
         txn_id: bytes = handle.result.txn_id
         return txn_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from amqp_sansio import CloseHint, Event, Handle, Signal
+from amqp_sansio import CloseHint, Event, Pending, Signal
 from amqp_sansio.broker import BrokerLimits, Hub
 from amqp_sansio.broker.snapshot import dumps
 from tests.kit.hub_hostile import Driver
@@ -74,7 +74,7 @@ def pump(*lines: Line) -> None:
     raise AssertionError("they talk without end")
 
 
-def result(handle: Handle[Any], *lines: Line) -> Any:
+def result(handle: Pending[Any], *lines: Line) -> Any:
     """What a call ends with."""
     pump(*lines)
     assert handle.done, handle

@@ -15,8 +15,8 @@ from amqp_sansio import (
     AuthenticationRequested,
     CloseHint,
     Event,
-    Handle,
     OpenRequested,
+    Pending,
     Signal,
     Version,
     amqp_0_8,
@@ -380,7 +380,7 @@ def told(event: Event) -> str:
 
 
 def _plain(value: Any) -> str:
-    if isinstance(value, Handle):
+    if isinstance(value, Pending):
         state: tuple[Any, ...] = value.__getstate__()
         return f"<{', '.join([repr(each) for each in state])}>"
     kind: Any = value.__class__

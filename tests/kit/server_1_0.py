@@ -24,8 +24,8 @@ from amqp_sansio import (
     AuthenticationRequested,
     Closed,
     Event,
-    Handle,
     OpenRequested,
+    Pending,
     Scope,
     ScramKeysRequested,
     Settled,
@@ -88,7 +88,7 @@ class Serving(ABC):
         self.server = server
         self.core = core
         self.links: dict[tuple[int, int], Any] = {}
-        self.unsettled: dict[Handle[Any], Unsettled] = {}
+        self.unsettled: dict[Pending[Any], Unsettled] = {}
 
     @abstractmethod
     def changed(self, address: str) -> None:
@@ -192,7 +192,7 @@ class Serving(ABC):
             return state if wanted else None
         address = str(getattr(state.source, "address", ""))
         for each in state.unsettled:
-            handle: Handle[Any] = Handle((link.name, "out", each.delivery_tag))
+            handle: Pending[Any] = Pending((link.name, "out", each.delivery_tag))
             held = Unsettled(address, each.payload or b"")
             if wanted:
                 self.unsettled[handle] = held

@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 from amqp_sansio import CloseHint, Signal
 from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.client.driving import BaseClient
-from amqp_sansio.events import Handle
+from amqp_sansio.events import Pending
 
 _T = TypeVar("_T")
 
 
 @types.coroutine
-def _until(pending: Handle[Any]) -> Generator[Handle[Any], None, None]:
+def _until(pending: Pending[Any]) -> Generator[Pending[Any], None, None]:
     yield pending
 
 
@@ -24,7 +24,7 @@ class Task:
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         self.coroutine = coroutine
-        self.waits_for: Handle[Any] | None = None
+        self.waits_for: Pending[Any] | None = None
         self.done = False
         self.waits = 0
         self._result: Any = None
@@ -69,7 +69,7 @@ class Stepped:
 
     # Driver.
 
-    def wait(self, pending: Handle[Any]) -> Awaitable[object]:
+    def wait(self, pending: Pending[Any]) -> Awaitable[object]:
         return _until(pending)
 
     def flush_soon(self) -> None:
@@ -78,7 +78,7 @@ class Stepped:
     flush_later = close_soon = reading_changed = ring = flush_soon
 
     def pace(self) -> Awaitable[object]:
-        done: Handle[None] = Handle(("pace",))
+        done: Pending[None] = Pending(("pace",))
         done.complete(None)
         return _until(done)
 

@@ -16,9 +16,9 @@ from amqp_sansio import (
     EndpointClosed,
     Event,
     Failed,
-    Handle,
     LocalProtocolError,
     Opened,
+    Pending,
     Replied,
     Scope,
     Settled,
@@ -108,7 +108,7 @@ class Using:
         self.end = end
         self.check = check
         self.telling = Telling()
-        self.handles: list[Handle[Any]] = []
+        self.handles: list[Pending[Any]] = []
         self.kept: list[SessionState] = []
         self.sessions: dict[int, Session] = {}
         self.asked: SessionRequested | None = None
@@ -141,7 +141,7 @@ class Using:
             self.sessions[given.channel] = given
             given = given.opening
         for each in given if given.__class__ is tuple else (given,):
-            if each.__class__ is Handle:
+            if each.__class__ is Pending:
                 assert not each.done
                 self.handles.append(each)
 
@@ -345,14 +345,14 @@ class Telling:
         if isinstance(event, Closed) and event.scope is Scope.CONNECTION:
             self.closed = True
 
-    def end(self, handle: Handle[Any], event: Event | None) -> None:
+    def end(self, handle: Pending[Any], event: Event | None) -> None:
         """A handle has ended."""
         assert id(handle) not in self.ended, (handle, event, self.ended[id(handle)])
         self.ended[id(handle)] = event
         self.kept.append(handle)
 
 
-def ended_by(event: Event) -> tuple[Handle[Any], ...]:
+def ended_by(event: Event) -> tuple[Pending[Any], ...]:
     """The handles that an event ends."""
     if isinstance(event, Settled | Failed | Abandoned):
         return event.handles

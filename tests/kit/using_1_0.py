@@ -12,8 +12,8 @@ from amqp_sansio import (
     CodecError,
     EndpointClosed,
     Event,
-    Handle,
     LocalProtocolError,
+    Pending,
     Scope,
     Settled,
 )
@@ -46,8 +46,8 @@ class Using:
         self.payloads: Sequence[bytes] = PAYLOADS
         self.states: Sequence[Any] = STATES
         self.telling = Telling()
-        self.handles: list[Handle[Any]] = []
-        self.at_once: list[Handle[Any]] = []
+        self.handles: list[Pending[Any]] = []
+        self.at_once: list[Pending[Any]] = []
         self.saved: list[LinkState] = []
         self.asked: list[tuple[int, int | None]] = []
         self.deliveries: list[Delivery] = []
@@ -79,10 +79,10 @@ class Using:
             handle: Any = getattr(each, "opening", each)
             if isinstance(each, LinkModel):
                 self.telling.opened(each)
-            if handle.__class__ is Handle:
+            if handle.__class__ is Pending:
                 self._note(handle)
 
-    def _note(self, handle: Handle[Any]) -> None:
+    def _note(self, handle: Pending[Any]) -> None:
         (self.at_once if handle.done else self.handles).append(handle)
 
     def answer(self) -> object:
@@ -312,7 +312,7 @@ class Telling:
         self.links[link.session.channel, link.handle] = False
 
 
-def ended_by(event: Event) -> tuple[Handle[Any], ...]:
+def ended_by(event: Event) -> tuple[Pending[Any], ...]:
     """The handles that an event ends."""
     if isinstance(event, Settled):
         return event.handles
@@ -320,7 +320,7 @@ def ended_by(event: Event) -> tuple[Handle[Any], ...]:
     if found is not None and type(event).__name__ in ("Failed", "LinkFailed", "Abandoned"):
         return tuple(found)
     handle: Any = getattr(event, "handle", None)
-    return (handle,) if handle.__class__ is Handle else ()
+    return (handle,) if handle.__class__ is Pending else ()
 
 
 __all__ = ["REFUSED", "Telling", "Using", "check_books", "ended_by"]

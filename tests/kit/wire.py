@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol
 
 from typing_extensions import TypeVar
 
-from amqp_sansio import Closed, CloseHint, Endpoint, Event, Handle, Opened, Scope, Signal
+from amqp_sansio import Closed, CloseHint, Endpoint, Event, Opened, Pending, Scope, Signal
 from amqp_sansio._classic.endpoint.connection import Connection
 
 
@@ -87,7 +87,7 @@ class Wire(Generic[C]):
         except OSError as error:
             self.connection.connection_lost(str(error), time.monotonic())
 
-    def result(self, handle: Handle[Any]) -> Any:
+    def result(self, handle: Pending[Any]) -> Any:
         """The answer of a call; raises what it failed with."""
         self.flush()
         self.until(lambda: handle.done)

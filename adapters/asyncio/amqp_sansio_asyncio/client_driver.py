@@ -12,7 +12,7 @@ from amqp_sansio.events import Event, Signal
 from .driver import Driver
 
 if TYPE_CHECKING:
-    from amqp_sansio.events import Handle
+    from amqp_sansio.events import Pending
 
     from .recording import Recorder
 
@@ -72,7 +72,7 @@ class ClientDriver(Driver["BaseClient[Any]"]):
 
     # For the client.
 
-    def wait(self, pending: Handle[Any]) -> asyncio.Future[None]:
+    def wait(self, pending: Pending[Any]) -> asyncio.Future[None]:
         future: asyncio.Future[None] = self.loop.create_future()
         pending.waiters.append(future)  # type: ignore[union-attr]
         return future

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from amqp_sansio.errors import AmqpError, EndpointClosed
-from amqp_sansio.events import CloseReport, Event, Handle
+from amqp_sansio.events import CloseReport, Event, Pending
 
 from .driver import FLUSH_OCTETS, CoreT, Driver
 from .feed import Streams
@@ -34,7 +34,7 @@ class WaitingDriver(Driver[CoreT]):
     ) -> None:
         super().__init__(loop, core, recorder)
         self.waiting: dict[object, asyncio.Future[Any]] = {}
-        self.hooks: dict[object, Callable[[Handle[Any]], None]] = {}
+        self.hooks: dict[object, Callable[[Pending[Any]], None]] = {}
         self.streams: Streams = []
         self.opened: asyncio.Future[None] = loop.create_future()
         self.full_feeds = 0
@@ -74,7 +74,7 @@ class WaitingDriver(Driver[CoreT]):
 
     # Waiting.
 
-    async def wait(self, handle: Handle[_R], late: Callable[[_R], None] | None = None) -> _R:
+    async def wait(self, handle: Pending[_R], late: Callable[[_R], None] | None = None) -> _R:
         """Return the result of a core's call. `late` gets it if the caller was cancelled before."""
         self.schedule_flush()
         if handle.done:
@@ -93,7 +93,7 @@ class WaitingDriver(Driver[CoreT]):
                     self._call_late(handle, late)
             raise
 
-    async def wait_with_others(self, handle: Handle[_R]) -> _R:
+    async def wait_with_others(self, handle: Pending[_R]) -> _R:
         """Return the result of a call that any number of tasks may await, and cancel."""
         while True:
             if handle.done:
@@ -112,7 +112,7 @@ class WaitingDriver(Driver[CoreT]):
             else:
                 return result
 
-    def expect(self, handle: Handle[Any], hook: Callable[[Handle[Any]], None]) -> None:
+    def expect(self, handle: Pending[Any], hook: Callable[[Pending[Any]], None]) -> None:
         """Call `hook` when a core's call ends, successfully or not, before the next event is taken."""
         self.hooks[handle.key] = hook
         self.schedule_flush()
@@ -156,7 +156,7 @@ class WaitingDriver(Driver[CoreT]):
             if not waiter.done():
                 waiter.set_result(None)
 
-    def succeed(self, handle: Handle[Any]) -> None:
+    def succeed(self, handle: Pending[Any]) -> None:
         """Set a call's result."""
         hook = self.hooks.pop(handle.key, None)
         if hook is not None:
@@ -165,7 +165,7 @@ class WaitingDriver(Driver[CoreT]):
         if future is not None and not future.done():
             future.set_result(handle.result)
 
-    def fail(self, handles: tuple[Handle[object], ...], cause: AmqpError | None) -> None:
+    def fail(self, handles: tuple[Pending[object], ...], cause: AmqpError | None) -> None:
         """Fail calls; `cause` is the cause of each error."""
         for handle in handles:
             hook = self.hooks.pop(handle.key, None)
@@ -213,7 +213,7 @@ class WaitingDriver(Driver[CoreT]):
 
     # Internals.
 
-    def _call_late(self, handle: Handle[Any], late: Callable[[Any], None]) -> None:
+    def _call_late(self, handle: Pending[Any], late: Callable[[Any], None]) -> None:
         if handle.error is None:
             late(handle.result)
             self.schedule_flush()

@@ -15,8 +15,8 @@ from amqp_sansio import (
     EndpointClosed,
     Event,
     Failed,
-    Handle,
     Opened,
+    Pending,
     Replied,
     Scope,
 )
@@ -50,7 +50,7 @@ class BaseConnection(ABC, Generic[_C]):
     def __init__(self, core: _C, transport: Transport, uri: AmqpUri) -> None:
         self.wire = Wire(core, transport, self._dispatch, self._interval)
         self.uri = uri
-        self.hooks: dict[Handle[Any], Callable[[Any], object]] = {}
+        self.hooks: dict[Pending[Any], Callable[[Any], object]] = {}
         self.streams: Streams = []
         self._closing = False
 
@@ -119,7 +119,7 @@ class BaseConnection(ABC, Generic[_C]):
 
     def finish(
         self,
-        handle: Handle[Any],
+        handle: Pending[Any],
         timeout: float | None,
         what: str,
         late: Callable[[Any], object] | None = None,
@@ -139,7 +139,7 @@ class BaseConnection(ABC, Generic[_C]):
             raise copy.copy(error)
         return handle.result
 
-    def expect(self, handle: Handle[Any], hook: Callable[[Any], object]) -> None:
+    def expect(self, handle: Pending[Any], hook: Callable[[Any], object]) -> None:
         """Call `hook` with the result of a handle, before the next event is taken. The lock is held."""
         self.hooks[handle] = hook
 
@@ -165,7 +165,7 @@ class BaseConnection(ABC, Generic[_C]):
             return CloseReport(By.LOCAL, 0, str(wire.closed()))
         return report
 
-    def _when_late(self, handle: Handle[Any], late: Callable[[Any], object]) -> None:
+    def _when_late(self, handle: Pending[Any], late: Callable[[Any], object]) -> None:
         if not handle.done:
             self.hooks[handle] = late
         elif handle.error is None:

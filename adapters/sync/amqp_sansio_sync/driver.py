@@ -22,7 +22,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from weakref import finalize
 
-from amqp_sansio import AmqpError, CloseHint, EndpointClosed, Handle, Signal
+from amqp_sansio import AmqpError, CloseHint, EndpointClosed, Pending, Signal
 
 from .handlers import aside, interrupts_itself
 from .keeper import Keeper
@@ -192,7 +192,7 @@ class Driver:
             self._release()
         return result
 
-    def result(self, pending: Handle[_R], timeout: float | None, what: str) -> _R:
+    def result(self, pending: Pending[_R], timeout: float | None, what: str) -> _R:
         """Wait for a call's answer and return it. Raises its error, and TimeoutError after `timeout` seconds."""
         if not pending.done:
             self._wait(pending, timeout, None if timeout is None else monotonic() + timeout, what)
@@ -256,7 +256,7 @@ class Driver:
     def congested(self) -> bool:
         return bool(self._unsent)
 
-    def wait(self, pending: Handle[Any]) -> Awaitable[object]:
+    def wait(self, pending: Pending[Any]) -> Awaitable[object]:
         return _wait(pending)
 
     def flush_soon(self) -> None:
@@ -330,7 +330,7 @@ class Driver:
                 while True:
                     with self.lock:
                         self._claim()
-                        if not tried and isinstance(waited, Handle):
+                        if not tried and isinstance(waited, Pending):
                             self.client.watch(waited)
                         try:
                             now = monotonic()

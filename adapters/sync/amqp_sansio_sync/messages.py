@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from amqp_sansio.amqp_0_9_1 import BasicProperties
     from amqp_sansio.amqp_0_9_1 import Channel as CoreChannel
     from amqp_sansio.amqp_0_9_1 import Delivery as Delivered
-    from amqp_sansio.events import Handle
+    from amqp_sansio.events import Pending
 
     from .driver import Driver
 
@@ -133,7 +133,7 @@ class Confirmation:
 
     __slots__ = ("_driver", "_handle")
 
-    def __init__(self, driver: Driver, handle: Handle[PublishOutcome]) -> None:
+    def __init__(self, driver: Driver, handle: Pending[PublishOutcome]) -> None:
         self._driver = driver
         self._handle = handle
 

@@ -10,7 +10,7 @@ from zlib import crc32
 from ..._core.connection import ERROR
 from ...endpoint import Side
 from ...errors import CodecError, EndpointClosed, LimitExceeded, LocalProtocolError, Scope
-from ...events import Abandoned, By, Closed, CloseReport, Failed, Handle, Settled
+from ...events import Abandoned, By, Closed, CloseReport, Failed, Pending, Settled
 from ..codec.content_reader import ACK_ID, BASIC
 from ..codec.frames import OVERHEAD, body_frames, header_frame, method_frame
 from ..codec.methods import BasicDeliver, BasicProperties, BasicPublish
@@ -144,7 +144,7 @@ class Channel(ChannelState):
             self.allowance = 0
         self.connection = connection
         self._outgoing = outgoing
-        self.opening: Handle[object] | None = None
+        self.opening: Pending[object] | None = None
         self.report: CloseReport | None = None
         self.returns: Returns | None = None
         self.deferred: list[Method] | None = None
@@ -158,16 +158,16 @@ class Channel(ChannelState):
     @overload
     def call(  # type: ignore[overload-overlap]
         self, method: BasicGet  # pyright: ignore[reportOverlappingOverload]
-    ) -> Handle[Message[BasicGetOk] | BasicGetEmpty]: ...
+    ) -> Pending[Message[BasicGetOk] | BasicGetEmpty]: ...
     @overload
     def call(
         self, method: RequestMethod[_R], properties: Properties | None = None, body: bytes | None = None
-    ) -> Handle[_R]: ...
+    ) -> Pending[_R]: ...
     @overload
     def call(
         self, method: Method, properties: Properties | None = None, body: bytes | None = None
-    ) -> Handle[Any]: ...
-    def call(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> Handle[Any]:
+    ) -> Pending[Any]: ...
+    def call(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> Pending[Any]:
         """Send a request; the handle ends with `Replied` and the reply as its result.
 
         A reply with content ends it with a `Message`. With `no_wait` the handle is done at once, its result None.
@@ -176,7 +176,7 @@ class Channel(ChannelState):
         if not self.connection.dialect.replies.get(method.ID):
             raise self._misuse(f"{method.NAME} has no reply; use send", "method/sync-reply")
         outgoing = self._outgoing
-        handle: Handle[Any] = Handle((self.number, outgoing.calls + 1))
+        handle: Pending[Any] = Pending((self.number, outgoing.calls + 1))
         self._transmit(method, handle, properties, body)
         outgoing.calls += 1
         if method.HAS_NO_WAIT and method.no_wait:  # type: ignore[attr-defined]
@@ -202,7 +202,7 @@ class Channel(ChannelState):
     def publish(
         self, body: bytes, *, exchange: str = "", routing_key: str = "", mandatory: bool = False,
         immediate: bool = False, properties: BasicProperties | None = None, ticket: int = 0,
-    ) -> Handle[Any] | None:
+    ) -> Pending[Any] | None:
         """Queue one whole message: method, header and body frames with nothing between (section 4.2.6).
 
         `ticket` is the access ticket of 0-8.
@@ -245,7 +245,7 @@ class Channel(ChannelState):
             raise outgoing.too_large(max(len(start), len(raw) + 20))
         if out.size + size > out.hard:
             outgoing.check_backlog(size)
-        handle: Handle[Any] | None = None
+        handle: Pending[Any] | None = None
         if self.mode is Mode.CONFIRM:
             handle = self._expect_confirm()
             if mandatory or immediate:
@@ -275,7 +275,7 @@ class Channel(ChannelState):
     def deliver(
         self, body: bytes, *, consumer_tag: str, exchange: str = "", routing_key: str = "",
         redelivered: bool = False, properties: BasicProperties | None = None,
-    ) -> Handle[Any]:
+    ) -> Pending[Any]:
         """Server: send a message to a consumer under the channel's next delivery tag.
 
         The handle ends with `Settled`: Accepted, Rejected or Released by the client, at once for a consumer
@@ -283,7 +283,7 @@ class Channel(ChannelState):
         """
         outgoing = self._outgoing
         tag = self.last_tag + 1
-        handle: Handle[Any] = Handle((self.number, outgoing.calls + 1))
+        handle: Pending[Any] = Pending((self.number, outgoing.calls + 1))
         method = BasicDeliver(consumer_tag, tag, redelivered, exchange, routing_key)
         self._transmit(method, handle, properties or BasicProperties(), body)
         outgoing.calls += 1
@@ -356,7 +356,7 @@ class Channel(ChannelState):
         if "" in self.consumers:
             self.consumers[tag] = self.consumers.pop("")
 
-    def begin(self, method: Method, properties: Properties, size: int) -> Handle[Any] | None:
+    def begin(self, method: Method, properties: Properties, size: int) -> Pending[Any] | None:
         """Begin content of `size` octets that `continue_body` supplies.
 
         Nothing else may go out on the channel until it is complete. The handle is what `call`, `publish` or
@@ -373,11 +373,11 @@ class Channel(ChannelState):
         outgoing.check_frame(max(len(payload) + OVERHEAD, len(raw) + 20))
         outgoing.check_backlog(len(payload) + len(raw))
         model = outgoing.model
-        handle: Handle[Any] | None = None
+        handle: Pending[Any] | None = None
         if method.NAME == "basic.deliver" or model.dialect.replies[method.ID] or (
             method.NAME == "basic.publish" and self.mode is Mode.CONFIRM
         ):
-            handle = Handle((self.number, outgoing.calls + 1))
+            handle = Pending((self.number, outgoing.calls + 1))
         role = outgoing.role
         outgoing.locally(model.step, role, self.number, method, handle, False, size)
         outgoing.locally(model.header, role, self.number, method.CLASS_ID, 0, size, True)
@@ -556,14 +556,14 @@ class Channel(ChannelState):
             text = f"{content} is under way on channel {self.number}; finish it first"
             raise self._misuse(text, "wire/content-sequential")
 
-    def _expect_confirm(self) -> Handle[Any]:
+    def _expect_confirm(self) -> Pending[Any]:
         """Count a publish in confirm mode."""
         outgoing = self._outgoing
         waiting = len(self.unconfirmed)
         if waiting >= outgoing.limits.unconfirmed:
             raise LimitExceeded(f"{waiting} publishes wait for a confirm, Limits.unconfirmed allows no more")
         outgoing.calls += 1
-        handle: Handle[Any] = Handle((self.number, outgoing.calls))
+        handle: Pending[Any] = Pending((self.number, outgoing.calls))
         self.publish_count = count = self.publish_count + 1
         self.unconfirmed[count] = handle
         return handle
@@ -644,7 +644,7 @@ class Channel(ChannelState):
 
     def settle_confirms(self, settled: Iterable[tuple[int, Any]], outcome: Outcome) -> None:
         """Publishes were confirmed: one event for those that went well, one for each that came back first."""
-        plain: list[Handle[Any]] = []
+        plain: list[Pending[Any]] = []
         events = self._outgoing.events
         returns = self.returns
         for count, handle in settled:
@@ -682,7 +682,7 @@ class Channel(ChannelState):
             tuple(self.unconfirmed), report.hint, report.rule,
         )
 
-    def _open_handles(self) -> list[Handle[Any]]:
+    def _open_handles(self) -> list[Pending[Any]]:
         """Every handle that waits, in the order the calls were made."""
         tokens: list[Any] = [self.opening]
         for calls in (self.client_calls, self.server_calls):
@@ -693,10 +693,10 @@ class Channel(ChannelState):
         tokens += self.unconfirmed.values()
         tokens += self.unsettled.values()
         tokens += [token for token, _ in (self.tx_settled or {}).values()]
-        handles: list[Handle[Any]] = [token for token in tokens if token is not None and not token.done]
+        handles: list[Pending[Any]] = [token for token in tokens if token is not None and not token.done]
         return sorted(handles, key=attrgetter("key"))
 
-    def _take_blamed(self, handles: list[Handle[Any]], report: CloseReport) -> list[Handle[Any]]:
+    def _take_blamed(self, handles: list[Pending[Any]], report: CloseReport) -> list[Pending[Any]]:
         """The oldest open call of the method that the peer blames, taken out of `handles`."""
         blamed = report.class_id << 16 | report.method_id
         if self.opening is not None and blamed == self.connection.dialect.named["channel.open"].ID:
@@ -709,7 +709,7 @@ class Channel(ChannelState):
                     return [call.token]
         return []
 
-    def _abandon(self, handles: list[Handle[Any]], error: EndpointClosed, report: CloseReport) -> None:
+    def _abandon(self, handles: list[Pending[Any]], error: EndpointClosed, report: CloseReport) -> None:
         """End what is left of the calls, and let go of the state: the object only says why it is closed."""
         self._tell_abandoned(handles, error, report)
         self.state = State.CLOSED
@@ -722,7 +722,7 @@ class Channel(ChannelState):
         self.cancelled = self.tx_settled = self.opening = None
         self.returns = self.deferred = None
 
-    def _tell_abandoned(self, handles: list[Handle[Any]], error: EndpointClosed, report: CloseReport) -> None:
+    def _tell_abandoned(self, handles: list[Pending[Any]], error: EndpointClosed, report: CloseReport) -> None:
         if not handles:
             return
         for handle in handles:

@@ -7,7 +7,7 @@ from zlib import crc32
 
 from ...endpoint import CloseHint, Role, Side
 from ...errors import CodecError, EndpointClosed, LimitExceeded, RemoteProtocolError, Scope
-from ...events import NEED_DATA, PAUSED, By, CloseReport, Failed, Handle, Opened, Replied, Signal
+from ...events import NEED_DATA, PAUSED, By, CloseReport, Failed, Opened, Pending, Replied, Signal
 from ..codec.dialect import default_dialect
 from ..codec.frames import (
     BODY,
@@ -197,14 +197,14 @@ class Connection(Handshake):
             raise self._outgoing.misuse(text, "connection.tune/channel-max-highest")
         opening = self.dialect.named["channel.open"]()
         outgoing = self._outgoing
-        handle: Handle[object] = Handle((number, outgoing.calls + 1))
+        handle: Pending[object] = Pending((number, outgoing.calls + 1))
         outgoing.send(number, opening, handle)
         outgoing.calls += 1
         channel = self.channel(number)
         channel.opening = handle
         return channel
 
-    def call(self, method: Method) -> Handle[Any]:
+    def call(self, method: Method) -> Pending[Any]:
         """Send a request of the connection class, such as ConnectionUpdateSecret. Raises LocalProtocolError,
         EndpointClosed."""
         return self._zero.call(method)
@@ -328,7 +328,7 @@ class Connection(Handshake):
             self._events.append(events.MethodReceived(number, method))
         self._outgoing.settle(step)
 
-    def _complete(self, handle: Handle[Any], result: object) -> None:
+    def _complete(self, handle: Pending[Any], result: object) -> None:
         handle.complete(result)
         self._events.append(Replied(handle))
 
@@ -426,7 +426,7 @@ class Connection(Handshake):
             event = events.ContentReceived(number, method, self._properties(content), body)
         self._events.append(event)
 
-    def _handle_returned(self, number: int, method: Any, body: bytes) -> Handle[Any] | None:
+    def _handle_returned(self, number: int, method: Any, body: bytes) -> Pending[Any] | None:
         """The handle of the publish that comes back, when confirms are on."""
         channel = self.channel(number)
         if channel.returns is None:

@@ -12,7 +12,7 @@ from ..codec.methods import BasicProperties
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...events import Handle
+    from ...events import Pending
     from ..codec.properties import Properties
     from ..codec.table import TableRules
 
@@ -86,7 +86,7 @@ class MessageReturned(LazyProperties, Event):
     body: bytes
     raw_properties: bytes
     tables: TableRules
-    handle: Handle[object] | None = None
+    handle: Pending[object] | None = None
 
 
 @record

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..._core.send_buffer import SendBuffer
     from ...endpoint import Side
-    from ...events import Event, Handle
+    from ...events import Event, Pending
     from ...limits import Limits
     from ..codec.method import Method
     from ..codec.properties import Properties
@@ -98,7 +98,7 @@ class Outgoing:
         """Tell of the deliveries that a method settled: one event for each outcome."""
         if not step.settled and not step.committed:
             return
-        settled: dict[Outcome, list[Handle[Any]]] = {}
+        settled: dict[Outcome, list[Pending[Any]]] = {}
         for _, token in step.settled:
             if token is not None:
                 settled.setdefault(step.outcome, []).append(token)

@@ -43,7 +43,7 @@ _CANCELLED: Final = 1024
 """Consumers cancelled without waiting that are remembered, since deliveries for them may be on the way."""
 
 
-class Pending:
+class Call:
     """A request without its reply; `token` is what the door keeps beside it (a handle, a row number).
 
     `remaining` is how many octets the content of the reply must have, None when that isn't settled.
@@ -71,7 +71,7 @@ class ContentState:
         "token",
     )  # fmt: skip
 
-    def __init__(self, method: Method, answered: Pending | None, token: Any) -> None:
+    def __init__(self, method: Method, answered: Call | None, token: Any) -> None:
         self.state = Content.HEADER
         self.method = method
         self.answered = answered
@@ -112,8 +112,8 @@ class ChannelState:
         self.assumed = False
         self.declared = False
         self.tickets: dict[int, tuple[str, ...]] | None = None
-        self.client_calls: deque[Pending] | None = None
-        self.server_calls: deque[Pending] | None = None
+        self.client_calls: deque[Call] | None = None
+        self.server_calls: deque[Call] | None = None
         self.client_content: ContentState | None = None
         self.server_content: ContentState | None = None
         self.client_stopped = False
@@ -127,7 +127,7 @@ class ChannelState:
         self.publish_count = self.confirmed_to = 0
         self.unconfirmed: dict[int, Any] = {}
 
-    def calls(self, client: bool) -> deque[Pending] | None:
+    def calls(self, client: bool) -> deque[Call] | None:
         """The open calls of the client, or of the server."""
         return self.client_calls if client else self.server_calls
 
@@ -144,7 +144,7 @@ class ChannelState:
 
     def find_call(
         self, client: bool, reply: Method, replies: Mapping[int, tuple[type[Method], ...]]
-    ) -> Pending | None:
+    ) -> Call | None:
         """The oldest open call of that side which `reply` answers, by the dialect's `replies`."""
         kind = type(reply)
         for pending in self.calls(client) or ():
@@ -152,7 +152,7 @@ class ChannelState:
                 return pending
         return None
 
-    def end_call(self, client: bool, pending: Pending) -> None:
+    def end_call(self, client: bool, pending: Call) -> None:
         """Forget an answered call."""
         calls = self.calls(client)
         if calls is None:
@@ -164,9 +164,9 @@ class ChannelState:
             else:
                 self.server_calls = None
 
-    def add_call(self, client: bool, pending: Pending, *, first: bool = False) -> None:
+    def add_call(self, client: bool, pending: Call, *, first: bool = False) -> None:
         """Remember a call that waits for its reply; `first`, when its reply came but was cut short."""
-        calls: deque[Pending] | None = self.calls(client)
+        calls: deque[Call] | None = self.calls(client)
         if calls is None:
             calls = deque()
             if client:
@@ -192,7 +192,7 @@ class Step:
     )  # fmt: skip
 
     def __init__(
-        self, channel: ChannelState, client: bool, method: Method, answered: Pending | None, token: Any,
+        self, channel: ChannelState, client: bool, method: Method, answered: Call | None, token: Any,
         codes: Codes, limits: Limits,
     ) -> None:
         self.channel = channel
@@ -372,7 +372,7 @@ def _stage(step: Step) -> None:
         check_staged(step.answered, step.size)
 
 
-def check_staged(answered: Pending | None, size: int) -> None:
+def check_staged(answered: Call | None, size: int) -> None:
     """Refuse content of another size than what it answers has settled. Raises Violation."""
     if answered is None or answered.remaining is None or answered.remaining == size:
         return

@@ -26,7 +26,7 @@ from ..codec.violation import (
     too_many,
 )
 from .access import check_ticket, grant_ticket
-from .channel_state import BOOKS, ChannelState, ContentState, Pending, Step, check_staged
+from .channel_state import BOOKS, Call, ChannelState, ContentState, Step, check_staged
 from .states import (
     CHANNEL,
     CHANNEL_INPUTS,
@@ -289,7 +289,7 @@ class ConnectionModel:
         if answered is not None:
             channel.end_call(not client, answered)
         if asks:
-            channel.add_call(client, Pending(method, token, step.remaining))
+            channel.add_call(client, Call(method, token, step.remaining))
         if answered is not None and method.NAME == "access.request-ok" and self.dialect.strict:
             grant_ticket(channel, answered.request, method.ticket)  # type: ignore[attr-defined]
         return step

@@ -21,7 +21,7 @@ from ...limits import Limits
 from ...versions import AMQP_0_8
 from ..codec.table import EMPTY
 from ..codec.violation import Violation
-from ..model.channel_state import ChannelState, Pending, reopen
+from ..model.channel_state import Call, ChannelState, reopen
 from ..model.connection import CHANNEL_MAX, ConnectionModel
 from ..model.states import (
     CHANNEL,
@@ -111,7 +111,7 @@ class ObservedChannel(ChannelState):
         self.staging: dict[bool, str] = {}
         self.staged: dict[tuple[bool, str], tuple[Any, int, str | None]] = {}
 
-    def add_call(self, client: bool, pending: Pending, *, first: bool = False) -> None:
+    def add_call(self, client: bool, pending: Call, *, first: bool = False) -> None:
         """As the base's; of large arguments nothing is kept."""
         pending.request = lean(pending.request)
         super().add_call(client, pending, first=first)
@@ -273,7 +273,7 @@ class ObservedModel(ConnectionModel):
             return self.step(side, number, method, token, False)
         except Violation:
             if channel is not None and self.dialect.replies[method.ID]:
-                channel.add_call(side is Side.CLIENT, Pending(method, token))
+                channel.add_call(side is Side.CLIENT, Call(method, token))
                 self._bound(channel)
             return None
         finally:

@@ -39,7 +39,7 @@ from .outgoing import WHOLE_COMMAND
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
 
-    from ...events import Event, Handle
+    from ...events import Event, Pending
     from ..codec.record import Command
     from ..codec.structs import Struct
     from ..model.session_state import SessionState
@@ -484,7 +484,7 @@ class Incoming:
 
     # Own messages, and their credit.
 
-    def _concerned(self, command: Any) -> tuple[Handle[Any], ...]:
+    def _concerned(self, command: Any) -> tuple[Pending[Any], ...]:
         """The handles of own transfers that a command is about. Raises Violation when it can't be about one."""
         state = self._state
         kind = command.__class__

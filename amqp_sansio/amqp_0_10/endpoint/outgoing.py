@@ -13,7 +13,7 @@ from ..._core.record import record
 from ..._core.serial import MASK
 from ...endpoint import Side
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError
-from ...events import Abandoned, Accepted, By, CloseReport, Handle, Replied, Settled
+from ...events import Abandoned, Accepted, By, CloseReport, Pending, Replied, Settled
 from ..codec import records
 from ..codec.dialect import adapt
 from ..codec.frames import BODY, COMMAND, FRAME, FRAME_HEADER_SIZE, HEADER
@@ -65,8 +65,8 @@ class Transferred:
     """
 
     command_id: int
-    completion: Handle[None]
-    outcome: Handle[Any] | None = None
+    completion: Pending[None]
+    outcome: Pending[Any] | None = None
 
 
 class Outgoing:
@@ -83,7 +83,7 @@ class Outgoing:
 
     # Sending.
 
-    def call(self, command: Any, message: Message | None, sync: bool) -> Handle[Any]:
+    def call(self, command: Any, message: Message | None, sync: bool) -> Pending[Any]:
         """Send any command but a transfer. Raises LocalProtocolError, LimitExceeded, CodecError, EndpointClosed."""
         self._channel.check()
         kind = command.__class__
@@ -108,7 +108,7 @@ class Outgoing:
             state.step(state.side, command, 0 if message is None else len(message.body))
         except Violation as violation:
             raise misuse(str(violation), violation.rule) from None
-        handle: Handle[Any] = Handle((state.name, state.side_name, state.sending.next_id))
+        handle: Pending[Any] = Pending((state.name, state.side_name, state.sending.next_id))
         number = self._send(Call(command, handle, size, None, 0), segments)
         if kind in _CREDIT or kind in ENDING:
             self._take_effect(command, number)
@@ -168,8 +168,8 @@ class Outgoing:
         self._lead = found
         number = sending.next_id
         key = (state.name, state.side_name, number)
-        completion: Handle[None] = Handle(key)
-        outcome: Handle[Any] | None = Handle((*key, "outcome")) if explicit else None
+        completion: Pending[None] = Pending(key)
+        outcome: Pending[Any] | None = Pending((*key, "outcome")) if explicit else None
         call = Call(command, completion, whole, throttled, size)
         content: Segments = ((HEADER, header), (BODY, body)) if header else ((BODY, body),)
         segments = ((COMMAND, octets), *content)
@@ -281,7 +281,7 @@ class Outgoing:
                 raise LocalProtocolError(f"command {number} doesn't wait to be confirmed")
         report = CloseReport(By.LOCAL, 0, "given up with session.gap")
         error = EndpointClosed("the command was given up", report)
-        handles: list[Handle[Any]] = []
+        handles: list[Pending[Any]] = []
         for number in ids:
             del state.sending.replay[number]
             found = state.calls.pop(number, None)
@@ -300,8 +300,8 @@ class Outgoing:
         """The peer has executed commands: end their handles (session.completed)."""
         state = self._state
         events = self._transport.events
-        done: list[Handle[Any]] = []
-        accepted: list[Handle[Any]] = []
+        done: list[Pending[Any]] = []
+        accepted: list[Pending[Any]] = []
         changed: dict[str, Balance] = {}
         for number in state.calls.named(ids):
             found = state.calls[number]

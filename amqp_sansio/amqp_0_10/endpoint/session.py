@@ -26,7 +26,7 @@ from .session_controls import Controls
 
 if TYPE_CHECKING:
     from ..._core.receive_buffer import ReceiveBuffer
-    from ...events import CloseReport, Handle
+    from ...events import CloseReport, Pending
     from ...limits import Limits
     from ..codec.record import Command, Control
     from ..codec.structs import Struct
@@ -69,7 +69,7 @@ class Session:
     # State.
 
     @property
-    def opening(self) -> Handle[Any] | None:
+    def opening(self) -> Pending[Any] | None:
         """The handle that `Opened` or `Resumed` ends; None once it's done."""
         return self._controls.opening
 
@@ -94,7 +94,7 @@ class Session:
         return self._channel.report
 
     @property
-    def pending(self) -> tuple[Handle[Any], ...]:
+    def pending(self) -> tuple[Pending[Any], ...]:
         """The handles of this end's calls and transfers that aren't done."""
         return self._state.pending
 
@@ -136,7 +136,7 @@ class Session:
 
     # Commands of this end.
 
-    def call(self, command: Command[_R], message: Message | None = None, *, sync: bool = True) -> Handle[_R]:
+    def call(self, command: Command[_R], message: Message | None = None, *, sync: bool = True) -> Pending[_R]:
         """Send a command; its handle ends when the peer has executed it, with its result where it has one.
 
         `message` is what file.stage, stream.publish and others carry. Without `sync` the peer may take its time to say
@@ -164,30 +164,30 @@ class Session:
             message = Message(message)
         return self._outgoing.transfer(destination, message, accept_mode, acquire_mode, sync)
 
-    def sync(self) -> Handle[None]:
+    def sync(self) -> Pending[None]:
         """Ask for all that was sent before to be executed; the handle ends when it is (execution.sync)."""
         return self._outgoing.call(records.ExecutionSync(), None, True)
 
-    def accept(self, *command_ids: int, sync: bool = False) -> Handle[None]:
+    def accept(self, *command_ids: int, sync: bool = False) -> Pending[None]:
         """Accept messages that came with these ids, which are completed too (message.accept)."""
         return self._settle(records.MessageAccept(SequenceSet.of(*command_ids)), sync)
 
-    def reject(self, *command_ids: int, code: int = 0, text: str | None = None, sync: bool = False) -> Handle[None]:
+    def reject(self, *command_ids: int, code: int = 0, text: str | None = None, sync: bool = False) -> Pending[None]:
         """Refuse messages for good: their queue's alternate exchange gets them, if it has one (message.reject)."""
         return self._settle(records.MessageReject(SequenceSet.of(*command_ids), code, text), sync)
 
-    def release(self, *command_ids: int, set_redelivered: bool = False, sync: bool = False) -> Handle[None]:
+    def release(self, *command_ids: int, set_redelivered: bool = False, sync: bool = False) -> Pending[None]:
         """Give messages back, to be delivered again (message.release)."""
         return self._settle(records.MessageRelease(SequenceSet.of(*command_ids), set_redelivered), sync)
 
-    def _settle(self, command: Any, sync: bool) -> Handle[None]:
+    def _settle(self, command: Any, sync: bool) -> Pending[None]:
         """Settle messages; those that aren't completed yet are now."""
         self._incoming.check_whole(command.transfers)
-        handle: Handle[None] = self._outgoing.call(command, None, sync)
+        handle: Pending[None] = self._outgoing.call(command, None, sync)
         self._incoming.complete_transfers(command.transfers)
         return handle
 
-    def acquire(self, *command_ids: int) -> Handle[records.Acquired]:
+    def acquire(self, *command_ids: int) -> Pending[records.Acquired]:
         """Acquire messages that came with acquire-mode not-acquired; the result names those that were there."""
         return self.call(records.MessageAcquire(SequenceSet.of(*command_ids)))
 
@@ -246,7 +246,7 @@ class Session:
         """
         self._controls.gap(command_ids)
 
-    def request_timeout(self, seconds: int | None) -> Handle[int | None]:
+    def request_timeout(self, seconds: int | None) -> Pending[int | None]:
         """Ask for the session to be kept so long when it's detached, None: for ever; the result is what is granted."""
         self._channel.check()
         return self._controls.request_timeout(seconds)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ..._core.serial import add, distance
 from ...errors import EndpointClosed, LocalProtocolError, RemoteProtocolError, Scope
-from ...events import Abandoned, By, CloseReport, Failed, Handle, Opened, Replied
+from ...events import Abandoned, By, CloseReport, Failed, Opened, Pending, Replied
 from ..codec import records
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import DETACH_CODES, DetachCode, Violation, exception
@@ -65,12 +65,12 @@ class Controls:
         self.state = state
         self.outgoing = Outgoing(channel, state)
         self.incoming = Incoming(channel, state, self.outgoing, self.fail, self.failed_by_peer)
-        self.opening: Handle[Any] | None = None
+        self.opening: Pending[Any] | None = None
         self.session: Any = None
         self._transport = channel.transport
         self._ended = ended
         self._asked = self._closing = self._resumes = False
-        self._timeouts: deque[Handle[int | None]] = deque()
+        self._timeouts: deque[Pending[int | None]] = deque()
 
     # Attaching.
 
@@ -80,7 +80,7 @@ class Controls:
         channel.resuming = self._resumes = state.lasts
         state.adopt(transport.limits)
         channel.send_step(records.SessionAttach(state.name, force))
-        self.opening = Handle((state.name, state.side_name, "open", transport.new_serial()))
+        self.opening = Pending((state.name, state.side_name, "open", transport.new_serial()))
 
     def check_accept(self) -> None:
         """Raise LimitExceeded when the answer to the peer's attach can't be queued."""
@@ -152,11 +152,11 @@ class Controls:
 
     # This end's controls.
 
-    def request_timeout(self, seconds: int | None) -> Handle[int | None]:
+    def request_timeout(self, seconds: int | None) -> Pending[int | None]:
         """Ask the peer to keep the session for so long."""
         state = self.state
         self.channel.send(records.SessionRequestTimeout(seconds))
-        handle: Handle[int | None] = Handle((state.name, state.side_name, "timeout", self._transport.new_serial()))
+        handle: Pending[int | None] = Pending((state.name, state.side_name, "timeout", self._transport.new_serial()))
         self._timeouts.append(handle)
         return handle
 
@@ -452,21 +452,21 @@ class Controls:
         )  # fmt: skip
         return error, CloseReport(by, code, text, *blamed, hint=hint, rule=rule, condition=condition)
 
-    def _tell_failed(self, error: RemoteProtocolError, by: By, handles: list[Handle[Any]]) -> None:
+    def _tell_failed(self, error: RemoteProtocolError, by: By, handles: list[Pending[Any]]) -> None:
         for handle in handles:
             handle.fail(error)
         self._transport.events.append(Failed(Scope.SESSION, self.channel.number, error, by, tuple(handles)))
 
-    def _give_up(self, handles: list[Handle[Any]], report: CloseReport) -> None:
+    def _give_up(self, handles: list[Pending[Any]], report: CloseReport) -> None:
         closed = EndpointClosed(f"no answer will come: {report}", report)
         for handle in handles:
             handle.fail(closed)
         if handles:
             self._transport.events.append(Abandoned(tuple(handles), report))
 
-    def _open_handles(self) -> list[Handle[Any]]:
+    def _open_handles(self) -> list[Pending[Any]]:
         """Every handle of the session that nothing has ended."""
-        found: list[Handle[Any]] = [] if self.opening is None else [self.opening]
+        found: list[Pending[Any]] = [] if self.opening is None else [self.opening]
         self.opening = None
         found += self._timeouts
         self._timeouts.clear()
@@ -501,7 +501,7 @@ class Controls:
             self._tell_failed(error, by, self._open_handles())
         elif not over or self.opening is not None or self._timeouts:
             # Of a session that may go on only what belongs to its attachment can't be answered any more.
-            kept: frozenset[Handle[Any]] = frozenset(state.pending if resumable else ())
+            kept: frozenset[Pending[Any]] = frozenset(state.pending if resumable else ())
             handles = [handle for handle in self._open_handles() if handle not in kept]
             if error is not None:
                 self._tell_failed(error, by, handles)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..._core.record import record
-from ...events import Closed, DeliveryReceived, Event, Handle, Opened
+from ...events import Closed, DeliveryReceived, Event, Opened, Pending
 from ..codec.message import Headers, Message
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class CommandReceived(Event):
     sync: bool = False
     headers: Headers | None = None
     body: bytes = b""
-    handles: tuple[Handle[Any], ...] = ()
+    handles: tuple[Pending[Any], ...] = ()
 
 
 class MessageReceived(DeliveryReceived):

@@ -19,7 +19,7 @@ from .session_model import Mode, SessionHalf
 from .transfers import Transfers
 
 if TYPE_CHECKING:
-    from ...events import CloseReport, Event, Handle
+    from ...events import CloseReport, Event, Pending
     from ...limits import Limits
 
 TELL_EVERY: Final = 64
@@ -41,7 +41,7 @@ class Call:
     )  # fmt: skip
 
     def __init__(
-        self, command: Any, handle: Handle[Any] | None, octets: int, destination: str | None, size: int
+        self, command: Any, handle: Pending[Any] | None, octets: int, destination: str | None, size: int
     ) -> None:
         self.command = command
         self.handle = handle
@@ -101,7 +101,7 @@ class SessionState:
         self.files.step(side, command, body_size)
 
     @property
-    def pending(self) -> tuple[Handle[Any], ...]:
+    def pending(self) -> tuple[Pending[Any], ...]:
         """The handles that aren't done: of commands, then of transfers that wait for their outcome."""
         calls = [call.handle for call in self.calls.values() if call.handle is not None]
         return tuple([each for each in (*calls, *self.outgoing.handles()) if not each.done])
@@ -133,7 +133,7 @@ class SessionState:
         self.own.limit = self.peer.limit = limits.consumers
         self.outgoing.limit = self.incoming.limit = limits.unsettled
 
-    def abandon(self, report: CloseReport) -> tuple[Handle[Any], ...]:
+    def abandon(self, report: CloseReport) -> tuple[Pending[Any], ...]:
         """End all pending handles: the session won't be attached again."""
         handles = self.pending
         error = EndpointClosed(f"no answer will come: {report}", report)

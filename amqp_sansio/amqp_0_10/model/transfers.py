@@ -18,7 +18,7 @@ from .open_ids import OpenIds
 from .states import TRANSFER, Transfer, TransferInput
 
 if TYPE_CHECKING:
-    from ...events import Handle
+    from ...events import Pending
 
 SETTLING: Final[Mapping[type[Any], tuple[TransferInput, str]]] = {
     records.MessageAccept: (TransferInput.R_ACCEPT, "message.accept/acquisition"),
@@ -55,7 +55,7 @@ class Entry:
 
     __slots__ = ("handle", "named", "state")
 
-    def __init__(self, state: Transfer, handle: Handle[Any] | None) -> None:
+    def __init__(self, state: Transfer, handle: Pending[Any] | None) -> None:
         self.state = state
         self.handle = handle
         self.named = 0
@@ -80,7 +80,7 @@ class Transfers:
             text = f"{self.limit} transfers aren't accepted, rejected or released; Limits.unsettled allows no more"
             raise exception(RESOURCE_LIMIT_EXCEEDED, text)
 
-    def transfer(self, number: int, command: records.MessageTransfer, handle: Handle[Any] | None = None) -> None:
+    def transfer(self, number: int, command: records.MessageTransfer, handle: Pending[Any] | None = None) -> None:
         """A message is transferred; with accept-mode none there's nothing more to come of it."""
         move = TransferInput.S_TRANSFER_PRE_ACQUIRED
         if command.acquire_mode:
@@ -162,7 +162,7 @@ class Transfers:
         if work in self.aside:
             self.aside[work, number] = self.aside.pop(work)
 
-    def in_work(self, work: object) -> tuple[Handle[Any], ...]:
+    def in_work(self, work: object) -> tuple[Pending[Any], ...]:
         """The handles of what a transaction has accepted."""
         return handles_of(self.aside.get(work, {}).values())
 
@@ -179,12 +179,12 @@ class Transfers:
         self.put -= len(found)
         return found
 
-    def handles(self) -> tuple[Handle[Any], ...]:
+    def handles(self) -> tuple[Pending[Any], ...]:
         """The handles of all that isn't settled."""
         return handles_of([*self.unsettled.values(), *[each for work in self.aside.values() for each in work.values()]])
 
 
-def handles_of(entries: Iterable[Entry]) -> tuple[Handle[Any], ...]:
+def handles_of(entries: Iterable[Entry]) -> tuple[Pending[Any], ...]:
     """The handles of some messages; the recipient's have none."""
     return tuple([entry.handle for entry in entries if entry.handle is not None])
 
@@ -202,7 +202,7 @@ class SeenTransfers(Transfers):
         self.floor = 0
         self.lost = False
 
-    def transfer(self, number: int, command: records.MessageTransfer, handle: Handle[Any] | None = None) -> None:
+    def transfer(self, number: int, command: records.MessageTransfer, handle: Pending[Any] | None = None) -> None:
         """A message is transferred; some recipients accept what wants no word."""
         state = Transfer.NOT_ACQUIRED if command.acquire_mode else Transfer.ACQUIRED
         self.unsettled[number] = Entry(state, handle)

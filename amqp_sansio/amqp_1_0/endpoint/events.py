@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..._core.record import record
-from ...events import Closed, DeliveryReceived, Event, Failed, Handle, Opened
+from ...events import Closed, DeliveryReceived, Event, Failed, Opened, Pending
 
 if TYPE_CHECKING:
     from ..codec.message import Message
@@ -191,7 +191,7 @@ class AvailableChanged(Event):
 class Updated(Event):
     """The receiver told the `state` of deliveries without settling them; `Settled` is still to come."""
 
-    handles: tuple[Handle[Any], ...]
+    handles: tuple[Pending[Any], ...]
     state: object
 
 
@@ -206,7 +206,7 @@ class Resumed(Event):
 
     channel: int
     link: int
-    handles: tuple[Handle[Any], ...]
+    handles: tuple[Pending[Any], ...]
     forgotten: tuple[bytes, ...]
     lost: tuple[bytes, ...]
     incomplete: bool

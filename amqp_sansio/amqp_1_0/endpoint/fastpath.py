@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections import deque
 
     from ..._core.receive_buffer import ReceiveBuffer
-    from ...events import Event, Handle
+    from ...events import Event, Pending
     from ..model.connection import ConnectionModel
     from .config import Config
 
@@ -258,7 +258,7 @@ class FastPath:
             for delivery in found:
                 if delivery is None or not _can_settle(delivery, peer):
                     return None
-        handles: list[Handle[Any]] = []
+        handles: list[Pending[Any]] = []
         for delivery in found:
             link = delivery.link
             delivery.states[peer] = ACCEPTED

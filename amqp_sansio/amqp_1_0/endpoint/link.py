@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
-from ...events import By, Handle
+from ...events import By, Pending
 from ..codec import conditions
 from ..codec.conditions import SenderSettleMode
 from ..codec.performatives import Attach, Coordinator, Detach, Source, Target
@@ -54,7 +54,7 @@ class Link(LinkModel):
         LinkModel.__init__(self, session, name, sender)
         self.session = session
         self.number = 0
-        self.opening: Handle[None] | None = None
+        self.opening: Pending[None] | None = None
         self.report: CloseReport | None = None
         self.requested: Attach | None = None
         self.restored: dict[bytes, SavedDelivery] | None = None
@@ -216,7 +216,7 @@ class Link(LinkModel):
         """Both ends are attached: compare the unsettled maps."""
         raise NotImplementedError
 
-    def ended(self) -> list[Handle[Any]]:
+    def ended(self) -> list[Pending[Any]]:
         """The link is over: its handles that nothing will end any more."""
         raise NotImplementedError
 
@@ -227,9 +227,9 @@ class Link(LinkModel):
         """Give the application an event of this link, with its `fields` behind channel and link."""
         self.session.transport.events.append(kind(self.session.channel, self.number, *fields))
 
-    def handle_of(self, tag: bytes) -> Handle[Any]:
+    def handle_of(self, tag: bytes) -> Pending[Any]:
         """A new handle of the delivery with this tag."""
-        return Handle((self.name, "in" if self.ROLE else "out", tag))
+        return Pending((self.name, "in" if self.ROLE else "out", tag))
 
     # For the session.
 
@@ -257,7 +257,7 @@ class Link(LinkModel):
         self.number = number
         self._send_attach(source, target, modes, more)
         session = self.session
-        self.opening = Handle((self.name, "open", session.channel, session.transport.new_serial()))
+        self.opening = Pending((self.name, "open", session.channel, session.transport.new_serial()))
 
     def answer_refusing(self) -> None:
         """Attach what the peer asked for without a terminus at this end."""
@@ -381,7 +381,7 @@ class Link(LinkModel):
             self._ask(frame)
         # Else this end has closed the link, and the peer attached it to close it too (section 2.6.6).
 
-    def _tell_open(self, handle: Handle[None] | None) -> None:
+    def _tell_open(self, handle: Pending[None] | None) -> None:
         session = self.session
         event = LinkOpened(Scope.LINK, session.channel, handle, self.number, self.name)
         session.transport.events.append(event)
@@ -467,7 +467,7 @@ class Link(LinkModel):
         if self.report is None:
             self._fail(error, By.LOCAL, self.finish(report))
 
-    def _fail(self, error: RemoteProtocolError, by: By, handles: list[Handle[Any]]) -> None:
+    def _fail(self, error: RemoteProtocolError, by: By, handles: list[Pending[Any]]) -> None:
         for handle in handles:
             handle.fail(error)
         session = self.session
@@ -475,7 +475,7 @@ class Link(LinkModel):
             LinkFailed(Scope.LINK, session.channel, error, by, tuple(handles), self.number, self.name)
         )
 
-    def finish(self, report: CloseReport) -> list[Handle[Any]]:
+    def finish(self, report: CloseReport) -> list[Pending[Any]]:
         """Nothing more happens on the link; the handles that nothing has ended."""
         self.report = report
         handles = self.ended()

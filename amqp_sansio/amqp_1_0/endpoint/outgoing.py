@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ..._core.send_buffer import SendBuffer
     from ...endpoint import Role
-    from ...events import Event, Handle
+    from ...events import Event, Pending
     from ..codec.performatives import Performative
     from ..model.connection import ConnectionModel
     from ..model.link_state import State
@@ -147,7 +147,7 @@ class Transport:
         """Count the parts of a message off."""
         self.bodies -= sum(map(len, parts))
 
-    def abandon(self, handles: list[Handle[Any]], report: CloseReport, resumable: bool = True) -> None:
+    def abandon(self, handles: list[Pending[Any]], report: CloseReport, resumable: bool = True) -> None:
         """No answer will come to these handles, if there are any."""
         if handles:
             error = EndpointClosed(f"no answer will come: {report}", report)
@@ -173,7 +173,7 @@ class SessionEnd(SessionModel):
         self.transport = transport
         self.side = transport.side
         self.channel = 0
-        self.opening: Handle[None] | None = None
+        self.opening: Pending[None] | None = None
         self.report: CloseReport | None = None
         self.requested: Begin | None = None
         self.asked: dict[int, LinkModel] = {}
@@ -346,9 +346,9 @@ class SessionEnd(SessionModel):
         for first, last in runs:
             self.send(Disposition(role, first, None if last == first else last, settled=settled, state=state))
 
-    def complete(self, ended: list[tuple[Handle[Any], State | None]]) -> None:
+    def complete(self, ended: list[tuple[Pending[Any], State | None]]) -> None:
         """Deliveries are settled: one event for each run of handles that end with the same state."""
-        groups: list[tuple[State | None, list[Handle[Any]]]] = []
+        groups: list[tuple[State | None, list[Pending[Any]]]] = []
         for handle, final in ended:
             handle.complete(final)
             if groups and groups[-1][0] == final:

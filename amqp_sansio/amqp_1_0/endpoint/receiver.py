@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.serial import distance
 from ...errors import CodecError, LocalProtocolError
-from ...events import Handle
+from ...events import Pending
 from ..codec import conditions
 from ..codec.message import Message, check_message, position_octets, section_position
 from ..codec.octets import PACK_U32, UINTS
@@ -74,7 +74,7 @@ class IncomingDelivery(DeliveryModel):
     def __init__(self, link: Receiver, delivery_id: int, delivery_tag: bytes) -> None:
         DeliveryModel.__init__(self, link, delivery_id, delivery_tag)
         self.parts: list[bytes] = []
-        self.handle: Handle[Any] | None = None
+        self.handle: Pending[Any] | None = None
         self.skip = 0
         self.ignored = False
 
@@ -149,7 +149,7 @@ class Receiver(Link):
         """Ask the sender to use up or give back the credit it has: the end of it is `Drained`."""
         self.flow(self.credit, drain=True)
 
-    def accept(self, *deliveries: Delivery | int) -> tuple[Handle[Any], ...]:
+    def accept(self, *deliveries: Delivery | int) -> tuple[Pending[Any], ...]:
         """The deliveries are taken over. See `update`."""
         if len(deliveries) == 1:
             handle = self._accept_fast(deliveries[0])
@@ -157,11 +157,11 @@ class Receiver(Link):
                 return handle,
         return self.update(deliveries, ACCEPTED)
 
-    def reject(self, *deliveries: Delivery | int, error: Error | None = None) -> tuple[Handle[Any], ...]:
+    def reject(self, *deliveries: Delivery | int, error: Error | None = None) -> tuple[Pending[Any], ...]:
         """The deliveries are invalid and can't be processed; `error` says why. See `update`."""
         return self.update(deliveries, Rejected(error))
 
-    def release(self, *deliveries: Delivery | int) -> tuple[Handle[Any], ...]:
+    def release(self, *deliveries: Delivery | int) -> tuple[Pending[Any], ...]:
         """The deliveries weren't and won't be processed here. See `update`."""
         return self.update(deliveries, _RELEASED)
 
@@ -171,14 +171,14 @@ class Receiver(Link):
         delivery_failed: bool | None = None,
         undeliverable_here: bool | None = None,
         message_annotations: Mapping[Any, Any] | None = None,
-    ) -> tuple[Handle[Any], ...]:
+    ) -> tuple[Pending[Any], ...]:
         """The deliveries weren't processed here, and are given back changed. See `update`."""
         state = Modified(delivery_failed, undeliverable_here, message_annotations)
         return self.update(deliveries, state)
 
     def update(
         self, deliveries: Iterable[Delivery | int], state: DeliveryState | None, *, settled: bool | None = None
-    ) -> tuple[Handle[Any], ...]:
+    ) -> tuple[Pending[Any], ...]:
         """Tell the sender the state of deliveries, those with consecutive ids in one frame.
 
         They are settled at once with an outcome in rcv-settle-mode first, or where `settled` says so; else each handle
@@ -192,7 +192,7 @@ class Receiver(Link):
         groups: dict[bool, list[IncomingDelivery]] = {False: [], True: []}
         for each in found:
             groups[self._settles(each, state, settled)].append(each)
-        handles: list[Handle[Any]] = []
+        handles: list[Pending[Any]] = []
         frame = Disposition(True, 0xFFFF_FFFF, 0xFFFF_FFFF, settled=True, state=state)
         transport = self.session.transport
         transport.check_frames(frame)
@@ -291,7 +291,7 @@ class Receiver(Link):
         self.count_round(incomplete)
         self.tell(Resumed, (), tuple(forgotten), (), incomplete)
 
-    def ended(self) -> list[Handle[Any]]:
+    def ended(self) -> list[Pending[Any]]:
         self.drop()
         return [each.handle for each in self.unsettled.values() if each.handle is not None and not each.handle.done]
 
@@ -461,7 +461,7 @@ class Receiver(Link):
         told = (peer and peer.properties) or {}
         return told.get("product") == "RabbitMQ" and str(told.get("version", "")).startswith("3.")
 
-    def _accept_fast(self, which: Delivery | int) -> Handle[Any] | None:
+    def _accept_fast(self, which: Delivery | int) -> Pending[Any] | None:
         """Settle one delivery as accepted; None when that isn't all.
 
         A shortcut: it equals `update`, a test takes both ways. Anything else, an error included, is left to that, with
@@ -505,7 +505,7 @@ class Receiver(Link):
         delivery.settled = True
         del deliveries[number]
         del unsettled[tag]
-        handle: Handle[Any] = Handle((self.name, "in", tag))
+        handle: Pending[Any] = Pending((self.name, "in", tag))
         delivery.handle = handle
         handle.complete(ACCEPTED)
         if out.size > out.high:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.serial import MASK, distance
 from ...errors import CodecError, LimitExceeded, LocalProtocolError
-from ...events import Handle
+from ...events import Pending
 from ..codec.message import Message, position_octets
 from ..codec.octets import NEW, PACK_U32, UINTS
 from ..codec.performatives import Coordinator, Received, TransactionalState, Transfer
@@ -70,7 +70,7 @@ class Resending:
 
     __slots__ = ("handle", "link", "saved")
 
-    def __init__(self, link: Sender, saved: SavedDelivery, handle: Handle[Any]) -> None:
+    def __init__(self, link: Sender, saved: SavedDelivery, handle: Pending[Any]) -> None:
         self.link = link
         self.saved = saved
         self.handle = handle
@@ -146,11 +146,11 @@ class Sender(Link):
         self.waiting: OutgoingDelivery | None = None
         # The last one that was begun in parts and settled: nothing else knows it once the link has ended.
         self.begun: OutgoingDelivery | None = None
-        self.resending: deque[tuple[SavedDelivery, Resend, State | None, Handle[Any]]] = deque()
+        self.resending: deque[tuple[SavedDelivery, Resend, State | None, Pending[Any]]] = deque()
         # The tags among these of which the application has heard the end long ago.
         self.unknown: set[bytes] = set()
         # Handles of deliveries that only the next resumption of the link may send.
-        self.put_off: list[Handle[Any]] = []
+        self.put_off: list[Pending[Any]] = []
 
     def new_delivery(self, delivery_id: int, delivery_tag: bytes) -> OutgoingDelivery:
         return OutgoingDelivery(self, delivery_id, delivery_tag)
@@ -168,7 +168,7 @@ class Sender(Link):
         return max(0, distance(self.delivery_count, limit))
 
     @property
-    def pending(self) -> Mapping[bytes, Handle[Any]]:
+    def pending(self) -> Mapping[bytes, Pending[Any]]:
         """The handles of deliveries that aren't settled, by delivery-tag, in the order they were sent."""
         handles = {tag: delivery.handle for tag, delivery in self.unsettled.items()}
         handles.update({each[0].delivery_tag: each[3] for each in self.resending})
@@ -186,7 +186,7 @@ class Sender(Link):
         message_format: int = 0,
         rcv_settle_mode: int | None = None,
         batchable: bool = False,
-    ) -> Handle[DeliveryState | None]:
+    ) -> Pending[DeliveryState | None]:
         """Send a whole message: a Message, or its sections' octets (in another `message_format`: any octets).
 
         The handle ends by `Settled` with the state that settled it: Accepted, Rejected, Released, Modified, or None
@@ -222,7 +222,7 @@ class Sender(Link):
         message_format: int = 0,
         rcv_settle_mode: int | None = None,
         batchable: bool = False,
-    ) -> Handle[DeliveryState | None]:
+    ) -> Pending[DeliveryState | None]:
         """Send the first octets of a message; `continue_delivery` or `abort` next. Raises as `send`.
 
         The link keeps none of the parts: a resumed link can't send such a delivery again.
@@ -270,7 +270,7 @@ class Sender(Link):
             self.waiting = None
         self._settle(delivery, None)
 
-    def settle(self, which: Handle[Any] | bytes, state: DeliveryState | None = None) -> None:
+    def settle(self, which: Pending[Any] | bytes, state: DeliveryState | None = None) -> None:
         """Forget a delivery and tell the receiver so; `state` is its final one here (None: as told before).
 
         The handle ends with that state, or with the one the receiver told. A resumed link doesn't send the delivery
@@ -285,7 +285,7 @@ class Sender(Link):
         self.session.disposition(False, [delivery.delivery_id], final, True)
         self._settle(delivery, final)
 
-    def update(self, which: Handle[Any] | bytes, state: DeliveryState) -> None:
+    def update(self, which: Pending[Any] | bytes, state: DeliveryState) -> None:
         """Tell the receiver the state of a delivery here without settling it."""
         delivery = self._find(which)
         self.session.disposition(False, [delivery.delivery_id], state, False)
@@ -423,7 +423,7 @@ class Sender(Link):
         if restored is None or remote is None:
             return
         theirs = remote.unsettled or {}
-        handles: list[Handle[Any]] = []
+        handles: list[Pending[Any]] = []
         forgotten: list[bytes] = []
         lost: list[bytes] = []
         incomplete = self.incomplete or remote.incomplete_unsettled
@@ -469,7 +469,7 @@ class Sender(Link):
             saved = SavedDelivery(tag, 0, None, None, theirs[tag])
             self.resending.append((saved, action.resend, action.state, handle))
 
-    def send_anew(self, saved: SavedDelivery, handle: Handle[Any]) -> None:
+    def send_anew(self, saved: SavedDelivery, handle: Pending[Any]) -> None:
         """Send an aborted message as a new delivery: at once, or in the next resumption when the receiver takes no new
         ones before (part 2 section 2.7.3, incomplete-unsettled)."""
         remote = self.remote
@@ -490,7 +490,7 @@ class Sender(Link):
         # The session's window may open again when the link is detached.
         self.waiting = None
 
-    def ended(self) -> list[Handle[Any]]:
+    def ended(self) -> list[Pending[Any]]:
         self.drop()
         handles = [each.handle for each in self.unsettled.values() if not each.handle.done]
         if self.begun is not None and not self.begun.handle.done:
@@ -499,7 +499,7 @@ class Sender(Link):
 
     # Inside.
 
-    def _send_fast(self, octets: bytes) -> Handle[Any] | None:
+    def _send_fast(self, octets: bytes) -> Pending[Any] | None:
         """Send a whole message unsettled in one frame, with a tag of its own; None when that isn't all.
 
         A shortcut: it equals `_start`, a test takes both ways. Anything else, an error included, is left to that, with
@@ -585,7 +585,7 @@ class Sender(Link):
         delivery.size = size
         delivery.settled = False
         delivery.states = [None, None]
-        handle: Handle[Any] = Handle((self.name, "out", tag))
+        handle: Pending[Any] = Pending((self.name, "out", tag))
         delivery.handle = handle
         delivery.message = octets
         delivery.payload = None
@@ -771,7 +771,7 @@ class Sender(Link):
             raise LocalProtocolError(f"no delivery on link {self.name!r} was begun in parts")
         return delivery
 
-    def _find(self, which: Handle[Any] | bytes) -> OutgoingDelivery:
+    def _find(self, which: Pending[Any] | bytes) -> OutgoingDelivery:
         self._check()
         tag: Any = which if isinstance(which, bytes) else which.key[2]
         delivery = self.unsettled.get(tag)
@@ -783,7 +783,7 @@ class Sender(Link):
             )
         return delivery
 
-    def _settle_unsent(self, which: Handle[Any] | bytes, state: DeliveryState | None) -> bool:
+    def _settle_unsent(self, which: Pending[Any] | bytes, state: DeliveryState | None) -> bool:
         """Settle what waits for being sent again; whether it was that."""
         tag: Any = which if isinstance(which, bytes) else which.key[2]
         for at, (saved, resend, _, handle) in enumerate(self.resending):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
-from ...events import By, Closed, CloseReport, Failed, Handle, Opened
+from ...events import By, Closed, CloseReport, Failed, Opened, Pending
 from ..codec import conditions
 from ..codec.performatives import (
     Attach,
@@ -207,7 +207,7 @@ class Session(SessionEnd):
             if delivery.handle.done and delivery.link.report is not None:
                 # The end of the link has ended it, but what is said of a delivery counts all the same while the link
                 # isn't closed (part 2 section 2.7.6). A caller that looks it up by its tag hears of it.
-                delivery.handle = Handle(delivery.handle.key)
+                delivery.handle = Pending(delivery.handle.key)
         if frame.settled:
             self._settle(deliveries, state)
             return
@@ -234,7 +234,7 @@ class Session(SessionEnd):
 
     def sender_said(self, deliveries: list[Any], frame: Disposition) -> None:
         """The peer sent what this end received."""
-        ended: list[tuple[Handle[Any], State | None]] = []
+        ended: list[tuple[Pending[Any], State | None]] = []
         others: list[int] = []
         for delivery in deliveries:
             handle = delivery.handle
@@ -248,7 +248,7 @@ class Session(SessionEnd):
 
     def _settle(self, deliveries: list[Any], state: State | None) -> None:
         """Deliveries of this end are settled, with the state told now or before."""
-        ended: list[tuple[Handle[Any], State | None]] = []
+        ended: list[tuple[Pending[Any], State | None]] = []
         for delivery in deliveries:
             delivery.link.forget(delivery)
             if not delivery.handle.done:
@@ -302,14 +302,14 @@ class Session(SessionEnd):
         if self.report is None:
             self._fail(error, By.LOCAL, self.finish(report))
 
-    def _fail(self, error: RemoteProtocolError, by: By, handles: list[Handle[Any]]) -> None:
+    def _fail(self, error: RemoteProtocolError, by: By, handles: list[Pending[Any]]) -> None:
         for handle in handles:
             handle.fail(error)
         self.transport.events.append(Failed(Scope.SESSION, self.channel, error, by, tuple(handles)))
 
-    def finish(self, report: CloseReport) -> list[Handle[Any]]:
+    def finish(self, report: CloseReport) -> list[Pending[Any]]:
         """Nothing more happens on the session; the handles that nothing has ended."""
-        handles: list[Handle[Any]] = []
+        handles: list[Pending[Any]] = []
         if self.report is None:
             self.report = report
             if self.opening is not None and not self.opening.done:
@@ -386,7 +386,7 @@ class EndpointModel(ConnectionModel):
             raise LimitExceeded(text, rule="1.0/transport/open/channel-max")
         session = Session(transport, self._side)
         session.channel = number
-        session.opening = Handle((number, "session", transport.serial + 1))
+        session.opening = Pending((number, "session", transport.serial + 1))
         self._beginning = session
         try:
             session.send_begin(properties, offered, desired)
@@ -567,7 +567,7 @@ class EndpointModel(ConnectionModel):
 
     def connection_ended(self, report: CloseReport) -> None:
         """The connection is over: end what is open, links and sessions before the connection."""
-        handles: list[Handle[Any]] = []
+        handles: list[Pending[Any]] = []
         for session in self._sessions.values():
             handles += session.finish(report)
         self.transport.abandon(handles, report)

@@ -26,7 +26,7 @@ from ..codec.values import Symbol
 from ..model.link_state import number_of
 
 if TYPE_CHECKING:
-    from ...events import Handle
+    from ...events import Pending
     from ..codec.performatives import DeliveryState
     from .connection import Connection
     from .events import CreditChanged, Delivery, TransactionRequested
@@ -57,7 +57,7 @@ class Controller:
             )
         self.sender = sender
 
-    def declare(self, global_id: Any = None) -> Handle[Declared]:
+    def declare(self, global_id: Any = None) -> Pending[Declared]:
         """Begin a transaction. The handle ends with Declared, whose `txn_id` names it, or Rejected with the error.
 
         Raises as `Sender.send`: a coordinator gives credit like any receiver.
@@ -68,10 +68,10 @@ class Controller:
             text = "a global-id is for coordinators with amqp:distributed-transactions, this one hasn't it"
             raise LocalProtocolError(text, rule="1.0/transactions/declare/global-id")
         answer: Any = self.sender.send(Message(body=AmqpValue(Declare(global_id))))
-        handle: Handle[Declared] = answer
+        handle: Pending[Declared] = answer
         return handle
 
-    def discharge(self, txn_id: bytes, *, fail: bool = False) -> Handle[Any]:
+    def discharge(self, txn_id: bytes, *, fail: bool = False) -> Pending[Any]:
         """Commit a transaction, or with `fail` roll it back. The handle ends with Accepted or Rejected."""
         if len(txn_id) > _ID_SIZE:
             raise LocalProtocolError(
@@ -94,14 +94,14 @@ class Transaction:
         self.channel = channel
         self.link = link
         self.posted: list[tuple[Delivery, DeliveryState]] = []
-        self._retired: dict[Handle[Any], tuple[Sender | None, DeliveryState | None]] = {}
+        self._retired: dict[Pending[Any], tuple[Sender | None, DeliveryState | None]] = {}
 
     @property
-    def retired(self) -> list[tuple[Handle[Any], DeliveryState | None]]:
+    def retired(self) -> list[tuple[Pending[Any], DeliveryState | None]]:
         """Deliveries of this end, with the outcome that the controller wants for them."""
         return [(handle, outcome) for handle, (_, outcome) in self._retired.items()]
 
-    def retire(self, handle: Handle[Any], sender: Sender | None, outcome: DeliveryState | None) -> None:
+    def retire(self, handle: Pending[Any], sender: Sender | None, outcome: DeliveryState | None) -> None:
         """The controller wants `outcome` for a delivery of `sender`, which is None where its link is detached."""
         self._retired.pop(handle, None)
         self._retired[handle] = sender, outcome
@@ -132,7 +132,7 @@ class Resource:
         self.acquisition = acquisition
         self.transactions: dict[bytes, Transaction] = {}
         # The transactions in which deliveries were retired, until these end.
-        self._bound: dict[Handle[Any], Transaction] = {}
+        self._bound: dict[Pending[Any], Transaction] = {}
         self._next = 0
 
     def declare(self, request: TransactionRequested) -> Transaction:
@@ -210,7 +210,7 @@ class Resource:
         return transaction
 
     def retire(
-        self, sender: Sender | None, handles: tuple[Handle[Any], ...], state: TransactionalState
+        self, sender: Sender | None, handles: tuple[Pending[Any], ...], state: TransactionalState
     ) -> Transaction | None:
         """The controller bound the outcome of deliveries of `sender` to a transaction (part 4 section 4.4.2).
 

@@ -35,8 +35,8 @@ from ...events import (
     CloseReport,
     Event,
     Failed,
-    Handle,
     Opened,
+    Pending,
     Replied,
     SendPaused,
     SendResumed,
@@ -70,7 +70,7 @@ class LinkRoutes(Generic[CoreT]):
         self.client = session.client
         self.core: CoreT = core
         self.name = core.name
-        self.closed: Handle[None] = self.client.pending()
+        self.closed: Pending[None] = self.client.pending()
         self.closing = False
         self.error: LinkEnded | None = None
         session.links[core.handle] = self
@@ -161,7 +161,7 @@ class SenderState(LinkRoutes[CoreSender]):
 
     def __init__(self, session: SessionState, core: CoreSender) -> None:
         super().__init__(session, core)
-        self.waiters: deque[Handle[None]] = deque()
+        self.waiters: deque[Pending[None]] = deque()
         self.woken = 0
 
     async def may_send(self) -> None:
@@ -185,7 +185,7 @@ class SenderState(LinkRoutes[CoreSender]):
         """Wait for a turn to try; raise the link's error if it has ended."""
         self.check_open()
         client = self.client
-        pending: Handle[None] = client.pending()
+        pending: Pending[None] = client.pending()
         if first:
             self.waiters.appendleft(pending)
         else:
@@ -265,7 +265,7 @@ class ReceiverState(LinkRoutes[CoreReceiver]):
         self.target = credit
         self.batch = (credit + 1) // 2
         self.taken = 0
-        self.drains: list[Handle[Any]] = []
+        self.drains: list[Pending[Any]] = []
         self.accepted: dict[int, Delivery] = {}
         session.inboxes[core.handle] = self.inbox
 
@@ -282,7 +282,7 @@ class ReceiverState(LinkRoutes[CoreReceiver]):
         if core.is_open and not self.closing and core.top_up(self.target - len(self.inbox.items)):
             self.client.driver.flush_soon()
 
-    async def drain(self, timer: Handle[None] | None = None) -> bool:
+    async def drain(self, timer: Pending[None] | None = None) -> bool:
         """Wait until the credit is used or given up, or until `timer` is done; return whether it is. Raises LinkEnded.
         """
         self.check_open()
@@ -291,7 +291,7 @@ class ReceiverState(LinkRoutes[CoreReceiver]):
         client = self.client
         self.core.drain()
         client.driver.flush_soon()
-        pending: Handle[Any] = client.pending()
+        pending: Pending[Any] = client.pending()
         self.drains.append(pending)
         try:
             if timer is not None:
@@ -397,7 +397,7 @@ class SessionState:
         self.inboxes: dict[int, Inbox[Delivery]] = {}
         self.streams: Streams = []
         self.coordinator: SenderState | None = None
-        self.closed: Handle[None] = client.pending()
+        self.closed: Pending[None] = client.pending()
         self.failure: AmqpError | None = None
         self.error: EndpointClosed | None = None
         client.sessions[core.channel] = self
@@ -614,7 +614,7 @@ class Client(BaseClient[Connection]):
     def _nothing(self, event: Event) -> None:
         """Ignore an event: who sends looks at the backlog."""
 
-    def _fail_with(self, handles: tuple[Handle[Any], ...], report: CloseReport, cause: AmqpError | None) -> None:
+    def _fail_with(self, handles: tuple[Pending[Any], ...], report: CloseReport, cause: AmqpError | None) -> None:
         """Fail calls that failed with their link or session."""
         for handle in handles:
             self.told.pop(handle.key, None)
@@ -644,7 +644,7 @@ class Client(BaseClient[Connection]):
     }
 
 
-def _error_of(handle: Handle[Any], report: CloseReport) -> EndpointClosed:
+def _error_of(handle: Pending[Any], report: CloseReport) -> EndpointClosed:
     """Return the exception for a call that fails because its link or session ended."""
     name = handle.key[0]
     if isinstance(name, str):
@@ -658,7 +658,7 @@ def _report_of(event: Failed) -> CloseReport:
     return CloseReport(event.by, 0, str(error), condition=condition)
 
 
-def _is_refused(opening: Handle[Any] | None) -> bool:
+def _is_refused(opening: Pending[Any] | None) -> bool:
     """Whether the peer has refused something that this end opened; the caller that did is told, or gone."""
     return opening is not None and opening.error is not None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...amqp_1_0 import Accepted, Delivery, Message, Properties
 from ...errors import AmqpError, CodecError, LinkEnded, NotAccepted
-from ...events import Handle
+from ...events import Pending
 from ..inbox import Inbox
 from .client import ACCEPTED, Client, ReceiverState
 
@@ -26,7 +26,7 @@ class ReplyInbox(Inbox[Delivery]):
         super().__init__(client, 1, True)
         self.client = client
         self.link: ReceiverState | None = None
-        self.waiting: dict[object, Handle[Message]] = {}
+        self.waiting: dict[object, Pending[Message]] = {}
         self.last: AmqpError | None = None
 
     def count(self, item: Delivery) -> None:
@@ -112,7 +112,7 @@ class Requester:
         request, number = self._request(message if isinstance(message, Message) else Message(message))
         if number in inbox.waiting:
             raise ValueError(f"a request with the message-id {number!r} is under way")
-        pending: Handle[Message] = client.pending()
+        pending: Pending[Message] = client.pending()
         inbox.waiting[number] = pending
         try:
             outcome = await self._sender.send(request)

@@ -13,7 +13,7 @@ from .link import Link
 if TYPE_CHECKING:
     from ...amqp_1_0 import DeliveryState
     from ...amqp_1_0 import Sender as CoreSender
-    from ...events import Handle
+    from ...events import Pending
     from .transaction import Transaction
 
 
@@ -25,7 +25,7 @@ class SentDelivery:
 
     __slots__ = ("_handle", "_link")
 
-    def __init__(self, link: SenderState, handle: Handle[DeliveryState | None]) -> None:
+    def __init__(self, link: SenderState, handle: Pending[DeliveryState | None]) -> None:
         self._link = link
         self._handle = handle
 

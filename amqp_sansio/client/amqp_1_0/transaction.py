@@ -19,7 +19,7 @@ from .client import SenderState
 
 if TYPE_CHECKING:
     from ...amqp_1_0 import DeliveryState
-    from ...events import Handle
+    from ...events import Pending
     from .client import SessionState
 
 
@@ -69,7 +69,7 @@ class Transaction:
             raise LocalProtocolError("the transaction is declared already")
         link = await _coordinator(self._session)
         await link.wait_credit()
-        handle: Handle[Any] = Controller(link.core).declare(self._global_id)
+        handle: Pending[Any] = Controller(link.core).declare(self._global_id)
         # A transaction declared for a caller that is gone is rolled back.
         state = await link.client.result(handle, lambda late: _undo(link, late))
         if not isinstance(state, Declared) or not isinstance(state.txn_id, bytes):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 from ...amqp_0_9_1 import BasicGet, BasicGetOk, BasicProperties, Message, Method, Returned
 from ...amqp_0_9_1 import Delivery as Delivered
 from ...errors import EndpointClosed, LocalProtocolError
-from ...events import Accepted, CloseReport, Event, Handle, Rejected
+from ...events import Accepted, CloseReport, Event, Pending, Rejected
 from ..connection import open_stream
 from ..inbox import EventStream
 from .client import ChannelState, ConsumerInbox
@@ -54,7 +54,7 @@ class Confirmation:
 
     __slots__ = ("_handle", "_state")
 
-    def __init__(self, state: ChannelState, handle: Handle[PublishOutcome]) -> None:
+    def __init__(self, state: ChannelState, handle: Pending[PublishOutcome]) -> None:
         self._state = state
         self._handle = handle
 

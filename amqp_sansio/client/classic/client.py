@@ -21,8 +21,8 @@ from ...events import (
     CloseReport,
     Event,
     Failed,
-    Handle,
     Opened,
+    Pending,
     Replied,
     SendPaused,
     SendResumed,
@@ -56,8 +56,8 @@ class ConsumerInbox(Inbox[Delivery]):
         self.channel = channel
         self.tag = tag
         self.no_ack = no_ack
-        self.starting: Handle[Any] | None = None
-        self.cancelling: Handle[Any] | None = None
+        self.starting: Pending[Any] | None = None
+        self.cancelling: Pending[Any] | None = None
         self.started = False
         self.dropped = False
 
@@ -140,8 +140,8 @@ class ChannelState:
         self.core = core
         self.inboxes: dict[str, ConsumerInbox] = {}
         self.streams: Streams = []
-        self.stopped: Handle[None] | None = None
-        self.closed: Handle[None] = client.pending()
+        self.stopped: Pending[None] | None = None
+        self.closed: Pending[None] = client.pending()
         self.error: EndpointClosed | None = None
         self.serial = 0
         self.take_return: Callable[[MessageReturned], bool] | None = None
@@ -233,7 +233,7 @@ class ClassicClient(BaseClient["Core"]):
                 elif not self._offered(event) and not self._is_told(event):
                     return event
 
-    def error_of(self, pending: Handle[Any]) -> AmqpError:
+    def error_of(self, pending: Pending[Any]) -> AmqpError:
         error = super().error_of(pending)
         number = pending.key[0]
         report = getattr(error, "report", None)

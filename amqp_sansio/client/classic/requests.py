@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...amqp_0_9_1 import BasicProperties, MessageReturned, Returned
 from ...amqp_0_9_1 import Delivery as Delivered
 from ...errors import EndpointClosed, NotAccepted
-from ...events import Accepted, Handle
+from ...events import Accepted, Pending
 from .client import ConsumerInbox
 from .consumer import Delivery
 
@@ -25,7 +25,7 @@ class ReplyInbox(ConsumerInbox):
 
     def __init__(self, channel: ChannelState, tag: str) -> None:
         super().__init__(channel, tag, 1, True, True)
-        self.waiting: dict[str, Handle[Delivered]] = {}
+        self.waiting: dict[str, Pending[Delivered]] = {}
 
     def count(self, item: Delivered) -> None:
         self.items.clear()
@@ -58,7 +58,7 @@ class Requests:
     def __init__(self, state: ChannelState) -> None:
         self._state = state
         self._inbox = ReplyInbox(state, state.new_tag())
-        self._address: Handle[Any] | None = None
+        self._address: Pending[Any] | None = None
         self._count = 0
 
     async def call(
@@ -80,7 +80,7 @@ class Requests:
         if number in inbox.waiting:
             raise ValueError(f"a request with the correlation-id {number!r} is under way")
         asked = asked.replace(reply_to=address, correlation_id=number)
-        pending: Handle[Delivered] = client.pending()
+        pending: Pending[Delivered] = client.pending()
         inbox.waiting[number] = pending
         try:
             sent = state.core.publish(

@@ -21,10 +21,10 @@ from amqp_sansio import (
     EndpointClosed,
     Event,
     Failed,
-    Handle,
     Limits,
     LocalProtocolError,
     Opened,
+    Pending,
     Replied,
     Settled,
     Side,
@@ -210,7 +210,7 @@ class World:
         assert [each.command_id for each in incomplete] == list(self.open[key])
         assert all([each.channel == event.channel for each in incomplete])
 
-    def end_handle(self, handle: Handle[Any], event: Event) -> None:
+    def end_handle(self, handle: Pending[Any], event: Event) -> None:
         """A handle has ended: the first time, and as it was to be."""
         assert handle.done, event
         kind = handle.key[2]
@@ -228,7 +228,7 @@ class World:
 
     # What the applications do.
 
-    def note(self, handle: Handle[Any], wanted: object) -> None:
+    def note(self, handle: Pending[Any], wanted: object) -> None:
         """A handle that is to end so."""
         assert not handle.done
         assert handle.key not in self.wanted
@@ -511,7 +511,7 @@ def label(command: Any, body: bytes) -> str:
     return f"{command.NAME} {' '.join(shown)} {body[:12]!r} {len(body)}"
 
 
-def ended_by(event: Event) -> tuple[Handle[Any], ...]:
+def ended_by(event: Event) -> tuple[Pending[Any], ...]:
     """The handles that an event ends."""
     if isinstance(event, Settled | Abandoned):
         return event.handles
@@ -688,7 +688,7 @@ def test_nothing_is_sent_on_a_channel_that_was_left() -> None:
     assert again.is_attached
 
 
-def accepting(pair: Pair, session: Any, other: Any, count: int) -> list[Handle[Any]]:
+def accepting(pair: Pair, session: Any, other: Any, count: int) -> list[Pending[Any]]:
     """So many messages for the client, and the handles of their outcomes."""
     subscribed(pair, session, other, credit=count)
     sent = [other.transfer("d", b"x").outcome for _ in range(count)]

@@ -13,10 +13,10 @@ from amqp_sansio import (
     Closed,
     EndpointClosed,
     Failed,
-    Handle,
     LimitExceeded,
     Limits,
     LocalProtocolError,
+    Pending,
     Rejected,
     Released,
     Replied,
@@ -69,8 +69,8 @@ def test_a_call_is_pending_until_its_event(version: Version) -> None:
     assert not handle.done
     with pytest.raises(LocalProtocolError, match="no answer yet"):
         _ = handle.result
-    assert handle == Handle(handle.key)
-    twin: Handle[Any] = Handle(handle.key)
+    assert handle == Pending(handle.key)
+    twin: Pending[Any] = Pending(handle.key)
     assert hash(handle) == hash(twin)
     assert handle.error is None
     del peer

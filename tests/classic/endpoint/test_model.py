@@ -17,10 +17,10 @@ from amqp_sansio import (
     CloseHint,
     EndpointClosed,
     Failed,
-    Handle,
     LocalProtocolError,
     Observed,
     Observer,
+    Pending,
     Rejected,
     Released,
     Signal,
@@ -43,12 +43,12 @@ class Book:
         self.channel = channel
         self.confirming = False
         self.transacted = False
-        self.unconfirmed: dict[int, Handle[Any]] = {}
+        self.unconfirmed: dict[int, Pending[Any]] = {}
         self.published = 0
         self.consumers: dict[str, bool] = {}
         self.tag = 0
-        self.unsettled: dict[int, Handle[Any]] = {}
-        self.in_transaction: dict[int, tuple[Handle[Any], object]] = {}
+        self.unsettled: dict[int, Pending[Any]] = {}
+        self.in_transaction: dict[int, tuple[Pending[Any], object]] = {}
 
 
 class Model(RuleBasedStateMachine):
@@ -228,7 +228,7 @@ class Model(RuleBasedStateMachine):
         self.pair.pump()
         assert handle.result.queue == "q"
 
-    def settled(self, handle: Handle[Any], outcome: object) -> None:
+    def settled(self, handle: Pending[Any], outcome: object) -> None:
         """A handle ended as it should."""
         assert handle.result == outcome
 
@@ -302,9 +302,9 @@ class Cutting(Pair):
         return arrived
 
 
-def scenario(pair: Pair) -> list[Handle[Any]]:
+def scenario(pair: Pair) -> list[Pending[Any]]:
     """Every kind of handle, on two channels; the server closes one of them with an error."""
-    handles: list[Handle[Any]] = []
+    handles: list[Pending[Any]] = []
     try:
         for handle in _steps(pair):
             if handle is not None:
@@ -315,7 +315,7 @@ def scenario(pair: Pair) -> list[Handle[Any]]:
     return handles
 
 
-def _steps(pair: Pair) -> Iterator[Handle[Any] | None]:
+def _steps(pair: Pair) -> Iterator[Pending[Any] | None]:
     pair.pump()
     first, second = pair.client.open_channel(), pair.client.open_channel()
     yield first.opening

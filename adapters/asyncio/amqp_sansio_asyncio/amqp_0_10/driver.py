@@ -23,8 +23,8 @@ from amqp_sansio.events import (
     Closed,
     Event,
     Failed,
-    Handle,
     Opened,
+    Pending,
     Replied,
     SendPaused,
     SendResumed,
@@ -103,7 +103,7 @@ class ZeroTenDriver(WaitingDriver[Connection]):
 
     # Waiting.
 
-    def give_up(self, handles: tuple[Handle[Any], ...], error: SessionEnded) -> None:
+    def give_up(self, handles: tuple[Pending[Any], ...], error: SessionEnded) -> None:
         """Fail calls that won't be answered on this connection."""
         for handle in handles:
             self.hooks.pop(handle.key, None)
@@ -159,7 +159,7 @@ class ZeroTenDriver(WaitingDriver[Connection]):
 
     def _fail_all(
         self,
-        handles: tuple[Handle[object], ...],
+        handles: tuple[Pending[object], ...],
         error: SessionEnded,
         cause: AmqpError | None,
     ) -> None:

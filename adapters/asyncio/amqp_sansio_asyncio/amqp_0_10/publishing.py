@@ -20,7 +20,7 @@ from amqp_sansio.amqp_0_10 import (
 from amqp_sansio.errors import EndpointClosed, LocalProtocolError
 
 if TYPE_CHECKING:
-    from amqp_sansio.events import Handle
+    from amqp_sansio.events import Pending
 
     from .session import ZeroTenSession
 
@@ -40,7 +40,7 @@ class SentMessage:
 
     __slots__ = ("_handle", "_prompt", "_session")
 
-    def __init__(self, session: ZeroTenSession, handle: Handle[Any], prompt: bool) -> None:
+    def __init__(self, session: ZeroTenSession, handle: Pending[Any], prompt: bool) -> None:
         self._session = session
         self._handle = handle
         self._prompt = prompt
@@ -86,12 +86,12 @@ class Publisher:
         self._most = max(1, limits.replay // _SHARE)
         self._most_octets = max(1, limits.replay_octets // _SHARE)
         self._count = self._octets = 0
-        self._sync: Handle[None] | None = None
+        self._sync: Pending[None] | None = None
         self._waiters: dict[str, deque[asyncio.Future[None]]] = {}
 
     async def send(
         self, message: Message, exchange: str, accept_mode: int, wait: bool
-    ) -> Handle[Any]:
+    ) -> Pending[Any]:
         """Transfer a message; return the handle of its outcome."""
         session, driver = self._session, self._session.driver
         core = session.core
@@ -134,7 +134,7 @@ class Publisher:
         if sync is None or (id_of(sync) - command_id) % _IDS >= _IDS // 2:
             self.sync()
 
-    def sync(self) -> Handle[None]:
+    def sync(self) -> Pending[None]:
         """Request the execution of everything sent so far."""
         self._count = self._octets = 0
         sync = self._sync = self._session.core.sync()
@@ -242,14 +242,14 @@ def routed(message: Message | bytes, routing_key: str | None) -> Message:
     return Message(message.body, headers=Headers(b"".join(parts)))
 
 
-def id_of(handle: Handle[Any]) -> int:
+def id_of(handle: Pending[Any]) -> int:
     """Return the number of a handle's command."""
     number = handle.key[2]
     assert isinstance(number, int)
     return number
 
 
-def is_outcome(handle: Handle[Any]) -> bool:
+def is_outcome(handle: Pending[Any]) -> bool:
     """Whether a handle is for a message's outcome, rather than for a command's completion."""
     return len(handle.key) > 3
 

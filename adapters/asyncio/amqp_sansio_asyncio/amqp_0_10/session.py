@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         Xid,
     )
     from amqp_sansio.amqp_0_10 import Session as CoreSession
-    from amqp_sansio.events import Handle
+    from amqp_sansio.events import Pending
 
     from .driver import ZeroTenDriver
 
@@ -119,7 +119,7 @@ class ZeroTenSession:
         """Publishes and other commands that wait for an outcome or answer, by number; after `resume_session` including
         those of earlier attachments.
         """
-        found: dict[int, Handle[Any]] = {}
+        found: dict[int, Pending[Any]] = {}
         for handle in self.core.pending:
             # A message without an outcome may be executed already; the outcome says more.
             if is_outcome(handle) or id_of(handle) not in found:
@@ -412,7 +412,7 @@ class ZeroTenSession:
 
     # For the driver and the parts of the session.
 
-    def send(self, command: Command[_R], message: Message | None = None) -> Handle[_R]:
+    def send(self, command: Command[_R], message: Message | None = None) -> Pending[_R]:
         """Send a command, the first half of `call`."""
         self._begin()
         handle = self._guarded(lambda: self.core.call(command, message))

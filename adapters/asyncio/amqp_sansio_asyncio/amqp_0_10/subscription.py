@@ -30,7 +30,7 @@ from ..feed import Feed
 from .ends import again
 
 if TYPE_CHECKING:
-    from amqp_sansio.events import Handle
+    from amqp_sansio.events import Pending
 
     from .session import ZeroTenSession
 
@@ -286,7 +286,7 @@ class Subscription:
         """Handle a message."""
         self.feed.push(event)
 
-    def start_closing(self) -> Handle[None] | None:
+    def start_closing(self) -> Pending[None] | None:
         """Do the part of `close` before the wait."""
         if not self.is_open:
             return None
@@ -297,7 +297,7 @@ class Subscription:
         self.feed.items.clear()
         self.feed.end(None)
         try:
-            handle: Handle[None] = session.core.call(MessageCancel(self.destination))
+            handle: Pending[None] = session.core.call(MessageCancel(self.destination))
             for event in items:
                 session.give_back(event)
         except EndpointClosed:

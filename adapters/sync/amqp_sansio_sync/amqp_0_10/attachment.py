@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
-from amqp_sansio import AmqpError, CloseReport, EndpointClosed, Event, Handle, SessionEnded
+from amqp_sansio import AmqpError, CloseReport, EndpointClosed, Event, Pending, SessionEnded
 from amqp_sansio.amqp_0_10 import (
     CommandReceived,
     ExecutionError,
@@ -118,7 +118,7 @@ class Attachment:
 
     def finish(
         self,
-        handle: Handle[Any],
+        handle: Pending[Any],
         timeout: float | None,
         what: str,
         late: Callable[[Any], object] | None = None,
@@ -126,7 +126,7 @@ class Attachment:
         """Wait for a handle and return its result. `late` takes a result after a timeout."""
         return self._connection.answer(self, handle, timeout, what, late)
 
-    def expect_cancel(self, handle: Handle[object], destination: str) -> None:
+    def expect_cancel(self, handle: Pending[object], destination: str) -> None:
         """End a subscription when its cancel is executed. The lock is held."""
 
         def gone(_: object) -> None:
@@ -136,7 +136,7 @@ class Attachment:
 
         self._connection.expect(handle, gone)
 
-    def expect_stop(self, handle: Handle[None], feed: SubscriptionFeed) -> None:
+    def expect_stop(self, handle: Pending[None], feed: SubscriptionFeed) -> None:
         """Stop a subscription's feed when its stop is executed. The lock is held."""
         self._connection.expect(handle, lambda _: feed.stopped(handle))
 

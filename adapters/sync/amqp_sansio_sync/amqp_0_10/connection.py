@@ -17,8 +17,8 @@ from amqp_sansio import (
     EndpointClosed,
     Event,
     Failed,
-    Handle,
     Opened,
+    Pending,
     RemoteProtocolError,
     Replied,
     Scope,
@@ -144,7 +144,7 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
     def answer(
         self,
         session: Attachment,
-        handle: Handle[Any],
+        handle: Pending[Any],
         timeout: float | None,
         what: str,
         late: Callable[[Any], object] | None = None,
@@ -172,8 +172,8 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
 
     # Internals.
 
-    def _attach(self, command: Callable[[], CoreSession]) -> tuple[ZeroTenSession, Handle[Any]]:
-        def begin() -> tuple[ZeroTenSession, Handle[Any]]:
+    def _attach(self, command: Callable[[], CoreSession]) -> tuple[ZeroTenSession, Pending[Any]]:
+        def begin() -> tuple[ZeroTenSession, Pending[Any]]:
             core = command()
             opening = core.opening
             assert opening is not None

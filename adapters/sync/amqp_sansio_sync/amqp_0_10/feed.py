@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from amqp_sansio import AmqpError, EndpointClosed, Handle, LocalProtocolError
+from amqp_sansio import AmqpError, EndpointClosed, LocalProtocolError, Pending
 from amqp_sansio.amqp_0_10 import MessageCancel, MessageReceived
 
 from ..feed import Feed
@@ -36,8 +36,8 @@ class SubscriptionFeed(Feed[MessageReceived]):
         self.credit = 0
         self.window: int | None = None
         self.held = self.asked = self.dropped = False
-        self.cancelling: Handle[None] | None = None
-        self.stopping: Handle[None] | None = None
+        self.cancelling: Pending[None] | None = None
+        self.stopping: Pending[None] | None = None
         """The pending stop of a window that a delivery has reopened, until it is executed."""
 
     def put(self, item: MessageReceived) -> None:
@@ -98,7 +98,7 @@ class SubscriptionFeed(Feed[MessageReceived]):
             self.held = False
             core.top_up(self.destination, self.credit or 1, self.window)
 
-    def stopped(self, handle: Handle[None]) -> None:
+    def stopped(self, handle: Pending[None]) -> None:
         """Grant credit requested while a reopened window was being closed."""
         if self.stopping is handle:
             self.stopping = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from amqp_sansio import Accepted, Handle
+from amqp_sansio import Accepted, Pending
 from amqp_sansio.amqp_0_10 import (
     DeliveryProperties,
     Headers,
@@ -28,7 +28,7 @@ class SentMessage:
 
     __slots__ = ("_handle", "_serial", "_session")
 
-    def __init__(self, session: ZeroTenSession, handle: Handle[Any], serial: int) -> None:
+    def __init__(self, session: ZeroTenSession, handle: Pending[Any], serial: int) -> None:
         self._session = session
         self._handle = handle
         self._serial = serial
@@ -59,7 +59,7 @@ class SentMessage:
         return f"<SentMessage {self.command_id}, {'done' if self.done else 'not done'}>"
 
 
-def number_of(handle: Handle[Any]) -> int:
+def number_of(handle: Pending[Any]) -> int:
     """Return the id of the command of a session's handle."""
     number: Any = handle.key[2]
     return int(number)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, overload
 
-from amqp_sansio import CloseReport, EndpointClosed, Handle, LimitExceeded, LocalProtocolError
+from amqp_sansio import CloseReport, EndpointClosed, LimitExceeded, LocalProtocolError, Pending
 from amqp_sansio.amqp_0_10 import (
     CREDIT,
     EXPLICIT,
@@ -107,7 +107,7 @@ class ZeroTenSession(Attachment):
         """
         carried = Message(message) if isinstance(message, bytes) else message
 
-        def begin() -> Handle[_R]:
+        def begin() -> Pending[_R]:
             handle = self.core.call(command, carried)
             if isinstance(command, MessageCancel):
                 self.expect_cancel(handle, command.destination or "")
@@ -218,7 +218,7 @@ class ZeroTenSession(Attachment):
         if flow_mode not in (CREDIT, WINDOW) or credit < 0 or (octets is not None and octets < 0):
             raise ValueError(f"flow mode {flow_mode}, credit {credit}, octets {octets}")
 
-        def begin() -> tuple[SubscriptionFeed, Handle[None]]:
+        def begin() -> tuple[SubscriptionFeed, Pending[None]]:
             name = self._new_destination() if destination is None else destination
             handle = self.core.call(
                 MessageSubscribe(
@@ -449,7 +449,7 @@ class ZeroTenSession(Attachment):
 
     # For the other parts of the adapter.
 
-    def answer_to(self, handle: Handle[Any], serial: int, timeout: float | None) -> Any:
+    def answer_to(self, handle: Pending[Any], serial: int, timeout: float | None) -> Any:
         """Return the answer of a command that nobody has waited for yet; asks the server for its completions."""
         deadline = None if timeout is None else monotonic() + timeout
         while not handle.done and serial > self._synced and self.is_open:
@@ -500,19 +500,19 @@ class ZeroTenSession(Attachment):
                     wire.post(False, self.core.close)
         wire.wait(lambda: self.ended, _left(deadline), "the end of the session")
 
-    def _sync(self) -> Handle[None]:
+    def _sync(self) -> Pending[None]:
         handle = self.core.sync()
         self._synced = self._published
         return handle
 
     def _transfer(
         self, message: Message, exchange: str, accept_mode: int, deadline: float | None, wait: bool
-    ) -> tuple[Handle[Any], int]:
+    ) -> tuple[Pending[Any], int]:
         """Send a message when the server takes it; return the handle of its outcome, or of its completion if it has
         none, and its number among those of this session."""
         size = len(message.headers.raw) + len(message.body)
 
-        made: list[tuple[Handle[Any], int]] = []
+        made: list[tuple[Pending[Any], int]] = []
 
         def send() -> None:
             limits = self.wire.core.config.limits

@@ -7,7 +7,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from amqp_sansio import EndpointClosed, Handle, LocalProtocolError
+from amqp_sansio import EndpointClosed, LocalProtocolError, Pending
 from amqp_sansio.amqp_0_10 import (
     BYTE,
     INFINITE,
@@ -248,9 +248,9 @@ class Subscription:
             raise self._over() from None
 
     def _hold(self, command: MessageFlush | MessageStop, timeout: float | None) -> None:
-        def begin() -> Handle[Any]:
+        def begin() -> Pending[Any]:
             self._feed.held = True
-            handle: Handle[Any] = self.session.core.call(command)
+            handle: Pending[Any] = self.session.core.call(command)
             return handle
 
         self.session.finish(self.session.post(begin), timeout, command.NAME)

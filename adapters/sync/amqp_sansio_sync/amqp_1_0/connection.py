@@ -15,8 +15,8 @@ from amqp_sansio import (
     EndpointClosed,
     Event,
     Failed,
-    Handle,
     Opened,
+    Pending,
     Replied,
     Scope,
     SendPaused,
@@ -62,7 +62,7 @@ class OneZeroConnection(BaseConnection[CoreConnection]):
     def __init__(self, core: CoreConnection, transport: Transport, uri: AmqpUri) -> None:
         super().__init__(core, transport, uri)
         self.sessions: dict[int, Session] = {}
-        self.told: dict[Handle[Any], object] = {}
+        self.told: dict[Pending[Any], object] = {}
         self._early: dict[int, list[LinkRequested]] = {}
         self._failed: set[tuple[Scope, int, int]] = set()
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from amqp_sansio import CloseReport, EndpointClosed, Event, Handle
+from amqp_sansio import CloseReport, EndpointClosed, Event, Pending
 from amqp_sansio.amqp_1_0 import (
     Attach,
     Coordinator,
@@ -223,7 +223,7 @@ class Link(Generic[_L]):
 
     def finish(
         self,
-        handle: Handle[Any],
+        handle: Pending[Any],
         timeout: float | None,
         what: str,
         late: Callable[[Any], object] | None = None,

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from amqp_sansio import EndpointClosed, Event, Handle, LocalProtocolError
+from amqp_sansio import EndpointClosed, Event, LocalProtocolError, Pending
 from amqp_sansio.amqp_1_0 import CreditChanged, DeliveryState, Message, NoCredit
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
 
@@ -23,7 +23,7 @@ class SentDelivery:
 
     __slots__ = ("_handle", "_sender")
 
-    def __init__(self, sender: Sender, handle: Handle[Any]) -> None:
+    def __init__(self, sender: Sender, handle: Pending[Any]) -> None:
         self._sender = sender
         self._handle = handle
 
@@ -189,25 +189,25 @@ class Sender(Link[CoreSender]):
 
     # For deliveries.
 
-    def state_of(self, handle: Handle[Any]) -> DeliveryState | None:
+    def state_of(self, handle: Pending[Any]) -> DeliveryState | None:
         """Return the receiver's state of an unsettled delivery."""
         told: DeliveryState | None = self.session.told(handle)
         return told
 
-    def settled(self, handle: Handle[Any], timeout: float | None) -> DeliveryState | None:
+    def settled(self, handle: Pending[Any], timeout: float | None) -> DeliveryState | None:
         """Wait until a delivery is settled; return its state."""
         state: DeliveryState | None = self.finish(handle, timeout, "the outcome")
         return state
 
-    def ask(self, command: Callable[[], Handle[Any]], timeout: float | None) -> Handle[Any]:
+    def ask(self, command: Callable[[], Pending[Any]], timeout: float | None) -> Pending[Any]:
         """Wait for credit, then carry out a command that uses it."""
         return self._post(command, None if timeout is None else monotonic() + timeout, timeout)
 
     # Internals.
 
     def _post(
-        self, command: Callable[[], Handle[Any]], deadline: float | None, timeout: float | None
-    ) -> Handle[Any]:
+        self, command: Callable[[], Pending[Any]], deadline: float | None, timeout: float | None
+    ) -> Pending[Any]:
         if not self.wire.unsent:
             with suppress(NoCredit):
                 return self.post(self._send, command)
@@ -217,7 +217,7 @@ class Sender(Link[CoreSender]):
                 with suppress(NoCredit):  # Another thread was faster.
                     return self.post(self._send, command)
 
-    def _send(self, command: Callable[[], Handle[Any]]) -> Handle[Any]:
+    def _send(self, command: Callable[[], Pending[Any]]) -> Pending[Any]:
         handle = command()
         self._sending.drained()
         return handle

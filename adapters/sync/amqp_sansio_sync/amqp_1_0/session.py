@@ -13,7 +13,7 @@ from amqp_sansio import (
     EndpointClosed,
     Event,
     Failed,
-    Handle,
+    Pending,
     RemoteProtocolError,
     Scope,
 )
@@ -342,7 +342,7 @@ class Session:
 
     def finish(
         self,
-        handle: Handle[Any],
+        handle: Pending[Any],
         timeout: float | None,
         what: str,
         late: Callable[[Any], object] | None = None,
@@ -389,7 +389,7 @@ class Session:
         attachment = self._attach(begin, timeout)
         return Receiver(attachment, None), attachment
 
-    def told(self, handle: Handle[Any]) -> Any:
+    def told(self, handle: Pending[Any]) -> Any:
         """Return the peer's state of an unsettled delivery."""
         return self._connection.told.get(handle)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from amqp_sansio import AmqpError, EndpointClosed, Handle, LocalProtocolError
+from amqp_sansio import AmqpError, EndpointClosed, LocalProtocolError, Pending
 from amqp_sansio.amqp_1_0 import (
     Accepted,
     Controller,
@@ -48,7 +48,7 @@ class Controls:
 
     def answer(
         self,
-        handle: Handle[Any],
+        handle: Pending[Any],
         timeout: float | None,
         what: str,
         late: Callable[[Any], object] | None = None,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ....amqp_0_10.endpoint.connection import Connection
     from ....amqp_0_10.endpoint.session import Session
     from ....amqp_0_10.model.session_state import SessionState
-    from ....events import Handle
+    from ....events import Pending
     from ...model.queue import Consumer, Entry, Owner, Transaction
     from ..frontend import HubContext
     from .content_classes import FileContent, TransferMeasure
@@ -253,7 +253,7 @@ class ServedSession:
         self.flushing: dict[int, str] = {}
         """Incomplete message.flush commands, whose clients have much to read first."""
         self.taken: list[int] = []
-        self.accepting: Handle[None] | None = None
+        self.accepting: Pending[None] | None = None
         self.late: dict[int, Struct | None] = {}
         self.refused: dict[int, tuple[int, str]] = {}
         """Publishes that couldn't be rejected because it was detached: code and text."""
@@ -362,12 +362,12 @@ class SessionFrontend(Frontend):
         if session.accepting is None or session.accepting.done:
             session.accepting = self.accept_of(session, sync=True)
 
-    def accept_of(self, session: ServedSession, *, sync: bool = False) -> Handle[None] | None:
+    def accept_of(self, session: ServedSession, *, sync: bool = False) -> Pending[None] | None:
         """Accept the publishes of one session now; return the handle of that, None if nothing could be sent."""
         core = session.core
         if not session.taken or core is None:
             return None
-        handle: Handle[None] | None = None
+        handle: Pending[None] | None = None
         try:
             handle = core.accept(*session.taken, sync=sync)
         except EndpointClosed:

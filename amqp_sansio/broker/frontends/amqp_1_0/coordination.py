@@ -30,7 +30,7 @@ from .targets import CREDIT, takers
 if TYPE_CHECKING:
     from ....amqp_1_0 import CreditChanged, Delivery, DeliveryState, Receiver, TransactionRequested
     from ....amqp_1_0 import Transaction as Booked
-    from ....events import Handle
+    from ....events import Pending
     from ...model.commands import Publish
     from ...model.queue import Entry, Transaction
     from .links import LinkFrontend
@@ -163,7 +163,7 @@ class Coordination:
             work.unsettled.append((event, outcome))
         self.resource.post(event, outcome, settled=settles)
 
-    def retire(self, link: OutgoingLink, handles: tuple[Handle[Any], ...], state: TransactionalState) -> None:
+    def retire(self, link: OutgoingLink, handles: tuple[Pending[Any], ...], state: TransactionalState) -> None:
         """Apply outcomes in a transaction (part 4 section 4.4.2)."""
         settled: list[Any] = [each.key[2] for each in handles if each.done]
         booked = self.resource.retire(link.link, handles, state)

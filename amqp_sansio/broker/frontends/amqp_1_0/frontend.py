@@ -52,7 +52,7 @@ from .termini import ANONYMOUS_RELAY, LEGACY_FILTERS, LINK_PAIR, NO_LOCAL, SELEC
 
 if TYPE_CHECKING:
     from ....amqp_1_0 import Connection
-    from ....events import Handle
+    from ....events import Pending
     from ...model.effects import Effect
     from ...model.queue import Entry
     from ..frontend import ClientContext, HubContext
@@ -265,7 +265,7 @@ class Frontend_1_0(LinkFrontend):
             else:
                 link.settled([each.key[2] for each in handles], state)
 
-    def _by_link(self, handles: tuple[Handle[Any], ...]) -> Iterator[tuple[OutgoingLink, tuple[Any, ...]]]:
+    def _by_link(self, handles: tuple[Pending[Any], ...]) -> Iterator[tuple[OutgoingLink, tuple[Any, ...]]]:
         """Group deliveries by their outgoing link."""
         groups: dict[str, list[Any]] = {}
         for handle in handles:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ...._classic.endpoint.channel import Channel
     from ...._classic.endpoint.connection import Connection
-    from ....events import Handle
+    from ....events import Pending
     from ...model.content import Message
     from ...model.queue import Consumer, Entry, Owner, Transaction
     from ..frontend import HubContext
@@ -71,11 +71,11 @@ class Files:
     __slots__ = ("arriving", "call", "leaving", "names", "octets", "staged")
 
     def __init__(self) -> None:
-        self.arriving: dict[Handle[Any], str] = {}
+        self.arriving: dict[Pending[Any], str] = {}
         self.staged: dict[str, tuple[Any, bytes]] = {}
         self.octets = 0
         self.leaving: deque[tuple[ClassicConsumer, Entry, str]] = deque()
-        self.call: Handle[Any] | None = None
+        self.call: Pending[Any] | None = None
         self.names = 0
 
 

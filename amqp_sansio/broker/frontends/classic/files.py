@@ -20,7 +20,7 @@ from .contents import class_content
 from .errors import NOT_FOUND, RESOURCE_ERROR, Refusal
 
 if TYPE_CHECKING:
-    from ....events import Handle
+    from ....events import Pending
     from ...model.queue import Entry
     from .channel import ChannelFrontend, ClassicChannel, ClassicConsumer
 
@@ -40,7 +40,7 @@ def deliver(front: ChannelFrontend, consumer: ClassicConsumer, entry: Entry) -> 
         _stage_next(front, consumer.channel, files)
 
 
-def replied(front: ChannelFrontend, channel: ClassicChannel, handle: Handle[Any]) -> None:
+def replied(front: ChannelFrontend, channel: ClassicChannel, handle: Pending[Any]) -> None:
     """Handle a client's reply: it takes a file, or has sent one. Raises Refusal."""
     files = channel.files
     if files is None:
