@@ -47,7 +47,7 @@ ALSO = {
     "amqp_sansio/events.py": {"warnings"},
     "amqp_sansio/broker/snapshot.py": {"pickle", "io"},
 }
-"""What single modules may import besides: to load a part when asked for, to pickle into memory, to warn of an old name."""
+"""What single modules may import besides: a part when asked for it, pickle into memory, a warning of an old name."""
 
 IMPURE_NAMES = frozenset({"sys.stdin", "sys.stdout", "sys.stderr", "uuid.uuid1", "uuid.uuid4"})
 IMPURE_CALLS = frozenset({"open", "print", "input", "__import__"})
