@@ -288,7 +288,7 @@ def test_a_use_can_be_interrupted_at_each_of_its_waits(use: str) -> None:
         got = world.run(again.get("jobs"))
         assert got is not None
         assert got.body == b"kept"
-        assert not world.client._late
+        assert not world.client._late  # pyright: ignore[reportPrivateUsage]
     assert number > 1
 
 

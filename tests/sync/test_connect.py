@@ -151,8 +151,7 @@ def test_scram_draws_a_fresh_nonce_for_each_connection() -> None:
         for _ in range(2):
             with connect(server.url) as connection:
                 assert connection.core.mechanism == "SCRAM-SHA-256"
-                configured = connection.core.config.sasl
-                assert isinstance(configured, tuple)
+                configured: tuple[Any, ...] = connection.core.config.sasl
                 nonces += [str(getattr(each, "nonce", "")) for each in configured[:1]]
         with pytest.raises(EndpointClosed):
             connect(server.url.replace("guest:guest", "guest:wrong"))

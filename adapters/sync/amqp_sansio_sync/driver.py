@@ -288,8 +288,8 @@ class Driver:
                 operation.close()
                 raise closed from error
             self._flush = ""
+            now = monotonic()
             try:
-                now = monotonic()
                 self._look(now)
                 waited: Waited = operation.send(None) if error is None else operation.throw(error)
                 self._write_after(now)
@@ -331,7 +331,8 @@ class Driver:
                     with self.lock:
                         self._claim()
                         if not tried and isinstance(waited, Pending):
-                            self.client.watch(waited)
+                            pending: Pending[Any] = waited
+                            self.client.watch(pending)
                         try:
                             now = monotonic()
                             if reads:
