@@ -19,7 +19,7 @@ import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from weakref import finalize
 
 from amqp_sansio import AmqpError, CloseHint, EndpointClosed, Pending, Signal
@@ -54,11 +54,8 @@ HURRY: Final = 0.01
 _logger = logging.getLogger("amqp_sansio_sync")
 
 
-class Waited(Protocol):
-    """Something that a coroutine of the client waits for."""
-
-    @property
-    def done(self) -> bool: ...
+Waited: TypeAlias = "Pending[Any] | Written | Condition"
+"""Something that is waited for until it is `done`."""
 
 
 @types.coroutine
@@ -79,7 +76,7 @@ class Written:
         return self._driver.has_written
 
 
-class _Condition:
+class Condition:
     """Done when something is so."""
 
     __slots__ = ("_holds",)
@@ -243,7 +240,7 @@ class Driver:
 
     def wait_until(self, condition: Callable[[], bool], timeout: float, what: str) -> None:
         """Wait until something is so. Raises TimeoutError after `timeout` seconds, EndpointClosed at the end."""
-        self._wait(_Condition(condition), timeout, monotonic() + timeout, what)
+        self._wait(Condition(condition), timeout, monotonic() + timeout, what)
 
     @property
     def has_written(self) -> bool:
@@ -331,8 +328,7 @@ class Driver:
                     with self.lock:
                         self._claim()
                         if not tried and isinstance(waited, Pending):
-                            pending: Pending[Any] = waited
-                            self.client.watch(pending)
+                            self.client.watch(waited)
                         try:
                             now = monotonic()
                             if reads:
