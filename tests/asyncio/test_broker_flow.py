@@ -88,8 +88,8 @@ async def _consume(url: str, version: Version) -> tuple[Any, Any]:
         await work.call(MessageSubscribe010(queue="jobs", destination="d"))
         stop_reading(ten)
         for unit in (0, 1):
-            work.send(MessageFlow(destination="d", unit=unit, value=0xFFFFFFFF))
-        work.flush()
+            work.core.call(MessageFlow(destination="d", unit=unit, value=0xFFFFFFFF))
+        driver_of(work).schedule_flush()
         return ten, work
     connection = await connect(url)
     channel = await connection.open_channel()

@@ -30,6 +30,7 @@ from amqp_sansio.amqp_0_10 import (
     Rejected,
     Struct32,
 )
+from amqp_sansio.client.amqp_0_10.publishing import routed
 from amqp_sansio.errors import (
     EndpointClosed,
     LimitExceeded,
@@ -47,7 +48,6 @@ from amqp_sansio_asyncio import (
     connect,
     serve,
 )
-from amqp_sansio_asyncio.amqp_0_10.publishing import routed
 from tests.kit.asyncio_broker import until, url_of
 from tests.kit.asyncio_loops import run
 from tests.kit.asyncio_node_0_10 import NOT_FOUND, Node, node, peer
@@ -414,6 +414,9 @@ def test_one_server_for_every_version() -> None:
             seen.append(type(connection).__name__)
             if isinstance(connection, ZeroTenServerConnection):
                 await made.handle(connection)
+            else:
+                async for _ in connection:
+                    pass
 
         configs: dict[Version, Any] = {AMQP_0_9_1: ClassicConfig(), AMQP_0_10: Config()}
         async with serve(handle, configs=configs) as server:

@@ -11,7 +11,7 @@ from amqp_sansio.amqp_0_10 import CREDIT, NOT_ACQUIRED, MessageReceived, QueueQu
 from amqp_sansio.errors import EndpointClosed, TransactionFailed
 from amqp_sansio.events import Accepted
 from amqp_sansio_asyncio import SessionEnded, ZeroTenConnection, ZeroTenSession, connect
-from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_broker import client_of, until, url_of
 from tests.kit.asyncio_loops import Problems, run
 from tests.kit.asyncio_node_0_10 import Node, node, peer
 from tests.kit.asyncio_stepping import Suspend, at_once, cancelled_at, with_the_answer
@@ -79,7 +79,7 @@ def test_cancelled_at_every_step(cancel: Suspend) -> None:
             made.queues["q"] = type(made.queues["jobs"])()
             made.queues["empty"] = type(made.queues["jobs"])()
             async with connection.open_session() as session:
-                driver = session.driver
+                client = client_of(session)
             number, finished = 0, False
             while not finished:
                 number += 1
@@ -89,10 +89,11 @@ def test_cancelled_at_every_step(cancel: Suspend) -> None:
                 finished = not task.cancelled() and task.result() < number
                 await check(connection, made, before)
             assert number > 30
-            assert driver.waiting == {}
-            assert driver.hooks == {}
-            assert driver.accepting == []
-            assert driver.sessions == {}
+            assert client._waiting == {}
+            assert client._late == {}
+            assert client.collected == []
+            assert client.sessions == {}
+            assert [each for each in client._deadlines if not each[2].done] == []
         assert problems.contexts == []
 
     run(main(), 100)
@@ -190,6 +191,8 @@ def test_everybody_is_told_when_the_connection_is_closed() -> None:
             await asyncio.sleep(0)
             await connection.close()
             results = await asyncio.gather(*tasks, return_exceptions=True)
+            # This end has closed: an iteration ends, every other call fails.
+            assert isinstance(results.pop(2), StopAsyncIteration)
             assert all(isinstance(each, EndpointClosed) for each in results), results
             assert all(each.done for each in forgotten)
             with pytest.raises(SessionEnded):

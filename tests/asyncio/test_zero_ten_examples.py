@@ -13,17 +13,10 @@ import pytest
 
 from amqp_sansio import AMQP_0_10
 from amqp_sansio.amqp_0_10 import Xid
+from amqp_sansio.client.amqp_0_10 import connection, publishing, session, subscription, transaction
 from amqp_sansio.events import Accepted
 from amqp_sansio_asyncio import connect, serve
-from amqp_sansio_asyncio.amqp_0_10 import (
-    connection,
-    keeping,
-    kept,
-    publishing,
-    session,
-    subscription,
-    transaction,
-)
+from amqp_sansio_asyncio.amqp_0_10 import keeping, kept
 from amqp_sansio_asyncio.amqp_0_10 import server as server_module
 from tests.kit.asyncio_broker import url_of
 from tests.kit.asyncio_loops import run
@@ -62,7 +55,7 @@ def test_there_are_examples() -> None:
             "accept",
             "transaction",
         ),
-        *("branch", "detach", "fetch", "grant", "ZeroTenConnection", "ReceivedMessage"),
+        *("branch", "detach", "fetch", "grant", "Connection", "ReceivedMessage"),
     }
     attempted = 0
     for module in MODULES:

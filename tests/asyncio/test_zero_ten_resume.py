@@ -32,7 +32,7 @@ from amqp_sansio_asyncio import (
     connect,
     serve,
 )
-from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_broker import driver_of, until, url_of
 from tests.kit.asyncio_loops import Problems, run
 from tests.kit.asyncio_node_0_10 import Node, node
 
@@ -102,7 +102,7 @@ def test_messages_that_nobody_took_come_again_and_the_others_do_not() -> None:
             one = await subscription.__anext__()
             two = await subscription.__anext__()
             await one.accept()  # It isn't written yet.
-            await until(lambda: len(subscription.feed.items) >= 2)
+            await until(lambda: len(subscription.inbox.items) >= 2)
             made.cut()
             await session.wait_closed()
             with pytest.raises(SessionEnded, match="can be resumed"):
@@ -184,7 +184,7 @@ def test_a_session_without_a_timeout_is_over_with_its_connection() -> None:
             connection = await connect(url_of(server), version=AMQP_0_10)
             session = await connection.open_session()
             subscription = await session.subscribe("jobs")
-            await until(lambda: len(subscription.feed.items) == 1)
+            await until(lambda: len(subscription.inbox.items) == 1)
             made.hold = True
             waiting = asyncio.ensure_future(session.publish(b"2", "", "jobs"))
             await until(lambda: len(made.held) == 1)
@@ -441,7 +441,7 @@ def test_what_the_handler_had_not_taken_is_shown_once() -> None:
             for number in range(3):
                 await session.publish(b"%d" % number, wait=False)
             await asyncio.sleep(0.02)
-            transport = session.driver.transport
+            transport = driver_of(session).transport
             assert transport is not None
             transport.close()
             await session.wait_closed()

@@ -33,7 +33,7 @@ from amqp_sansio_asyncio import SessionEnded, SessionKeeper, ZeroTenServerConnec
 from amqp_sansio_asyncio.amqp_0_10.kept import KeptSessions
 from amqp_sansio_cli.main import main as cli
 from tests.asyncio.test_recording import streams_of
-from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_broker import driver_of, until, url_of
 from tests.kit.asyncio_loops import run, run_fast
 from tests.kit.asyncio_node_0_10 import Node, node, peer
 
@@ -264,7 +264,7 @@ def test_a_server_waits_for_a_client_that_does_not_read() -> None:
             for number in range(600):
                 made.put("jobs", number.to_bytes(2) + bytes(4000))
             subscription = await session.subscribe("jobs", credit=50)
-            await until(lambda: len(subscription.feed.items) == 50)
+            await until(lambda: len(subscription.inbox.items) == 50)
             await asyncio.sleep(0.05)
             assert len(made.sent) == 50
             for number in range(600):
@@ -337,7 +337,7 @@ def test_a_dead_connection_loses_its_session_to_force() -> None:
             stuck = await connect(url_of(listening), version=AMQP_0_10)
             session = await stuck.open_session("orders", timeout=300)
             assert await session.publish(b"1", "", "jobs") == Accepted()
-            driver = session.driver
+            driver = driver_of(session)
             assert driver.transport is not None
             driver.transport.pause_reading()
             copied: SessionState = pickle.loads(pickle.dumps(session.core._state))  # pyright: ignore
@@ -428,7 +428,7 @@ def test_the_keeper_tells_what_expires() -> None:
             session = await connection.open_session("mine", timeout=3)
             made.put("jobs", b"1")
             subscription = await session.subscribe("jobs")
-            await until(lambda: len(subscription.feed.items) == 1)
+            await until(lambda: len(subscription.inbox.items) == 1)
             await session.detach()
             await until(lambda: len(keeper.sessions) == 1)
             await asyncio.sleep(2)

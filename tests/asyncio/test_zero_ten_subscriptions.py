@@ -62,7 +62,7 @@ def test_messages_are_taken_while_the_credit_is_being_taken_back(flow_mode: int,
             session = await connection.open_session()
             fill(made, 4)
             async with session.subscribe("jobs", credit=4, flow_mode=flow_mode) as subscription:
-                await until(lambda: len(subscription.feed.items) == 4)
+                await until(lambda: len(subscription.inbox.items) == 4)
                 ending = asyncio.create_task(getattr(subscription, how)())
                 await asyncio.sleep(0)
                 assert session.core.is_stopping(subscription.destination)
@@ -86,14 +86,14 @@ def test_credit_is_kept_full_as_messages_are_taken(flow_mode: int, credit: int) 
                 "jobs", credit=credit, flow_mode=flow_mode
             ) as subscription:
                 # Nothing more comes before something is taken.
-                await until(lambda: len(subscription.feed.items) == min(credit, 400))
+                await until(lambda: len(subscription.inbox.items) == min(credit, 400))
                 await asyncio.sleep(0.01)
-                assert len(subscription.feed.items) == min(credit, 400)
+                assert len(subscription.inbox.items) == min(credit, 400)
                 most = 0
                 taken: list[int] = []
                 for _ in range(30):
                     taken += await take(subscription, 10)
-                    most = max(most, len(subscription.feed.items))
+                    most = max(most, len(subscription.inbox.items))
                 assert taken == list(range(300))
                 assert most <= credit
                 assert "open" in repr(subscription)
@@ -117,9 +117,9 @@ def test_credit_in_octets(flow_mode: int) -> None:
             async with session.subscribe(
                 "jobs", credit=100, octets=350, flow_mode=flow_mode
             ) as subscription:
-                await until(lambda: len(subscription.feed.items) == 3)
+                await until(lambda: len(subscription.inbox.items) == 3)
                 await asyncio.sleep(0.01)
-                assert len(subscription.feed.items) == 3
+                assert len(subscription.inbox.items) == 3
                 assert await take(subscription, 50) == list(range(50))
 
     run(main())
@@ -136,7 +136,7 @@ def test_credit_by_hand() -> None:
             async with session.subscribe("jobs", credit=0, flow_mode=CREDIT) as subscription:
                 assert left(subscription) == (0, 0)
                 await asyncio.sleep(0.01)
-                assert not subscription.feed.items
+                assert not subscription.inbox.items
                 await subscription.grant(3)
                 assert await take(subscription, 3) == [0, 1, 2]
                 assert left(subscription) == (0, None)
@@ -146,7 +146,7 @@ def test_credit_by_hand() -> None:
                 await subscription.grant(10, 250)
                 await subscription.flush()
                 assert left(subscription) == (0, 0)
-                assert len(subscription.feed.items) == 4
+                assert len(subscription.inbox.items) == 4
                 await subscription.grant(None)
                 assert await take(subscription, 17) == list(range(3, 20))
                 assert left(subscription) == (None, None)
@@ -163,7 +163,7 @@ def test_fetching_one_by_one() -> None:
                 assert left(subscription) == (0, 0)
                 fill(made, 3)
                 await asyncio.sleep(0.01)
-                assert not subscription.feed.items
+                assert not subscription.inbox.items
                 fetches = [asyncio.ensure_future(subscription.fetch(5)) for _ in range(3)]
                 found = await asyncio.gather(*fetches)
                 assert sorted(number_of(each) for each in found if each is not None) == [0, 1, 2]
@@ -268,13 +268,15 @@ def test_without_accepting() -> None:
             assert made.bodies("jobs") == []
             fill(made, 2)
             subscription = await session.subscribe("jobs", accept_mode=NONE, credit=2)
-            await until(lambda: len(subscription.feed.items) == 2)
+            await until(lambda: len(subscription.inbox.items) == 2)
             await session.close()
             # They are nobody else's any more, so they can still be taken.
             assert number_of(await subscription.__anext__()) == 0
             assert number_of(await subscription.__anext__()) == 1
-            with pytest.raises(SessionEnded):
+            with pytest.raises(StopAsyncIteration):
                 await subscription.__anext__()
+            with pytest.raises(SessionEnded):
+                await subscription.fetch()
 
     run(main())
 

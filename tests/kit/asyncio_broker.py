@@ -79,10 +79,15 @@ def asks(event: Event, kind: type[Method]) -> bool:
 
 
 def driver_of(connection: Any) -> Driver[Any]:
-    """The driver below a client's or a server's connection."""
+    """The driver below a client's or a server's connection, or a client's session."""
     client = getattr(connection, "_client", None)
     driver: Driver[Any] = connection._driver if client is None else client.driver
     return driver
+
+
+def client_of(connection: Any) -> Any:
+    """The pure client below a user's connection, session or channel."""
+    return connection._client
 
 
 def state_of(channel: Channel) -> ChannelState:

@@ -36,6 +36,13 @@ from .server import (
 from .server_connection import ServerConnection
 
 if TYPE_CHECKING:
+    from amqp_sansio.client.amqp_0_10.connection import Connection as ZeroTenConnection
+    from amqp_sansio.client.amqp_0_10.publishing import SentMessage as SentMessage
+    from amqp_sansio.client.amqp_0_10.session import Session as ZeroTenSession
+    from amqp_sansio.client.amqp_0_10.subscription import ReceivedMessage as ReceivedMessage
+    from amqp_sansio.client.amqp_0_10.subscription import Subscription as Subscription
+    from amqp_sansio.client.amqp_0_10.transaction import Branch as Branch
+    from amqp_sansio.client.amqp_0_10.transaction import Transaction as ZeroTenTransaction
     from amqp_sansio.client.amqp_1_0.connection import Connection as OneZeroConnection
     from amqp_sansio.client.amqp_1_0.receiver import ReceivedDelivery as ReceivedDelivery
     from amqp_sansio.client.amqp_1_0.receiver import Receiver as Receiver
@@ -45,16 +52,9 @@ if TYPE_CHECKING:
     from amqp_sansio.client.amqp_1_0.session import Session as Session
     from amqp_sansio.client.amqp_1_0.transaction import Transaction as Transaction
 
-    from .amqp_0_10.connection import ZeroTenConnection as ZeroTenConnection
     from .amqp_0_10.keeping import SessionKeeper as SessionKeeper
-    from .amqp_0_10.publishing import SentMessage as SentMessage
     from .amqp_0_10.server import ZeroTenServerConnection as ZeroTenServerConnection
-    from .amqp_0_10.session import ZeroTenSession as ZeroTenSession
     from .amqp_0_10.settings import ZeroTenOptions as ZeroTenOptions
-    from .amqp_0_10.subscription import ReceivedMessage as ReceivedMessage
-    from .amqp_0_10.subscription import Subscription as Subscription
-    from .amqp_0_10.transaction import Branch as Branch
-    from .amqp_0_10.transaction import ZeroTenTransaction as ZeroTenTransaction
     from .amqp_1_0.server import OneZeroServerConnection as OneZeroServerConnection
     from .amqp_1_0.settings import OneZeroOptions as OneZeroOptions
     from .broker import BrokerServer as BrokerServer
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from .faults import Line as Line
 
 _LATER = {
-    "Branch": "amqp_0_10.transaction",
+    "Branch": "amqp_0_10",
     "BrokerServer": "broker",
     "Clock": "clock",
     "Faults": "faults",
@@ -74,22 +74,22 @@ _LATER = {
     "OneZeroOptions": "amqp_1_0.settings",
     "OneZeroServerConnection": "amqp_1_0.server",
     "ReceivedDelivery": "amqp_1_0",
-    "ReceivedMessage": "amqp_0_10.subscription",
+    "ReceivedMessage": "amqp_0_10",
     "Receiver": "amqp_1_0",
     "Requester": "amqp_1_0",
     "Sender": "amqp_1_0",
     "SentDelivery": "amqp_1_0",
-    "SentMessage": "amqp_0_10.publishing",
+    "SentMessage": "amqp_0_10",
     "Session": "amqp_1_0",
     "SessionKeeper": "amqp_0_10.keeping",
-    "Subscription": "amqp_0_10.subscription",
+    "Subscription": "amqp_0_10",
     "Transaction": "amqp_1_0",
-    "ZeroTenConnection": "amqp_0_10.connection",
+    "ZeroTenConnection": "amqp_0_10",
     "ZeroTenOptions": "amqp_0_10.settings",
     "ZeroTenServerConnection": "amqp_0_10.server",
-    "ZeroTenSession": "amqp_0_10.session",
+    "ZeroTenSession": "amqp_0_10",
+    "ZeroTenTransaction": "amqp_0_10",
     "VirtualClock": "clock",
-    "ZeroTenTransaction": "amqp_0_10.transaction",
     "serve_broker": "broker",
 }
 """Names of 0-10, 1.0 and the broker; programs that don't use them don't load their engines."""

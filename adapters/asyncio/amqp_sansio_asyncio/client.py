@@ -19,9 +19,9 @@ from .recording import RecordTarget
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from amqp_sansio.client.amqp_0_10.connection import Connection as ZeroTenConnection
     from amqp_sansio.client.amqp_1_0.connection import Connection as OneZeroConnection
 
-    from .amqp_0_10.connection import ZeroTenConnection
     from .amqp_0_10.settings import ZeroTenOptions
     from .amqp_1_0.settings import OneZeroOptions
 
@@ -105,10 +105,8 @@ def connect(
         newer = cast("OneZeroOptions", options)
         return Opening(lambda: connect_one_zero(url, ssl, recording, connector, newer))
     if version is AMQP_0_10:
-        from .amqp_0_10.connection import connect_zero_ten
-
         ten = cast("ZeroTenOptions", options)
-        return Opening(lambda: connect_zero_ten(url, ssl, recording, connector, ten))
+        return Opening(lambda: _connect_0_10(url, ssl, recording, connector, ten))
     classic = cast("ConfigOptions", options)
     return Opening(lambda: _connect(url, version, ssl, recording, connector, classic))
 
@@ -126,6 +124,26 @@ async def _connect(
     client = ClassicClient(core)
     await establish(uri, client, ClientDriver, ssl, record, connector)
     return Connection(client, uri)
+
+
+async def _connect_0_10(
+    url: str | AmqpUri,
+    ssl: ssl_module.SSLContext | None,
+    record: tuple[RecordTarget | None, bool],
+    connector: Connector | None,
+    options: ZeroTenOptions,
+) -> ZeroTenConnection:
+    # Programs without 0-10 don't load its engine.
+    from amqp_sansio.amqp_0_10 import Connection as Core
+    from amqp_sansio.client.amqp_0_10.client import Client
+    from amqp_sansio.client.amqp_0_10.connection import Connection as ZeroTenConnection
+
+    from .amqp_0_10.settings import client_config as config_0_10
+
+    uri = parse(url) if isinstance(url, str) else url
+    client = Client(Core.client(config_0_10(uri, options)))
+    await establish(uri, client, ClientDriver, ssl, record, connector)
+    return ZeroTenConnection(client, uri)
 
 
 __all__ = ["Connection", "Connector", "connect"]

@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
+from amqp_sansio.client.amqp_0_10.connection import Connection as ZeroTenConnection
+from amqp_sansio.client.amqp_0_10.publishing import SentMessage
+from amqp_sansio.client.amqp_0_10.session import Session as ZeroTenSession
+from amqp_sansio.client.amqp_0_10.subscription import ReceivedMessage, Subscription
+from amqp_sansio.client.amqp_0_10.transaction import Branch
+from amqp_sansio.client.amqp_0_10.transaction import Transaction as ZeroTenTransaction
 from amqp_sansio.errors import SessionEnded
 
-from .connection import ZeroTenConnection
 from .keeping import SessionKeeper
 from .kept import KeptSessions
-from .publishing import SentMessage
 from .server import ZeroTenServerConnection
-from .session import ZeroTenSession
 from .settings import ZeroTenOptions
-from .subscription import ReceivedMessage, Subscription
-from .transaction import Branch, ZeroTenTransaction
 
 __all__ = [
     "Branch",

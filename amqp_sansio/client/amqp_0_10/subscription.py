@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from types import TracebackType
+from typing import TYPE_CHECKING
 
-from amqp_sansio.amqp_0_10 import (
+from ...amqp_0_10 import (
     BYTE,
     CREDIT,
     INFINITE,
@@ -15,7 +15,6 @@ from amqp_sansio.amqp_0_10 import (
     DeliveryProperties,
     Headers,
     Message,
-    MessageCancel,
     MessageFlow,
     MessageFlush,
     MessageProperties,
@@ -24,17 +23,12 @@ from amqp_sansio.amqp_0_10 import (
     MessageStop,
     MessageSubscribe,
 )
-from amqp_sansio.errors import EndpointClosed, SessionEnded
-
-from ..feed import Feed
-from .ends import again
+from ...errors import EndpointClosed
+from .client import SubscriptionInbox
 
 if TYPE_CHECKING:
-    from amqp_sansio.events import Pending
-
-    from .session import ZeroTenSession
-
-_LEAST_LIMIT: Final = 1000
+    from .client import SessionRoutes
+    from .session import Session
 
 
 class ReceivedMessage:
@@ -53,10 +47,11 @@ class ReceivedMessage:
     ...         await received.accept()
     """
 
-    __slots__ = ("_event", "session")
+    __slots__ = ("_event", "_state", "session")
 
-    def __init__(self, session: ZeroTenSession, event: MessageReceived) -> None:
+    def __init__(self, session: Session, state: SessionRoutes, event: MessageReceived) -> None:
         self.session = session
+        self._state = state
         self._event = event
 
     @property
@@ -116,9 +111,8 @@ class ReceivedMessage:
 
     async def accept(self) -> None:
         """Accept it (message.accept)."""
-        session = self.session
-        if not session.accept_later(self._event):
-            await session.accept(self._event.command_id)
+        if not self._state.accept_later(self._event):
+            await self.session.accept(self._event.command_id)
 
     async def reject(self, code: int = 0, text: str = "") -> None:
         """Reject it for good; its queue's alternate exchange gets it (message.reject). `code` 0: unspecified, 1:
@@ -147,48 +141,51 @@ class Subscription:
     when the session ends.
     """
 
-    def __init__(
-        self,
-        session: ZeroTenSession,
-        destination: str,
-        flow_mode: int,
-        credit: int,
-        octets: int | None,
-    ) -> None:
-        self.session: Final = session
-        self.destination: Final = destination
-        limit = max(_LEAST_LIMIT, 2 * credit)
-        self.feed: Feed[MessageReceived] = Feed(session.driver, limit, True)
-        self._flow_mode = flow_mode
-        self._credit = credit
-        self._octets = octets
-        self._closing = False
-        self._error: SessionEnded | None = None
+    __slots__ = ("_inbox", "_state", "session")
+
+    def __init__(self, session: Session, inbox: SubscriptionInbox) -> None:
+        self.session = session
+        self._inbox = inbox
+        self._state = inbox.session
+        inbox.shown_as = self
+
+    @property
+    def destination(self) -> str:
+        """Its name in the session."""
+        return self._inbox.destination
+
+    @property
+    def inbox(self) -> SubscriptionInbox:
+        """The messages that came and wait here."""
+        return self._inbox
 
     @property
     def is_open(self) -> bool:
         """Whether messages may still come."""
-        return not self._closing and self._error is None
+        return self._inbox.is_open
 
     @property
     def granted(self) -> tuple[int | None, int | None]:
         """The messages and octets that the peer may still send; None: any number."""
-        return self.session.core.granted(self.destination)
+        return self._state.core.granted(self._inbox.destination)
 
     def __aiter__(self) -> Subscription:
         return self
 
     async def __anext__(self) -> ReceivedMessage:
-        feed = self.feed
-        event = feed.items.popleft() if feed.items else await feed.take()
-        feed.taken(event)
-        session = self.session
-        if self._error is None:
+        inbox = self._inbox
+        if inbox.items:
+            event = inbox.items.popleft()
+            inbox.taken(event)
+        else:
+            event = await inbox.take()
+        state = self._state
+        if inbox.failure is None:
             # In window mode this returns the credit.
-            session.complete(event.command_id)
-            if self._credit and self._flow_mode == CREDIT:
-                self._top_up()
-        return ReceivedMessage(session, event)
+            state.complete(event.command_id)
+            if inbox.credit and inbox.flow_mode == CREDIT:
+                inbox.top_up()
+        return ReceivedMessage(self.session, state, event)
 
     async def fetch(self, timeout: float | None = None) -> ReceivedMessage | None:
         """Return the next message; None if there is none within `timeout` seconds (None: wait).
@@ -201,25 +198,30 @@ class Subscription:
         ...     if received is not None:
         ...         await received.accept()
         """
-        feed = self.feed
-        if not feed.items:
-            self.check_open()
+        inbox, client = self._inbox, self._state.client
+        if not inbox.items:
+            inbox.check_open()
+            timer = None if timeout is None else client.after(timeout)
             try:
-                async with asyncio.timeout(timeout):
-                    while not (feed.items or feed.ended):
-                        if not self._credit and 0 in self.granted:
-                            await self.grant(1)
-                        await feed.sleep()
-            except TimeoutError:
-                if not self._credit and not feed.items:
+                while not (inbox.items or inbox.ended or (timer is not None and timer.done)):
+                    if not inbox.credit and 0 in self.granted:
+                        await self.grant(1)
+                    await inbox.sleep(timer)
+            finally:
+                if timer is not None:
+                    client.complete(timer)
+            if not (inbox.items or inbox.ended):
+                if not inbox.credit:
                     await self.stop()
-                if not feed.items:
+                if not inbox.items:
                     return None
-            if not feed.items:
-                self.check_open()
+            if not inbox.items:
+                inbox.check_open()
         received = await self.__anext__()
-        if not self._credit:
-            feed.wake()  # Another fetch needs its own credit.
+        if not inbox.credit:
+            # Another fetch needs its own credit.
+            inbox.wake()
+            client.nudge()
         return received
 
     async def grant(self, messages: int | None, octets: int | None = None) -> None:
@@ -229,119 +231,59 @@ class Subscription:
         >>> async def example(subscription: Subscription) -> None:
         ...     await subscription.grant(100)
         ...     await subscription.flush()
-        ...     print(len(subscription.feed.items), "messages were there")
+        ...     print(len(subscription.inbox.items), "messages were there")
         """
-        self.check_open()
-        core = self.session.core
+        inbox, state = self._inbox, self._state
+        inbox.check_open()
         for unit, value in ((MESSAGE, messages), (BYTE, octets)):
             if value is not None or self.granted[unit] is not None:
                 # Broker-J treats an absent value as zero.
                 given = INFINITE if value is None else value
-                core.call(MessageFlow(self.destination, unit, given), sync=False)
-        self.session.flush()
+                state.core.call(MessageFlow(inbox.destination, unit, given), sync=False)
+        state.client.driver.flush_soon()
 
     async def flush(self) -> None:
         """Let the peer send its available messages within the credit, and discard the rest of the credit
         (message.flush). Received messages are iterated as usual. Raises SessionEnded.
         """
-        self.check_open()
-        await self.session.call(MessageFlush(self.destination))
+        inbox, state = self._inbox, self._state
+        inbox.check_open()
+        await state.result(state.send(MessageFlush(inbox.destination)))
 
     async def stop(self) -> None:
         """Take all credit back (message.stop); `grant` grants new credit. Raises SessionEnded."""
-        self.check_open()
-        await self.session.call(MessageStop(self.destination))
+        inbox, state = self._inbox, self._state
+        inbox.check_open()
+        await state.result(state.send(MessageStop(inbox.destination)))
 
     async def close(self) -> None:
         """Cancel the subscription and wait for the peer's answer, after which no message comes. Untaken messages are
         returned. On an ended subscription this does nothing.
         """
-        handle = self.start_closing()
-        if handle is not None:
+        cancelling = self._inbox.close()
+        if cancelling is not None:
             with suppress(EndpointClosed):
-                await self.session.driver.wait(handle)
+                await self._state.result(cancelling)
 
     async def __aenter__(self) -> Subscription:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         await self.close()
 
     def __repr__(self) -> str:
         state = "open" if self.is_open else "closed"
         return f"<Subscription {self.destination!r}, {state}>"
 
-    # Called by the session.
-
-    def check_open(self) -> None:
-        """Raise the subscription's error if it has ended."""
-        if self._error is not None:
-            raise again(self._error)
-        if self._closing:
-            text = f"subscription {self.destination!r} is closed"
-            raise SessionEnded(text, self.session.report, self.session.name)
-        self.session.check_open()
-
-    def arrived(self, event: MessageReceived) -> None:
-        """Handle a message."""
-        self.feed.push(event)
-
-    def start_closing(self) -> Pending[None] | None:
-        """Do the part of `close` before the wait."""
-        if not self.is_open:
-            return None
-        self._closing = True
-        session = self.session
-        session.subscriptions.pop(self.destination, None)
-        items = list(self.feed.items)
-        self.feed.items.clear()
-        self.feed.end(None)
-        try:
-            handle: Pending[None] = session.core.call(MessageCancel(self.destination))
-            for event in items:
-                session.give_back(event)
-        except EndpointClosed:
-            return None  # It ends with its session.
-        session.flush()
-        return handle
-
-    def abandon(self) -> None:
-        """Close it after the caller of `subscribe` was cancelled."""
-        self.start_closing()
-
-    def ended(self, error: SessionEnded) -> None:
-        """Handle the end of the session. Waiting messages come again if it is resumed; if not, only those that need no
-        acceptance are still useful.
-        """
-        if self._error is None and not self._closing:
-            self._error = error
-            kept = [] if error.resumable else [each for each in self.feed.items if not each.accepts]
-            self.feed.items.clear()
-            self.feed.items.extend(kept)
-            self.feed.end(error)
-
-    # Internals.
-
-    def _top_up(self) -> None:
-        """In credit mode, grant new credit when half of it is used."""
-        core, items = self.session.core, self.feed.items
-        messages, octets = self.granted
-        waiting = sum([len(each.body) + len(each.headers.raw) for each in items])
-        most = self._octets
-        few = messages is not None and 2 * (messages + len(items)) <= self._credit
-        small = most is not None and octets is not None and 2 * (octets + waiting) <= most
-        if self._closing or not (few or small) or core.is_stopping(self.destination):
-            return
-        core.top_up(
-            self.destination,
-            self._credit - len(items),
-            None if most is None else max(0, most - waiting),
-        )
-        self.session.flush()
-
 
 async def open_subscription(
-    session: ZeroTenSession,
+    session: Session,
+    state: SessionRoutes,
     destination: str | None,
     command: Callable[[str], MessageSubscribe],
     flow_mode: int,
@@ -349,23 +291,27 @@ async def open_subscription(
     octets: int | None,
 ) -> Subscription:
     """Subscribe, and grant the first credit; without a `destination`, with a generated name."""
-    known, core = session.subscriptions, session.core
+    known, core = state.subscriptions, state.core
     number = len(known) + 1
     while destination is None:
         name = f"subscription-{number}"
         destination = None if name in known else name
         number += 1
-    handle = session.send(command(destination))
-    subscription = known[destination] = Subscription(
-        session, destination, flow_mode, credit, octets
-    )
+    starting = state.send(command(destination))
+    inbox = known[destination] = SubscriptionInbox(state, destination, flow_mode, credit, octets)
     if flow_mode == CREDIT:
         core.call(MessageSetFlowMode(destination, CREDIT), sync=False)
     if credit:
         core.top_up(destination, credit, octets)
-    # A cancelled caller has no subscription to close.
-    await session.driver.wait(handle, lambda _: subscription.abandon())
-    return subscription
+    # A caller that is gone has no subscription to close.
+    await state.result(starting, lambda _: inbox.close())
+    return shown(session, inbox)
 
 
-__all__ = ["ReceivedMessage", "Subscription", "open_subscription"]
+def shown(session: Session, inbox: SubscriptionInbox) -> Subscription:
+    """Return the user's object of a subscription, always the same one."""
+    found: Subscription | None = inbox.shown_as
+    return Subscription(session, inbox) if found is None else found
+
+
+__all__ = ["ReceivedMessage", "Subscription", "open_subscription", "shown"]

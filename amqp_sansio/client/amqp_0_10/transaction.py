@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
-from amqp_sansio.amqp_0_10 import (
+from ...amqp_0_10 import (
     XA_HEURCOM,
     XA_HEURHAZ,
     XA_HEURMIX,
@@ -27,12 +28,12 @@ from amqp_sansio.amqp_0_10 import (
     TxRollback,
     TxSelect,
 )
-from amqp_sansio.errors import EndpointClosed, LocalProtocolError, TransactionFailed
+from ...errors import EndpointClosed, LocalProtocolError, TransactionFailed
 
 if TYPE_CHECKING:
-    from amqp_sansio.amqp_0_10 import XaResult, Xid
-
-    from .session import ZeroTenSession
+    from ...amqp_0_10 import XaResult, Xid
+    from .client import SessionRoutes
+    from .session import Session
 
 _STATUSES: Final = {
     XA_RBROLLBACK: "xa-rbrollback",
@@ -46,7 +47,7 @@ _STATUSES: Final = {
 """The names of results other than success (dtx.xa-status)."""
 
 
-class ZeroTenTransaction:
+class Transaction:
     """A transaction of one session, returned by `session.transaction()`.
 
     As an async context it commits at the end, and rolls back if an exception leaves it. After a rollback the messages
@@ -54,8 +55,11 @@ class ZeroTenTransaction:
     SessionEnded if the session ends: then everything uncommitted is rolled back.
     """
 
-    def __init__(self, session: ZeroTenSession) -> None:
-        self._session: Final = session
+    __slots__ = ("_begun", "_ended", "_session", "_state")
+
+    def __init__(self, session: Session, state: SessionRoutes) -> None:
+        self._session = session
+        self._state = state
         self._begun = self._ended = False
 
     @property
@@ -65,14 +69,14 @@ class ZeroTenTransaction:
 
     async def begin(self) -> None:
         """Begin it; entering the context does."""
-        session = self._session
+        state = self._state
         if self._begun:
             raise LocalProtocolError("the transaction has begun already")
-        if session.transaction_open:
+        if state.transaction_open:
             raise LocalProtocolError("the session has a transaction that is open; end it first")
-        session.transaction_open = self._begun = True
+        state.transaction_open = self._begun = True
         try:
-            await session.select(TxSelect())
+            await state.select(TxSelect())
         except BaseException:
             self._end()
             raise
@@ -93,13 +97,18 @@ class ZeroTenTransaction:
                 "the transaction has ended" if self._ended else "the transaction hasn't begun yet"
             )
         self._ended = True
-        self._session.transaction_open = False
+        self._state.transaction_open = False
 
-    async def __aenter__(self) -> ZeroTenTransaction:
+    async def __aenter__(self) -> Transaction:
         await self.begin()
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._ended:
             return
         if kind is None:
@@ -111,7 +120,7 @@ class ZeroTenTransaction:
 
     def __repr__(self) -> str:
         state = "ended" if self._ended else "open" if self._begun else "new"
-        return f"<ZeroTenTransaction of {self._session!r}, {state}>"
+        return f"<Transaction of {self._session!r}, {state}>"
 
 
 class Branch:
@@ -123,11 +132,14 @@ class Branch:
     itself; SessionEnded for an illegal command, such as with an unknown xid.
     """
 
+    __slots__ = ("_join", "_resume", "_started", "_state", "session", "xid")
+
     def __init__(
-        self, session: ZeroTenSession, xid: Xid, *, join: bool = False, resume: bool = False
+        self, session: Session, state: SessionRoutes, xid: Xid, *, join: bool = False, resume: bool = False
     ) -> None:
-        self.session: Final = session
-        self.xid: Final = xid
+        self.session = session
+        self.xid = xid
+        self._state = state
         self._join = join
         self._resume = resume
         self._started = False
@@ -136,13 +148,10 @@ class Branch:
         """Let the session work for the branch (dtx.start): a new one, with `join` one that another session has started,
         with `resume` one that this session has suspended.
         """
-        session, xid = self.session, self.xid
-        await session.select(DtxSelect())
-        command = DtxStart(xid, join=self._join, resume=self._resume)
-        # A branch started for a cancelled caller is failed.
-        result = await session.call_then(
-            command, lambda late: self._undo(late) if late.status == XA_OK else None
-        )
+        state = self._state
+        await state.select(DtxSelect())
+        starting = state.send(DtxStart(self.xid, join=self._join, resume=self._resume))
+        result = await state.result(starting, self._undo)
         self._check("start", result)
         self._started = True
 
@@ -192,13 +201,21 @@ class Branch:
             raise TransactionFailed(f"dtx.{what} of {self.xid}: {name}", result)
 
     def _undo(self, result: XaResult) -> None:
-        self.session.send(DtxEnd(self.xid, fail=True))
+        """Fail a branch that was started for a caller that is gone."""
+        if result.status == XA_OK:
+            with suppress(EndpointClosed):  # Without its session the branch is failed too.
+                self._state.send(DtxEnd(self.xid, fail=True))
 
     async def __aenter__(self) -> Branch:
         await self.start()
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if not self._started:
             return
         if kind is None:
@@ -212,4 +229,4 @@ class Branch:
         return f"<Branch {self.xid}, {'started' if self._started else 'not started'}>"
 
 
-__all__ = ["Branch", "ZeroTenTransaction"]
+__all__ = ["Branch", "Transaction"]

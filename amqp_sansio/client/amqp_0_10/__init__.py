@@ -1,0 +1,1 @@
+"""A client of 0-10: connections, sessions, subscriptions, publishing and transactions, for any driver."""

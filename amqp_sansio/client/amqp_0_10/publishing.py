@@ -1,0 +1,219 @@
+"""Sending messages and other commands to a server of 0-10, and waiting for their results (0-10 part 1 section 3.2,
+class 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, Final
+
+from ...amqp_0_10 import DeliveryProperties, Headers, Message, NoCredit, encode_headers
+from ...errors import AmqpError, EndpointClosed
+
+if TYPE_CHECKING:
+    from ...events import Handle
+    from .client import SessionRoutes
+
+_SHARE: Final = 4
+"""Publishes with `wait=False` wait too when this fraction (1 / 4) of a session's unconfirmed limit is used."""
+_IDS: Final = 1 << 32
+
+
+class SentMessage:
+    """A message in transit, or another command that waits for its answer: `await` it for its outcome or result, any
+    number of times.
+
+    A message has the outcome Accepted, Rejected or Released; with accept-mode none the result is None, once it is
+    executed. Cancelling the wait doesn't take it back. Raises SessionEnded; if that is `resumable`, the resumed session
+    has it in `pending`.
+    """
+
+    __slots__ = ("_handle", "_publisher")
+
+    def __init__(self, publisher: Publisher, handle: Handle[Any]) -> None:
+        self._publisher = publisher
+        self._handle = handle
+
+    @property
+    def command_id(self) -> int:
+        """Its number in the session, which survives connections."""
+        return id_of(self._handle)
+
+    @property
+    def done(self) -> bool:
+        """Whether its result is known."""
+        return self._handle.done
+
+    async def result(self) -> Any:
+        """Wait for its outcome or result, and return it."""
+        return await self._publisher.result(self._handle)
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._publisher.result(self._handle).__await__()
+
+    def __repr__(self) -> str:
+        state = "pending" if not self.done else "failed" if self._handle.error else "done"
+        return f"<SentMessage {self.command_id}, {state}>"
+
+
+class Publisher:
+    """Sends a session's messages in turn: waits for credit, and for room among the commands that the peer hasn't
+    confirmed.
+    """
+
+    __slots__ = ("_count", "_most", "_most_octets", "_octets", "_state", "_sync")
+
+    def __init__(self, state: SessionRoutes) -> None:
+        self._state = state
+        limits = state.client.config.limits
+        self._most = max(1, limits.replay // _SHARE)
+        self._most_octets = max(1, limits.replay_octets // _SHARE)
+        self._count = self._octets = 0
+        self._sync: Handle[None] | None = None
+
+    @property
+    def must_wait(self) -> bool:
+        """Whether a caller has to wait before it sends: `send` does."""
+        client = self._state.client
+        return (
+            self._count >= self._most
+            or self._octets >= self._most_octets
+            or client.driver.congested
+            or client.core.send_backlog >= client.flush_octets
+            or self._state.turns.any
+        )
+
+    def send_now(self, message: Message, exchange: str, accept_mode: int, wait: bool) -> Handle[Any]:
+        """Transfer a message at once; return the handle of its outcome. Raises NoCredit if that takes a wait."""
+        state = self._state
+        try:
+            sent = state.core.transfer(exchange, message, accept_mode=accept_mode, sync=wait)
+        except EndpointClosed:
+            state.check_open()
+            raise
+        self._count += 1
+        self._octets += len(message.headers.raw) + len(message.body)
+        state.client.driver.flush_soon()
+        return sent.completion if sent.outcome is None else sent.outcome
+
+    async def send(self, message: Message, exchange: str, accept_mode: int, wait: bool) -> Handle[Any]:
+        """Transfer a message once that is possible; return the handle of its outcome."""
+        state, turns = self._state, self._state.turns
+        first = await self._may_send(exchange)
+        while True:
+            try:
+                handle = self.send_now(message, exchange, accept_mode, wait)
+                break
+            except NoCredit:
+                await turns.wait(exchange, first)
+                state.check_open()
+                first = True
+            except AmqpError:
+                turns.next(exchange)  # Pass the turn on.
+                raise
+        turns.next(exchange)
+        return handle
+
+    async def room(self) -> None:
+        """Wait while the peer reads too slowly."""
+        state, client = self._state, self._state.client
+        while state.error is None:
+            if client.driver.congested:
+                await client.driver.pace()
+            elif client.core.send_backlog >= client.flush_octets:
+                await client.room()
+                break
+            else:
+                return
+        state.check_open()
+
+    def prompt(self, command_id: int) -> None:
+        """Ask the peer for immediate confirmation of this command: a single execution.sync for all commands so far."""
+        sync = self._sync
+        if sync is None or (id_of(sync) - command_id) % _IDS >= _IDS // 2:
+            self.sync()
+
+    def sync(self) -> Handle[None]:
+        """Request the execution of everything sent so far."""
+        self._count = self._octets = 0
+        sync = self._sync = self._state.core.sync()
+        self._state.client.driver.flush_soon()
+        return sync
+
+    async def executed(self, seconds: float | None = None) -> None:
+        """Wait until the server has executed everything sent before; for `seconds` at most."""
+        state = self._state
+        state.begin()
+        handle = self.sync()
+        await state.wait(handle, seconds)
+        if seconds is None:
+            state.answer(handle)
+
+    async def result(self, handle: Handle[Any]) -> Any:
+        """Wait for the outcome or result of something sent, and return it."""
+        state = self._state
+        if not handle.done:
+            state.check_open()
+            self.prompt(id_of(handle))
+            await state.wait(handle)
+        return state.answer(handle)
+
+    async def _may_send(self, exchange: str) -> bool:
+        """Wait until the connection and the session accept more; return whether that was a wait for credit."""
+        state = self._state
+        await self.room()
+        while self._count >= self._most or self._octets >= self._most_octets:
+            sync = self._sync
+            if sync is None or sync.done:
+                sync = self.sync()
+            await state.result(sync)
+        if not state.turns.waits(exchange):
+            return False
+        await state.turns.wait(exchange, False)
+        state.check_open()
+        return True
+
+
+def routed(message: Message | bytes, routing_key: str | None) -> Message:
+    """Return the message with that routing key; None leaves it unchanged.
+
+    Only the delivery-properties are rewritten: all other structs of the header segment stay the same, octet by octet.
+    """
+    if not isinstance(message, Message):
+        return Message(message, routing_key=routing_key)
+    if routing_key is None:
+        return message
+    properties = message.headers.delivery_properties
+    if properties is None:
+        fresh = encode_headers((DeliveryProperties(routing_key=routing_key),))
+        return Message(message.body, headers=Headers(fresh + message.headers.raw))
+    if properties.routing_key == routing_key:
+        return message
+    values = {name: getattr(properties, name) for name in properties.__match_args__}
+    values["routing_key"] = routing_key
+    octets = encode_headers((DeliveryProperties(**values),))
+    raw = message.headers.raw
+    parts: list[bytes] = []
+    position = 0
+    while position < len(raw):
+        # A struct32: its size in four octets, then its code and its fields.
+        end = position + 4 + int.from_bytes(raw[position : position + 4], "big")
+        code = int.from_bytes(raw[position + 4 : position + 6], "big")
+        parts.append(octets if code == DeliveryProperties.CODE else raw[position:end])
+        position = end
+    return Message(message.body, headers=Headers(b"".join(parts)))
+
+
+def id_of(handle: Handle[Any]) -> int:
+    """Return the number of a handle's command."""
+    number = handle.key[2]
+    assert isinstance(number, int)
+    return number
+
+
+def is_outcome(handle: Handle[Any]) -> bool:
+    """Whether a handle is for a message's outcome, rather than for a command's completion."""
+    return len(handle.key) > 3
+
+
+__all__ = ["Publisher", "SentMessage", "id_of", "is_outcome", "routed"]

@@ -1,0 +1,409 @@
+"""Sessions of a 0-10 client: commands, publishing and subscribing (0-10 part 1 section 3, classes 2 to 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from ...amqp_0_10 import (
+    EXPLICIT,
+    PRE_ACQUIRED,
+    WINDOW,
+    DtxRecover,
+    ExecutionError,
+    Message,
+    MessageSubscribe,
+    NoCredit,
+)
+from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError
+from ...events import CloseReport, Event
+from ..connection import open_stream
+from ..inbox import EventStream
+from ..opening import Opening
+from .client import SessionRoutes
+from .publishing import Publisher, SentMessage, id_of, is_outcome, routed
+from .subscription import ReceivedMessage, Subscription, open_subscription, shown
+from .transaction import Branch, Transaction
+
+if TYPE_CHECKING:
+    from ...amqp_0_10 import Acquired, Command, SequenceSet, SessionState, Struct, Xid
+    from ...amqp_0_10 import Session as CoreSession
+    from ...events import Handle
+
+_R = TypeVar("_R")
+_E = TypeVar("_E", bound=Event)
+
+
+class Session:
+    """One session, returned by `connection.open_session()` or `resume_session()`. `close` it, or leave its context; its
+    subscriptions end with it.
+
+    If the server can't execute a command it ends the session: waiting callers get SessionEnded, with the `code` and
+    `condition` of execution.exception. If the connection is lost and the session has a `timeout`, SessionEnded is
+    `resumable`.
+    """
+
+    __slots__ = ("_client", "_publisher", "_state")
+
+    def __init__(self, state: SessionRoutes) -> None:
+        self._state = state
+        self._client = state.client
+        self._publisher = Publisher(state)
+
+    @property
+    def core(self) -> CoreSession:
+        """The session of the core, for its properties, such as `credit`. Don't call its commands."""
+        return self._state.core
+
+    @property
+    def subscriptions(self) -> dict[str, Subscription]:
+        """Its subscriptions that aren't closed, by destination; after `resume_session` those of earlier attachments."""
+        return {name: shown(self, inbox) for name, inbox in self._state.subscriptions.items()}
+
+    @property
+    def name(self) -> bytes:
+        """Its name, unique among the user's sessions."""
+        return self._state.core.name
+
+    @property
+    def channel(self) -> int:
+        """The channel it is attached to."""
+        return self._state.core.channel
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes commands."""
+        return self._state.core.is_attached and not self._state.leaving
+
+    @property
+    def timeout(self) -> int | None:
+        """Seconds for which both ends keep it when it is detached; None: forever, 0: not."""
+        return self._state.core.timeout
+
+    @property
+    def report(self) -> CloseReport | None:
+        """Why it ended, once it has."""
+        report = self._state.core.report
+        self._client.seen(report)
+        return report
+
+    @property
+    def pending(self) -> Mapping[int, SentMessage]:
+        """Publishes and other commands that wait for an outcome or answer, by number; after `resume_session` including
+        those of earlier attachments.
+        """
+        found: dict[int, Handle[Any]] = {}
+        for handle in self._state.core.pending:
+            # A message without an outcome may be executed already; the outcome says more.
+            if is_outcome(handle) or id_of(handle) not in found:
+                found[id_of(handle)] = handle
+        return {number: SentMessage(self._publisher, handle) for number, handle in found.items()}
+
+    @property
+    def unsettled(self) -> tuple[int, ...]:
+        """The numbers of the messages taken here, including before the session was resumed, that wait for `accept`,
+        `reject` or `release`.
+        """
+        core = self._state.core
+        aside = {*self._state.accepted, *core.incomplete}
+        return tuple([each for each in core.unsettled if each not in aside])
+
+    # Commands.
+
+    async def call(self, command: Command[_R], message: Message | None = None) -> _R:
+        """Send a command and return its result once the server has executed it; None for those without one.
+
+        `message` is the content of file.stage, stream.publish and others. Raises SessionEnded if the server can't
+        execute it, LocalProtocolError for an illegal command, LimitExceeded, CodecError.
+
+        >>> from amqp_sansio.amqp_0_10 import QueueDeclare, QueueQuery
+        >>> async def example(session: Session) -> int | None:
+        ...     await session.call(QueueDeclare("jobs", durable=True))
+        ...     return (await session.call(QueueQuery("jobs"))).message_count
+        """
+        if message is not None:
+            await self._publisher.room()
+        return await self._state.result(self._state.send(command, message))
+
+    async def sync(self) -> None:
+        """Wait until the server has executed everything sent before (execution.sync). Raises SessionEnded."""
+        await self._publisher.executed()
+
+    @overload
+    async def publish(
+        self,
+        message: Message | bytes,
+        exchange: str = "",
+        routing_key: str | None = None,
+        *,
+        accept_mode: int = EXPLICIT,
+        wait: Literal[True] = True,
+    ) -> Any: ...
+    @overload
+    async def publish(
+        self,
+        message: Message | bytes,
+        exchange: str = "",
+        routing_key: str | None = None,
+        *,
+        accept_mode: int = EXPLICIT,
+        wait: Literal[False],
+    ) -> SentMessage: ...
+    async def publish(
+        self,
+        message: Message | bytes,
+        exchange: str = "",
+        routing_key: str | None = None,
+        *,
+        accept_mode: int = EXPLICIT,
+        wait: bool = True,
+    ) -> Any:
+        """Send a message to an exchange ("": the default one, whose routing keys are queues) and return its outcome:
+        Accepted, Rejected or Released (message.transfer).
+
+        `bytes` are the body of a message without properties. `routing_key` replaces the message's own, None leaves it.
+        With the accept-mode NONE it waits only for the execution, and returns None. It waits while the server reads too
+        slowly or gives no credit; with `wait=False` not for the outcome: the result is a `SentMessage` to await later.
+        A cancelled publish may have been sent. Raises SessionEnded if the session ends, LocalProtocolError and
+        CodecError for a message that can't be sent.
+
+        >>> async def example(session: Session) -> None:
+        ...     outcome = await session.publish(b"hello", routing_key="jobs")
+        ...     later = [await session.publish(b"more", "", "jobs", wait=False) for _ in range(9)]
+        ...     outcomes = [await sent for sent in later]
+        """
+        whole = routed(message, routing_key)
+        state, publisher = self._state, self._publisher
+        state.check_open()
+        if publisher.must_wait:
+            handle = await publisher.send(whole, exchange, accept_mode, wait)
+        else:
+            try:
+                handle = publisher.send_now(whole, exchange, accept_mode, wait)
+            except NoCredit:
+                handle = await publisher.send(whole, exchange, accept_mode, wait)
+        if not wait:
+            return SentMessage(publisher, handle)
+        if not handle.done:
+            pending = state.awaiting(handle)
+            try:
+                await self._client.wait(pending)
+            except BaseException:
+                state.forget(handle, pending)
+                raise
+        return state.answer(handle)
+
+    def subscribe(
+        self,
+        queue: str,
+        *,
+        destination: str | None = None,
+        accept_mode: int = EXPLICIT,
+        acquire_mode: int = PRE_ACQUIRED,
+        credit: int = 100,
+        octets: int | None = None,
+        flow_mode: int = WINDOW,
+        exclusive: bool = False,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> Opening[Subscription]:
+        """Subscribe to a queue: `await` it, or use it as an async context that cancels the subscription
+        (message.subscribe).
+
+        `destination` is its name in this session; None generates one. With the accept-mode NONE messages need no
+        acceptance, with the acquire-mode NOT_ACQUIRED they stay in the queue until they are acquired. At most `credit`
+        messages of `octets` octets (None: any number) wait here; with 0 you manage the credit. In the flow mode WINDOW,
+        taking a message returns its credit; in CREDIT, new credit is granted when half is used. Raises SessionEnded if
+        the server refuses.
+
+        >>> async def example(session: Session) -> None:
+        ...     async with session.subscribe("jobs", credit=10) as subscription:
+        ...         async for received in subscription:
+        ...             await received.accept()
+        """
+
+        def command(name: str) -> MessageSubscribe:
+            return MessageSubscribe(
+                queue, name, accept_mode, acquire_mode, exclusive, None, None, arguments
+            )
+
+        return Opening(
+            lambda: open_subscription(self, self._state, destination, command, flow_mode, credit, octets)
+        )
+
+    async def accept(self, *messages: ReceivedMessage | int) -> None:
+        """Accept messages, given as such or by number, in one command (message.accept).
+
+        >>> async def example(session: Session, subscription: Subscription) -> None:
+        ...     found = [await subscription.fetch(timeout=0.01) for _ in range(10)]
+        ...     await session.accept(*[each for each in found if each is not None])
+        """
+        if messages:
+            self._settle(self._state.core.accept, messages)
+
+    async def reject(self, *messages: ReceivedMessage | int, code: int = 0, text: str = "") -> None:
+        """Refuse messages for good (message.reject); see `ReceivedMessage.reject`."""
+        if messages:
+            self._settle(self._state.core.reject, messages, code=code, text=text or None)
+
+    async def release(
+        self, *messages: ReceivedMessage | int, set_redelivered: bool = False
+    ) -> None:
+        """Return messages, to be delivered again (message.release)."""
+        if messages:
+            self._settle(self._state.core.release, messages, set_redelivered=set_redelivered)
+
+    async def acquire(self, *messages: ReceivedMessage | int) -> SequenceSet | tuple[()]:
+        """Acquire messages that came unacquired; return the numbers of those still available (message.acquire)."""
+        if not messages:
+            return ()
+        result: Acquired = await self._state.result(self._settle(self._state.core.acquire, messages))
+        return result.transfers or ()
+
+    # Transactions.
+
+    def transaction(self) -> Transaction:
+        """Return a transaction, as an async context: it commits at the end, and rolls back if an exception leaves it
+        (class tx).
+
+        It covers everything published and accepted on the session, which is selected for transactions the first time:
+        from then on, operations outside of such a context take effect only when the next one commits.
+
+        >>> async def example(session: Session, subscription: Subscription) -> None:
+        ...     async with session.transaction():
+        ...         received = await subscription.fetch()
+        ...         if received is not None:
+        ...             await session.publish(received.message, "answers")
+        ...             await received.accept()
+        """
+        return Transaction(self, self._state)
+
+    def branch(self, xid: Xid, *, join: bool = False, resume: bool = False) -> Branch:
+        """Return a branch of a distributed transaction (class dtx): within its async context the session works for it;
+        its other methods can be called on any session of the server.
+
+        >>> async def example(session: Session, xid: Xid) -> None:
+        ...     async with session.branch(xid) as branch:
+        ...         await session.publish(b"hello", routing_key="jobs")
+        ...     await branch.prepare()
+        ...     await branch.commit()
+        """
+        return Branch(self, self._state, xid, join=join, resume=resume)
+
+    async def recover(self) -> list[Xid]:
+        """Return the branches that are prepared, or completed heuristically (dtx.recover)."""
+        return list((await self.call(DtxRecover())).in_doubt or ())
+
+    # Commands of the server.
+
+    @overload
+    def events(self, *, limit: int = 1000) -> EventStream[Event]: ...
+    @overload
+    def events(self, *kinds: type[_E], limit: int = 1000) -> EventStream[_E]: ...
+    def events(self, *kinds: type[Any], limit: int = 1000) -> EventStream[Any]:
+        """Return the session's other events: CreditChanged, CommandReceived and MessageBegun (answer them with
+        `complete` or `fail`) and so on; only `kinds`, if given.
+
+        Without a reader for CommandReceived or MessageBegun, such commands are refused, which ends the session.
+        """
+        state = self._state
+        ended = None if state.error is None else state.told(state.error)
+        return open_stream(self._client, state.streams, kinds, limit, ended)
+
+    def complete(self, command_id: int, result: Struct | None = None) -> None:
+        """Complete a command of the server. Raises LocalProtocolError if it doesn't wait for that, SessionEnded."""
+        self._state.complete(command_id, result)
+
+    def fail(self, error: ExecutionError, command_id: int | None = None) -> None:
+        """Refuse a command of the server, which ends the session (execution.exception)."""
+        self._state.guarded(self._state.core.fail, error, command_id)
+
+    # Its end.
+
+    async def request_timeout(self, seconds: int | None) -> int | None:
+        """Ask for the session to be kept that long when it is detached, None: forever; return the granted time
+        (session.request-timeout).
+        """
+        state = self._state
+        state.begin()
+        return await state.result(state.guarded(state.core.request_timeout, seconds))
+
+    async def detach(self) -> SessionState:
+        """Leave the channel without ending the session, and return the state to continue with:
+        `connection.resume_session(state)`. Waiting callers get SessionEnded.
+
+        Raises LocalProtocolError for a session without `timeout`, which isn't kept.
+
+        >>> async def example(session: Session, state: SessionState) -> None:
+        ...     if session.timeout != 0:
+        ...         state = await session.detach()
+        """
+        state = self._state
+        state.check_open()
+        if self.timeout == 0:
+            raise LocalProtocolError("a session with the timeout 0 can't be resumed; close it")
+        state.begin()
+        state.leaving = True
+        state.guarded(state.core.detach)
+        await state.wait_closed()
+        return self.detached_state()
+
+    def detached_state(self) -> SessionState:
+        """Return this end's state of the session once it is detached, or its connection is lost. It pickles; give it to
+        `resume_session`, once.
+
+        Raises LocalProtocolError while it is attached, EndpointClosed if it ended for good.
+        """
+        return self._state.core.detached_state()
+
+    async def close(self) -> CloseReport:
+        """End the session for good, once the server has executed everything sent, or after `close_timeout` seconds;
+        return how it ended. On an ended session this does nothing.
+        """
+        state = self._state
+        try:
+            if self.is_open and state.error is None:
+                # The session is left in any case.
+                with suppress(EndpointClosed, LimitExceeded):
+                    await self._publisher.executed(self._client.config.close_timeout)
+        finally:
+            state.leave()
+        return await state.wait_closed()
+
+    async def wait_closed(self) -> CloseReport:
+        """Wait until the session is detached, by either side; return how it ended."""
+        return await self._state.wait_closed()
+
+    async def __aenter__(self) -> Session:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        name = self.name.decode("utf-8", "backslashreplace")
+        report = self._state.core.report
+        state = "open" if self.is_open else f"closed: {report}" if report else "opening"
+        return f"<Session {name!r} on channel {self.channel}, {state}>"
+
+    # Internals.
+
+    def _settle(
+        self, step: Callable[..., Handle[_R]], messages: tuple[ReceivedMessage | int, ...], **fields: Any
+    ) -> Handle[_R]:
+        """Send a command about messages, behind earlier acceptances."""
+        self._state.begin()
+        return self._state.guarded(step, *_ids(messages), **fields)
+
+
+def _ids(messages: tuple[ReceivedMessage | int, ...]) -> list[int]:
+    return [each if isinstance(each, int) else each.command_id for each in messages]
+
+
+__all__ = ["Session"]
