@@ -1,0 +1,412 @@
+"""The client of 0-10 without any event loop: octets are moved by hand, and its coroutines stepped by hand."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import pytest
+
+from amqp_sansio import By, Signal
+from amqp_sansio.amqp_0_10 import (
+    CREDIT,
+    MESSAGE,
+    Config,
+    MessageFlow,
+    MessageReceived,
+    MessageSetFlowMode,
+    QueueDeclare,
+    QueueDelete,
+    QueueQuery,
+    Xid,
+)
+from amqp_sansio.amqp_0_10 import Connection as Core
+from amqp_sansio.broker import Hub, Settings
+from amqp_sansio.client.amqp_0_10.client import Client
+from amqp_sansio.client.amqp_0_10.connection import Connection
+from amqp_sansio.client.amqp_0_10.session import Session
+from amqp_sansio.client.amqp_0_10.subscription import Subscription
+from amqp_sansio.client.opening import Opening
+from amqp_sansio.errors import ConsumerEnded, EndpointClosed, SessionEnded
+from amqp_sansio.events import Accepted
+from amqp_sansio.sasl import Plain
+from amqp_sansio.uri import parse
+from tests.kit.ends_0_10 import Ends
+from tests.kit.hand_driven_0_10 import Interrupted, World, at_rest
+
+T = TypeVar("T")
+
+
+async def opened(opening: Opening[Any]) -> Any:
+    """Wait until something is open."""
+    return await opening
+
+
+def to_hub(hub: Hub, prefix: str = "s-", **options: Any) -> tuple[World, Connection]:
+    """A client of a hub, whose connection is open."""
+    theirs = hub.connect()
+
+    def answer(octets: bytes, now: float) -> bytes:
+        if octets:
+            theirs.receive_data(octets, now)
+        theirs.next_event()
+        return theirs.data_to_send(now)
+
+    client = Client(Core.client(Config(sasl=Plain("guest", "guest"), session_prefix=prefix, **options)))
+    world = World(client, answer)
+    assert client.opened.done and client.is_open
+    return world, Connection(client, parse("amqp://localhost"))
+
+
+class Server(Ends):
+    """The server of a client: its application completes and settles nothing while it is `lazy`."""
+
+    def __init__(self) -> None:
+        self.server = Core.server()
+        self.told = {self.server: []}
+        self.lazy = False
+
+    def take(self, octets: bytes, now: float) -> bytes:
+        """Octets of the client; the server's."""
+        if octets:
+            self.server.receive_data(octets, now)
+        while not isinstance(event := self.server.next_event(), Signal):
+            self.told[self.server].append(event)
+            if not self.lazy or not isinstance(event, MessageReceived):
+                self.answer(self.server, event)
+        return self.server.data_to_send(now)
+
+    @property
+    def bodies(self) -> list[bytes]:
+        """The bodies of the messages that came."""
+        return [each.body for each in self.told[self.server] if isinstance(each, MessageReceived)]
+
+
+def to_server() -> tuple[World, Connection, Server]:
+    """A client of a server core, whose connection is open."""
+    server = Server()
+    client = Client(Core.client(Config(sasl=Plain("guest", "guest"), session_prefix="s-")))
+    world = World(client, server.take)
+    return world, Connection(client, parse("amqp://localhost")), server
+
+
+def session_of(world: World, connection: Connection, **options: Any) -> Session:
+    """A session that is open, and has the queue "jobs"."""
+    session: Session = world.run(opened(connection.open_session(**options)))
+    world.run(session.call(QueueDeclare("jobs")))
+    return session
+
+
+def hub() -> Hub:
+    """A broker."""
+    return Hub(Settings())
+
+
+# A message's way.
+
+
+def test_a_message_goes_out_and_comes_back() -> None:
+    world, connection = to_hub(hub())
+    session = session_of(world, connection)
+    assert world.run(session.publish(b"1", "", "jobs")) == Accepted()
+    sent = world.run(session.publish(b"2", "", "jobs", wait=False))
+    assert world.run(sent.result()) == Accepted()
+    subscription: Subscription = world.run(opened(session.subscribe("jobs", credit=1)))
+    for body in (b"1", b"2"):
+        received = world.run(subscription.__anext__())
+        assert received.body == body
+        world.run(received.accept())
+    world.run(session.sync())
+    assert world.run(session.call(QueueQuery("jobs"))).message_count == 0
+    assert world.run(connection.close()).by is By.LOCAL
+    assert at_rest(world.client) == []
+
+
+def test_acceptances_of_one_turn_are_one_command() -> None:
+    world, connection = to_hub(hub())
+    session = session_of(world, connection)
+    for number in range(5):
+        world.run(session.publish(b"%d" % number, "", "jobs"))
+    subscription: Subscription = world.run(opened(session.subscribe("jobs", credit=5)))
+
+    async def take() -> None:
+        for _ in range(5):
+            await (await subscription.__anext__()).accept()
+        assert len(world.client.collected) == 1
+
+    world.run(take())
+    assert world.client.collected == []
+    assert session.unsettled == ()
+
+
+# Waits.
+
+
+def test_a_publisher_waits_for_credit() -> None:
+    world, connection, server = to_server()
+    session: Session = world.run(opened(connection.open_session()))
+    served = server.server.session(0)
+    served.call(MessageSetFlowMode("", CREDIT))
+    served.call(MessageFlow("", MESSAGE, 2))
+    world.move()
+    calls = [world.begin(session.publish(b"%d" % number, "x", "k")) for number in range(5)]
+    assert server.bodies == [b"0", b"1"]
+    served.call(MessageFlow("", MESSAGE, 1))
+    world.move()
+    assert server.bodies == [b"0", b"1", b"2"]
+    # One that gives up passes its turn on.
+    calls[3].interrupt()
+    served.call(MessageFlow("", MESSAGE, 5))
+    world.move()
+    assert server.bodies == [b"0", b"1", b"2", b"4"]
+    assert [each.result for each in calls if each is not calls[3]] == [Accepted()] * 4
+    with pytest.raises(Interrupted):
+        assert calls[3].result
+    assert at_rest(world.client) == []
+
+
+def test_who_is_woken_and_interrupted_wakes_the_next() -> None:
+    world, connection, server = to_server()
+    session: Session = world.run(opened(connection.open_session()))
+    served = server.server.session(0)
+    served.call(MessageFlow("", MESSAGE, 0))
+    world.move()
+    first, second = [world.begin(session.publish(b"%d" % number, "x", "k")) for number in range(2)]
+    served.call(MessageFlow("", MESSAGE, 1))
+    # The grant wakes the first; before that can go on, it is interrupted.
+    world.client.receive_data(server.take(b"", 0.0), 0.0)
+    assert isinstance(world.client.next_event(), Signal)
+    assert first.waiting is not None and first.waiting.done and not first.done
+    first.interrupt()
+    world.move()
+    assert second.result == Accepted()
+    assert server.bodies == [b"1"]
+
+
+def test_a_fetch_ends_with_its_time() -> None:
+    world, connection = to_hub(hub())
+    session = session_of(world, connection)
+    subscription: Subscription = world.run(opened(session.subscribe("jobs", credit=0, flow_mode=CREDIT)))
+    fetching = world.begin(subscription.fetch(5.0))
+    assert subscription.granted[0] == 1
+    assert world.client.next_deadline is not None
+    world.advance(4.0)
+    assert not fetching.done
+    world.advance(1.0)
+    assert fetching.result is None
+    assert subscription.granted == (0, 0)
+    assert at_rest(world.client) == []
+    waiting = world.begin(subscription.fetch(5.0))
+    world.run(session.publish(b"1", "", "jobs"))
+    assert waiting.result is not None and waiting.result.body == b"1"
+    assert at_rest(world.client) == []
+
+
+def test_timers_that_are_not_needed_are_forgotten() -> None:
+    world, connection = to_hub(hub())
+    session = session_of(world, connection)
+    subscription: Subscription = world.run(opened(session.subscribe("jobs", credit=0, flow_mode=CREDIT)))
+    for _ in range(500):
+        fetching = world.begin(subscription.fetch(3600.0))
+        fetching.interrupt()
+        world.move()
+    assert len(world.client._deadlines) < 200
+    assert at_rest(world.client) == []
+
+
+def test_the_close_of_a_session_waits_no_longer_than_the_time_for_it() -> None:
+    world, connection, server = to_server()
+    session: Session = world.run(opened(connection.open_session()))
+    server.lazy = True
+    world.run(session.publish(b"1", "x", "k", wait=False))
+    closing = world.begin(session.close())
+    world.advance(connection.core.config.close_timeout - 0.1)
+    assert not closing.done
+    world.advance(0.1)
+    assert closing.result.by is By.LOCAL
+    assert at_rest(world.client) == []
+
+
+def test_only_one_selects_a_session_for_transactions() -> None:
+    world, connection = to_hub(hub())
+    session = session_of(world, connection)
+    world.reads = False
+
+    async def work(number: int) -> None:
+        async with session.branch(Xid(1, b"%d" % number, b"")):
+            pass
+
+    first, second, third = [world.begin(work(number)) for number in range(3)]
+    second.interrupt()
+    world.reads = True
+    world.move()
+    assert first.done and third.done and first.error is None
+    assert isinstance(second.error, Interrupted)
+    # A session works for one branch at a time.
+    assert third.error is None or "on a session that works for" in str(third.error)
+    assert at_rest(world.client) == []
+
+
+# The end.
+
+
+def test_a_refused_command_ends_everything_of_the_session_with_its_reason() -> None:
+    world, connection = to_hub(hub())
+    session = session_of(world, connection)
+    subscription: Subscription = world.run(opened(session.subscribe("jobs")))
+    taking, fetching = world.begin(subscription.__anext__()), world.begin(subscription.fetch())
+    events = world.begin(session.events().__anext__())
+    refused = world.begin(session.call(QueueDelete("nix")))
+    for each in (refused, taking, fetching, events, world.begin(session.sync()), world.begin(subscription.stop())):
+        with pytest.raises(SessionEnded, match="nix") as caught:
+            assert each.result
+        assert caught.value.code == 404
+        assert caught.value.__cause__ is not None
+    assert at_rest(world.client) == []
+    assert connection.is_open
+    assert world.client.take_unseen() is None
+
+
+def test_leaving_the_connection_raises_a_failure_that_nobody_has_seen() -> None:
+    world, connection = to_hub(hub())
+    session = session_of(world, connection)
+
+    async def use() -> None:
+        async with connection:
+            session.core.call(QueueDelete("nix"))
+            other: Session = await connection.open_session()
+            await other.sync()
+
+    with pytest.raises(SessionEnded, match="nix"):
+        world.run(use())
+
+
+def test_iterations_end_quietly_with_the_own_close() -> None:
+    world, connection = to_hub(hub())
+    session = session_of(world, connection)
+    subscription: Subscription = world.run(opened(session.subscribe("jobs")))
+    taking, reading = world.begin(subscription.__anext__()), world.begin(session.events().__anext__())
+    publishing = world.begin(connection.events().__anext__())
+    world.run(session.close())
+    for each in (taking, reading):
+        assert isinstance(each.error, StopAsyncIteration)
+    with pytest.raises(SessionEnded, match="closed by this side"):
+        world.run(subscription.fetch())
+    world.begin(connection.close())
+    assert isinstance(publishing.error, StopAsyncIteration)
+
+
+def test_a_lost_transport_ends_every_wait_and_the_session_goes_on_elsewhere() -> None:
+    broker = hub()
+    world, connection = to_hub(broker)
+    session = session_of(world, connection, name="orders", timeout=300)
+    subscription: Subscription = world.run(opened(session.subscribe("jobs", destination="d", credit=0)))
+    world.reads = False
+    sent = world.run(session.publish(b"1", "", "jobs", wait=False))
+    waits = [
+        *(world.begin(session.publish(b"2", "", "jobs")), world.begin(sent.result()), world.begin(session.sync())),
+        *(world.begin(subscription.__anext__()), world.begin(session.call(QueueQuery("jobs")))),
+    ]
+    world.lose("cut")
+    for each in waits:
+        with pytest.raises(SessionEnded, match="can be resumed") as caught:
+            assert each.result
+        assert caught.value.resumable
+    assert at_rest(world.client) == []
+    other, again = to_hub(broker, "t-")
+    resumed: Session = other.run(opened(again.resume_session(session.detached_state())))
+    assert set(resumed.subscriptions) == {"d"}
+    assert resumed.subscriptions["d"] is resumed.subscriptions["d"]
+    for one in resumed.pending.values():
+        other.run(one.result())
+    # The call knows its outcome where it was made, too.
+    assert world.run(sent.result()) == Accepted()
+    assert other.run(resumed.call(QueueQuery("jobs"))).message_count == 2
+    assert at_rest(other.client) == []
+
+
+def test_a_subscription_that_nobody_empties_is_cancelled() -> None:
+    world, connection = to_hub(hub())
+    session = session_of(world, connection)
+    subscription: Subscription = world.run(opened(session.subscribe("jobs", credit=0, flow_mode=CREDIT)))
+    subscription.inbox.limit = 2
+    world.run(subscription.grant(None))
+    for number in range(40):
+        # Somebody waits for an answer, so a full inbox doesn't stop the reading.
+        world.run(session.publish(b"%d" % number, "", "jobs"))
+    assert len(subscription.inbox.items) == 32
+    assert not subscription.is_open
+    for number in range(32):
+        assert world.run(subscription.__anext__()).body == b"%d" % number
+    with pytest.raises(ConsumerEnded, match="fell behind"):
+        world.run(subscription.__anext__())
+    with pytest.raises(ConsumerEnded, match="fell behind"):
+        world.run(subscription.fetch())
+    assert session.is_open
+    assert world.run(session.call(QueueQuery("jobs"))).message_count == 8
+
+
+# Interruptions.
+
+
+async def everything(connection: Connection) -> None:
+    """Something of everything, on sessions of its own."""
+    async with connection.open_session() as session:
+        await session.publish(b"1", "", "jobs")
+        sent = await session.publish(b"2", "", "jobs", wait=False)
+        await sent
+        await session.sync()
+        async with session.subscribe("jobs", credit=2) as subscription:
+            received = await subscription.__anext__()
+            await received.release()
+        async with session.subscribe("jobs", credit=0, flow_mode=CREDIT) as subscription:
+            taken = await subscription.fetch(5)
+            assert taken is not None
+            await taken.release()
+            await subscription.grant(10)
+            await subscription.flush()
+        async with session.transaction():
+            await session.publish(b"3", "", "jobs")
+    async with connection.open_session(timeout=60) as other:
+        async with other.branch(Xid(1, b"g", b"")) as branch:
+            await other.publish(b"4", "", "jobs")
+        await branch.rollback()
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_interrupted_at_each_wait_it_leaves_nothing_behind(at_once: bool) -> None:
+    """Before the answer comes, or together with it."""
+    number, finished = 0, False
+    while not finished:
+        number += 1
+        world, connection = to_hub(hub())
+        session_of(world, connection)
+        call = world.begin(everything(connection), number, at_once)
+        finished = call.done and call.error is None
+        if not call.done:
+            call.interrupt()
+            world.move()
+        # An answer that nobody waits for any more ends what was opened for it.
+        world.advance(30.0)
+        assert finished or isinstance(call.error, Interrupted), call.error
+        assert at_rest(world.client) == [], number
+        assert connection.is_open
+        assert list(world.client.sessions) == [0]
+        assert not world.client.sessions[0].subscriptions
+    assert number > 10
+
+
+def test_everybody_is_told_when_the_transport_is_lost_at_each_wait() -> None:
+    number, finished = 0, False
+    while not finished:
+        number += 1
+        world, connection = to_hub(hub())
+        session_of(world, connection)
+        call = world.begin(everything(connection), number)
+        finished = call.done
+        heard = call.waiting is not None and call.waiting.done
+        call.last = 0
+        world.lose("cut")
+        assert call.done, number
+        assert isinstance(call.error, EndpointClosed) or (call.error is None and (finished or heard)), call.error
+        assert at_rest(world.client) == [], number
+    assert number > 10
