@@ -10,9 +10,12 @@ from amqp_sansio import By, Signal
 from amqp_sansio.amqp_0_10 import (
     CREDIT,
     MESSAGE,
+    CommandReceived,
     Config,
+    ExecutionError,
     MessageFlow,
     MessageReceived,
+    MessageResume,
     MessageSetFlowMode,
     QueueDeclare,
     QueueDelete,
@@ -278,6 +281,19 @@ def test_leaving_the_connection_raises_a_failure_that_nobody_has_seen() -> None:
 
     with pytest.raises(SessionEnded, match="nix"):
         world.run(use())
+
+
+def test_a_session_that_its_user_fails_is_no_failure_that_nobody_has_seen() -> None:
+    world, connection, server = to_server()
+    session: Session = world.run(opened(connection.open_session()))
+    world.run(opened(session.subscribe("jobs", destination="d")))
+    events = session.events(CommandReceived)
+    server.server.session(0).call(MessageResume("d", "some-id"))
+    command = world.run(events.__anext__())
+    session.fail(ExecutionError(540, "not here"), command.command_id)
+    world.move()
+    assert not session.is_open
+    world.run(connection.__aexit__(None, None, None))
 
 
 def test_iterations_end_quietly_with_the_own_close() -> None:

@@ -161,29 +161,20 @@ class SubscriptionInbox(Inbox[MessageReceived]):
 
 
 class Turns:
-    """Callers of one session that wait for credit to send, in order, for each exchange (message.flow)."""
+    """Callers of one session that wait for credit to send, in order, by exchange (message.flow)."""
 
-    __slots__ = ("_client", "_core", "_waiting")
+    __slots__ = ("_client", "_core", "waiting")
 
     def __init__(self, client: Client, core: CoreSession) -> None:
         self._client = client
         self._core = core
-        self._waiting: dict[str, deque[Handle[None]]] = {}
-
-    @property
-    def any(self) -> bool:
-        """Whether anybody waits."""
-        return bool(self._waiting)
-
-    def waits(self, exchange: str) -> bool:
-        """Whether anybody waits to send to this exchange."""
-        return exchange in self._waiting
+        self.waiting: dict[str, deque[Handle[None]]] = {}
 
     async def wait(self, exchange: str, first: bool) -> None:
         """Wait for a turn to try, before all others or behind them."""
         client = self._client
         pending: Handle[None] = client.pending()
-        waiting = self._waiting.setdefault(exchange, deque())
+        waiting = self.waiting.setdefault(exchange, deque())
         if first:
             waiting.appendleft(pending)
         else:
@@ -194,8 +185,8 @@ class Turns:
         except BaseException:
             if pending in waiting:
                 waiting.remove(pending)
-                if not waiting and self._waiting.get(exchange) is waiting:
-                    del self._waiting[exchange]
+                if not waiting and self.waiting.get(exchange) is waiting:
+                    del self.waiting[exchange]
                 client.complete(pending)
             else:
                 self.next(exchange)
@@ -204,7 +195,7 @@ class Turns:
 
     def next(self, exchange: str) -> None:
         """Let the first in the queue try, if possible; it calls this again after sending."""
-        waiting = self._waiting.get(exchange)
+        waiting = self.waiting.get(exchange)
         if waiting is None:
             return
         messages, octets = self._core.credit(exchange)
@@ -212,18 +203,18 @@ class Turns:
             return
         pending = waiting.popleft()
         if not waiting:
-            del self._waiting[exchange]
+            del self.waiting[exchange]
         self._client.complete(pending)
         self._client.nudge()
 
     def credit_changed(self, exchange: str) -> None:
         """Let somebody try after new credit for an exchange; credit for "" counts for others too."""
-        for each in list(self._waiting) if exchange == "" else (exchange,):
+        for each in list(self.waiting) if exchange == "" else (exchange,):
             self.next(each)
 
     def end(self) -> None:
         """Wake everybody: the session has ended."""
-        waiting, self._waiting = self._waiting, {}
+        waiting, self.waiting = self.waiting, {}
         for queue in waiting.values():
             for pending in queue:
                 self._client.complete(pending)
@@ -238,8 +229,8 @@ class SessionRoutes:
     """
 
     __slots__ = (
-        *("accepted", "client", "closed", "core", "error", "leaving", "selected", "selecting", "streams"),
-        *("subscriptions", "transaction_open", "turns"),
+        *("accepted", "client", "closed", "core", "error", "leaving", "selected", "selecting"),
+        *("streams", "subscriptions", "transaction_open", "turns"),
     )
 
     def __init__(self, client: Client, core: CoreSession, state: SessionState | None = None) -> None:
@@ -552,7 +543,9 @@ class Client(BaseClient[Connection]):
             # A call of the core: each caller waits for a pending of its own, see SessionRoutes.awaiting.
             pending.waiters = None
             for each in waiters:
-                self.complete(each)
+                if not each.done:
+                    each.complete(None)
+                    super().done(each)
         else:
             super().done(pending)
 

@@ -71,20 +71,24 @@ class Publisher:
         self._count = self._octets = 0
         self._sync: Handle[None] | None = None
 
-    @property
-    def must_wait(self) -> bool:
-        """Whether a caller has to wait before it sends: `send` does."""
-        client = self._state.client
-        return (
+    def try_send(self, message: Message, exchange: str, accept_mode: int, wait: bool) -> Handle[Any] | None:
+        """Transfer a message at once; return the handle of its outcome, None if `send` has to wait before."""
+        state, client = self._state, self._state.client
+        if (
             self._count >= self._most
             or self._octets >= self._most_octets
             or client.driver.congested
             or client.core.send_backlog >= client.flush_octets
-            or self._state.turns.any
-        )
+            or state.turns.waiting
+        ):
+            return None
+        try:
+            return self.send_now(message, exchange, accept_mode, wait)
+        except NoCredit:
+            return None
 
     def send_now(self, message: Message, exchange: str, accept_mode: int, wait: bool) -> Handle[Any]:
-        """Transfer a message at once; return the handle of its outcome. Raises NoCredit if that takes a wait."""
+        """Transfer a message; return the handle of its outcome. Raises NoCredit."""
         state = self._state
         try:
             sent = state.core.transfer(exchange, message, accept_mode=accept_mode, sync=wait)
@@ -167,7 +171,7 @@ class Publisher:
             if sync is None or sync.done:
                 sync = self.sync()
             await state.result(sync)
-        if not state.turns.waits(exchange):
+        if exchange not in state.turns.waiting:
             return False
         await state.turns.wait(exchange, False)
         state.check_open()

@@ -15,7 +15,6 @@ from ...amqp_0_10 import (
     ExecutionError,
     Message,
     MessageSubscribe,
-    NoCredit,
 )
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError
 from ...events import CloseReport, Event
@@ -176,14 +175,11 @@ class Session:
         """
         whole = routed(message, routing_key)
         state, publisher = self._state, self._publisher
-        state.check_open()
-        if publisher.must_wait:
+        if state.error is not None:
+            raise state.told(state.error)
+        handle = publisher.try_send(whole, exchange, accept_mode, wait)
+        if handle is None:
             handle = await publisher.send(whole, exchange, accept_mode, wait)
-        else:
-            try:
-                handle = publisher.send_now(whole, exchange, accept_mode, wait)
-            except NoCredit:
-                handle = await publisher.send(whole, exchange, accept_mode, wait)
         if not wait:
             return SentMessage(publisher, handle)
         if not handle.done:
