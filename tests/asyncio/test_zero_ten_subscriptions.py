@@ -21,7 +21,7 @@ from amqp_sansio.amqp_0_10 import (
 from amqp_sansio.errors import LocalProtocolError
 from amqp_sansio.events import Accepted
 from amqp_sansio_asyncio import ReceivedMessage, SessionEnded, Subscription
-from tests.kit.asyncio_broker import until
+from tests.kit.asyncio_broker import driver_of, until
 from tests.kit.asyncio_loops import run
 from tests.kit.asyncio_node_0_10 import NOT_ALLOWED, NOT_FOUND, Node, peer
 
@@ -376,5 +376,18 @@ def test_a_publisher_waits_for_credit() -> None:
             await session.close()
             with pytest.raises(SessionEnded):
                 await last
+
+    run(main())
+
+
+def test_a_fetch_ends_with_its_time_while_the_server_takes_nothing() -> None:
+    async def main() -> None:
+        async with peer() as (connection, _):
+            session = await connection.open_session()
+            subscription = await session.subscribe("jobs", credit=1)
+            driver = driver_of(connection)
+            driver.pause_writing()
+            assert await subscription.fetch(0.01) is None
+            driver.resume_writing()
 
     run(main())

@@ -340,6 +340,19 @@ def test_a_lost_transport_ends_every_wait_and_the_session_goes_on_elsewhere() ->
     assert at_rest(other.client) == []
 
 
+@pytest.mark.parametrize("looks", [False, True])
+def test_leaving_a_lost_connection_raises_that_unless_the_user_has_looked(looks: bool) -> None:
+    world, connection = to_hub(hub())
+    session_of(world, connection)
+    world.lose("cut")
+    if looks:
+        assert world.run(connection.wait_closed()).by is By.TRANSPORT
+        world.run(connection.__aexit__(None, None, None))
+    else:
+        with pytest.raises(EndpointClosed, match="cut"):
+            world.run(connection.__aexit__(None, None, None))
+
+
 def test_a_subscription_that_nobody_empties_is_cancelled() -> None:
     world, connection = to_hub(hub())
     session = session_of(world, connection)
