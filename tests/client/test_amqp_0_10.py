@@ -266,7 +266,7 @@ def test_a_refused_command_ends_everything_of_the_session_with_its_reason() -> N
         assert caught.value.__cause__ is not None
     assert at_rest(world.client) == []
     assert connection.is_open
-    assert world.client.take_unseen() is None
+    assert world.client.take_unseen({}) is None
 
 
 def test_leaving_the_connection_raises_a_failure_that_nobody_has_seen() -> None:

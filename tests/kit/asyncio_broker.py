@@ -15,7 +15,6 @@ from amqp_sansio.events import Event
 from amqp_sansio_asyncio import (
     Channel,
     Connection,
-    OneZeroConnection,
     Receiver,
     Server,
     ServerConnection,
@@ -93,11 +92,6 @@ def client_of(connection: Any) -> Any:
 def state_of(channel: Channel) -> ChannelState:
     """The routes of a client's channel."""
     return channel._state  # pyright: ignore[reportPrivateUsage]
-
-
-def client_of(connection: OneZeroConnection) -> Client:
-    """The client below a connection of 1.0."""
-    return connection._client  # pyright: ignore[reportPrivateUsage]
 
 
 def left_in(client: Client) -> list[object]:

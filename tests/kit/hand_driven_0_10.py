@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from amqp_sansio import CloseHint, Signal
 from amqp_sansio.client.driving import BaseClient
-from amqp_sansio.events import Event, Handle
+from amqp_sansio.events import Event, Pending
 
 R = TypeVar("R")
 
@@ -21,7 +21,7 @@ class Interrupted(BaseException):
 
 
 @coroutine
-def until_done(pending: Handle[Any]) -> Generator[Handle[Any], None, None]:
+def until_done(pending: Pending[Any]) -> Generator[Pending[Any], None, None]:
     """Wait for a pending: whoever steps the coroutine gets it."""
     while not pending.done:
         yield pending
@@ -32,11 +32,11 @@ class HandDriver:
 
     congested = False
 
-    def wait(self, pending: Handle[Any]) -> Awaitable[object]:
+    def wait(self, pending: Pending[Any]) -> Awaitable[object]:
         return until_done(pending)
 
     def pace(self) -> Awaitable[object]:
-        nothing: Handle[None] = Handle(("nothing",))
+        nothing: Pending[None] = Pending(("nothing",))
         nothing.complete(None)
         return until_done(nothing)
 
@@ -67,7 +67,7 @@ class Call(Generic[R]):
         self.last = last
         self.at_once = at_once
         self.waits = 0
-        self.waiting: Handle[Any] | None = None
+        self.waiting: Pending[Any] | None = None
         self.done = False
         self.error: BaseException | None = None
         self.found: Any = None
@@ -98,7 +98,7 @@ class Call(Generic[R]):
         self.last = 0
         self._go(lambda: self.operation.throw(Interrupted()))
 
-    def _go(self, step: Callable[[], Handle[Any]]) -> None:
+    def _go(self, step: Callable[[], Pending[Any]]) -> None:
         try:
             self.waiting = step()
             self.waits += 1

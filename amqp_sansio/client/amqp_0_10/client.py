@@ -38,8 +38,8 @@ from ...events import (
     CloseReport,
     Event,
     Failed,
-    Handle,
     Opened,
+    Pending,
     Replied,
     SendPaused,
     SendResumed,
@@ -106,7 +106,7 @@ class SubscriptionInbox(Inbox[MessageReceived]):
         self.end(self.failure)
         self.session.client.driver.flush_soon()
 
-    def close(self) -> Handle[None] | None:
+    def close(self) -> Pending[None] | None:
         """Cancel it and return what nobody took; the answer is that of the cancellation, None without one."""
         if not self.is_open:
             return None
@@ -151,7 +151,7 @@ class SubscriptionInbox(Inbox[MessageReceived]):
         )
         self.session.client.driver.flush_soon()
 
-    def _cancel(self) -> Handle[None] | None:
+    def _cancel(self) -> Pending[None] | None:
         session = self.session
         session.subscriptions.pop(self.destination, None)
         try:
@@ -168,12 +168,12 @@ class Turns:
     def __init__(self, client: Client, core: CoreSession) -> None:
         self._client = client
         self._core = core
-        self.waiting: dict[str, deque[Handle[None]]] = {}
+        self.waiting: dict[str, deque[Pending[None]]] = {}
 
     async def wait(self, exchange: str, first: bool) -> None:
         """Wait for a turn to try, before all others or behind them."""
         client = self._client
-        pending: Handle[None] = client.pending()
+        pending: Pending[None] = client.pending()
         waiting = self.waiting.setdefault(exchange, deque())
         if first:
             waiting.appendleft(pending)
@@ -241,10 +241,10 @@ class SessionRoutes:
         self.turns = Turns(client, core)
         self.accepted: dict[int, None] = {}
         self.selected = ""
-        self.selecting: Handle[None] | None = None
+        self.selecting: Pending[None] | None = None
         self.transaction_open = False
         self.leaving = False
-        self.closed: Handle[None] = client.pending()
+        self.closed: Pending[None] = client.pending()
         self.error: SessionEnded | None = None
         if state is not None:
             self.selected = state.selected
@@ -282,7 +282,7 @@ class SessionRoutes:
         self.client.driver.flush_soon()
         return result
 
-    def send(self, command: Command[_R], message: Message | None = None) -> Handle[_R]:
+    def send(self, command: Command[_R], message: Message | None = None) -> Pending[_R]:
         """Send a command."""
         self.begin()
         try:
@@ -295,20 +295,20 @@ class SessionRoutes:
         self.client.driver.flush_soon()
         return handle
 
-    def awaiting(self, handle: Handle[Any]) -> Handle[None]:
+    def awaiting(self, handle: Pending[Any]) -> Pending[None]:
         """Return a pending that is done when a call has its answer, or when none will come on this connection.
 
         The call itself may be answered after the session is resumed. Give the pending back to `forget` when the wait is
         interrupted.
         """
-        pending: Handle[None] = self.client.pending()
+        pending: Pending[None] = self.client.pending()
         if handle.waiters is None:
             handle.waiters = [pending]
         else:
             handle.waiters.append(pending)
         return pending
 
-    def forget(self, handle: Handle[Any], pending: Handle[None]) -> None:
+    def forget(self, handle: Pending[Any], pending: Pending[None]) -> None:
         """End a wait for a call that was interrupted."""
         if not pending.done:
             if handle.waiters is not None:
@@ -316,13 +316,13 @@ class SessionRoutes:
             self.client.complete(pending)
             self.client.nudge()
 
-    async def wait(self, handle: Handle[Any], seconds: float | None = None) -> None:
+    async def wait(self, handle: Pending[Any], seconds: float | None = None) -> None:
         """Wait until a call has its answer, or none will come on this connection; for `seconds` at most."""
         client = self.client
         pending = self.awaiting(handle)
         timer = None if seconds is None else client.after(seconds)
         if timer is not None:
-            timer.target = pending
+            client.bound(timer, pending)
         try:
             await client.wait(pending)
         except BaseException:
@@ -330,9 +330,9 @@ class SessionRoutes:
             raise
         finally:
             if timer is not None:
-                client.complete(timer)
+                client.stop(timer)
 
-    def answer(self, handle: Handle[_R]) -> _R:
+    def answer(self, handle: Pending[_R]) -> _R:
         """Return the answer of a call that was waited for. Raises its error, or that of the session."""
         if handle.done and handle.error is None:
             return handle.result
@@ -340,7 +340,7 @@ class SessionRoutes:
             raise self.told(self.error)
         raise self.client.error_of(handle) if handle.done else self.client.closed_error()
 
-    async def result(self, handle: Handle[_R], late: Callable[[_R], object] | None = None) -> _R:
+    async def result(self, handle: Pending[_R], late: Callable[[_R], object] | None = None) -> _R:
         """Wait for a call's answer and return it. `late` gets it if the caller is interrupted before."""
         self.client.driver.flush_soon()
         if not handle.done:
@@ -498,11 +498,12 @@ class SessionRoutes:
 
 
 class Client(BaseClient[Connection]):
-    """A client of 0-10, below a driver."""
+    """A client of 0-10, below a driver. `collected` are the sessions with messages to accept before octets are sent."""
 
     def __init__(self, core: Connection) -> None:
         super().__init__(core)
         self.sessions: dict[int, SessionRoutes] = {}
+        self.collected: list[SessionRoutes] = []
 
     def connection_lost(self, reason: str, now: float) -> None:
         # Accepted messages belong to a session's state for resuming.
@@ -537,9 +538,9 @@ class Client(BaseClient[Connection]):
                 elif not self._offered(event):
                     return event
 
-    def done(self, pending: Handle[Any]) -> None:
+    def done(self, pending: Pending[Any]) -> None:
         waiters = pending.waiters
-        if waiters and type(waiters[0]) is Handle:
+        if waiters and type(waiters[0]) is Pending:
             # A call of the core: each caller waits for a pending of its own, see SessionRoutes.awaiting.
             pending.waiters = None
             for each in waiters:

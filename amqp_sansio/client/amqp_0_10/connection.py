@@ -76,7 +76,7 @@ class Connection(AnyConnection[Client]):
         client.before_sending()
         client.core.close(code, text)
         client.driver.close_soon()
-        return await self._ended()
+        return await self.wait_closed()
 
     async def _open_session(
         self, name: str | bytes | None, timeout: int | None, force: bool

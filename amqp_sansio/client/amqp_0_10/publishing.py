@@ -11,7 +11,7 @@ from ...amqp_0_10 import DeliveryProperties, Headers, Message, NoCredit, encode_
 from ...errors import AmqpError, EndpointClosed
 
 if TYPE_CHECKING:
-    from ...events import Handle
+    from ...events import Pending
     from .client import SessionRoutes
 
 _SHARE: Final = 4
@@ -30,7 +30,7 @@ class SentMessage:
 
     __slots__ = ("_handle", "_publisher")
 
-    def __init__(self, publisher: Publisher, handle: Handle[Any]) -> None:
+    def __init__(self, publisher: Publisher, handle: Pending[Any]) -> None:
         self._publisher = publisher
         self._handle = handle
 
@@ -69,9 +69,9 @@ class Publisher:
         self._most = max(1, limits.replay // _SHARE)
         self._most_octets = max(1, limits.replay_octets // _SHARE)
         self._count = self._octets = 0
-        self._sync: Handle[None] | None = None
+        self._sync: Pending[None] | None = None
 
-    def try_send(self, message: Message, exchange: str, accept_mode: int, wait: bool) -> Handle[Any] | None:
+    def try_send(self, message: Message, exchange: str, accept_mode: int, wait: bool) -> Pending[Any] | None:
         """Transfer a message at once; return the handle of its outcome, None if `send` has to wait before."""
         state, client = self._state, self._state.client
         if (
@@ -87,7 +87,7 @@ class Publisher:
         except NoCredit:
             return None
 
-    def send_now(self, message: Message, exchange: str, accept_mode: int, wait: bool) -> Handle[Any]:
+    def send_now(self, message: Message, exchange: str, accept_mode: int, wait: bool) -> Pending[Any]:
         """Transfer a message; return the handle of its outcome. Raises NoCredit."""
         state = self._state
         try:
@@ -100,7 +100,7 @@ class Publisher:
         state.client.driver.flush_soon()
         return sent.completion if sent.outcome is None else sent.outcome
 
-    async def send(self, message: Message, exchange: str, accept_mode: int, wait: bool) -> Handle[Any]:
+    async def send(self, message: Message, exchange: str, accept_mode: int, wait: bool) -> Pending[Any]:
         """Transfer a message once that is possible; return the handle of its outcome."""
         state, turns = self._state, self._state.turns
         first = await self._may_send(exchange)
@@ -137,7 +137,7 @@ class Publisher:
         if sync is None or (id_of(sync) - command_id) % _IDS >= _IDS // 2:
             self.sync()
 
-    def sync(self) -> Handle[None]:
+    def sync(self) -> Pending[None]:
         """Request the execution of everything sent so far."""
         self._count = self._octets = 0
         sync = self._sync = self._state.core.sync()
@@ -153,7 +153,7 @@ class Publisher:
         if seconds is None:
             state.answer(handle)
 
-    async def result(self, handle: Handle[Any]) -> Any:
+    async def result(self, handle: Pending[Any]) -> Any:
         """Wait for the outcome or result of something sent, and return it."""
         state = self._state
         if not handle.done:
@@ -208,14 +208,14 @@ def routed(message: Message | bytes, routing_key: str | None) -> Message:
     return Message(message.body, headers=Headers(b"".join(parts)))
 
 
-def id_of(handle: Handle[Any]) -> int:
+def id_of(handle: Pending[Any]) -> int:
     """Return the number of a handle's command."""
     number = handle.key[2]
     assert isinstance(number, int)
     return number
 
 
-def is_outcome(handle: Handle[Any]) -> bool:
+def is_outcome(handle: Pending[Any]) -> bool:
     """Whether a handle is for a message's outcome, rather than for a command's completion."""
     return len(handle.key) > 3
 

@@ -29,7 +29,7 @@ from .transaction import Branch, Transaction
 if TYPE_CHECKING:
     from ...amqp_0_10 import Acquired, Command, SequenceSet, SessionState, Struct, Xid
     from ...amqp_0_10 import Session as CoreSession
-    from ...events import Handle
+    from ...events import Pending
 
 _R = TypeVar("_R")
 _E = TypeVar("_E", bound=Event)
@@ -93,7 +93,7 @@ class Session:
         """Publishes and other commands that wait for an outcome or answer, by number; after `resume_session` including
         those of earlier attachments.
         """
-        found: dict[int, Handle[Any]] = {}
+        found: dict[int, Pending[Any]] = {}
         for handle in self._state.core.pending:
             # A message without an outcome may be executed already; the outcome says more.
             if is_outcome(handle) or id_of(handle) not in found:
@@ -391,8 +391,8 @@ class Session:
     # Internals.
 
     def _settle(
-        self, step: Callable[..., Handle[_R]], messages: tuple[ReceivedMessage | int, ...], **fields: Any
-    ) -> Handle[_R]:
+        self, step: Callable[..., Pending[_R]], messages: tuple[ReceivedMessage | int, ...], **fields: Any
+    ) -> Pending[_R]:
         """Send a command about messages, behind earlier acceptances."""
         self._state.begin()
         return self._state.guarded(step, *_ids(messages), **fields)

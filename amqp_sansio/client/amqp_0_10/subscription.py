@@ -209,7 +209,7 @@ class Subscription:
                     await inbox.sleep(timer)
             finally:
                 if timer is not None:
-                    client.complete(timer)
+                    client.stop(timer)
             if not (inbox.items or inbox.ended):
                 if not inbox.credit:
                     await self.stop()
