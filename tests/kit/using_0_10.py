@@ -56,6 +56,7 @@ from amqp_sansio.amqp_0_10 import (
     XaResult,
 )
 from amqp_sansio.amqp_0_10.model.states import Attachment
+from tests.kit.books_0_10 import check_receiving, check_sending
 from tests.kit.hostile_0_10 import DESTINATIONS, XIDS, Choices
 
 REFUSED = (LocalProtocolError, EndpointClosed, CodecError)
@@ -303,8 +304,8 @@ def check_books(end: Connection) -> None:
 
 def check_state(state: SessionState, limits: Any) -> None:
     """The same of what is known of a session."""
-    state.sending.check()
-    state.receiving.check()
+    check_sending(state.sending)
+    check_receiving(state.receiving)
     waiting = len(state.executing) + len(state.syncs)
     assert waiting <= max(limits.requests, limits.unsettled) + 1, waiting
     assert len(state.streamed) <= len(state.executing)

@@ -90,12 +90,6 @@ class SendState(Generic[_C]):
                 return kept[place:]
         return []
 
-    def check(self) -> None:
-        """The invariant of the class's docstring; for tests."""
-        for number in self.replay:
-            assert distance(number, self.next_id) > 0, (number, self.next_id)
-            assert number not in self.completed, number
-
 
 class Runs:
     """Ids as ranges that grow at their end: what a receiver keeps of commands, at a small price for each.
@@ -299,13 +293,3 @@ class ReceiveState:
     def incomplete(self) -> SequenceSet:
         """Commands whose execution has begun and isn't completed."""
         return self.received - self.completed
-
-    def check(self) -> None:
-        """The invariant of the class's docstring; for tests."""
-        assert not self.completed - self.received
-        for number in self.received:
-            assert self.next_id is not None
-            assert distance(number, self.next_id) > 0, (number, self.next_id)
-        if self.point is not None:
-            assert self.next_id is not None
-            assert distance(self.point, self.next_id) >= 0

@@ -224,25 +224,6 @@ class Branches:
         elif decision == "rollback":
             self._outcomes.append((xid, "rolled-back"))
 
-    def check(self) -> None:
-        """Assert the invariants; for tests."""
-        assert len(self._branches) <= self.limit
-        for xid, known in self._branches.items():
-            doomed = known.state in DOOMED
-            assert doomed or bool(known.sessions) == (known.state is Branch.ACTIVE), (xid, known.state)
-            assert (xid in self._undone) == (doomed and not known.sessions), (xid, known.state)
-            assert known.timer is None or known.state in _RUNNING, (xid, known.state)
-            assert not (doomed and Association.SUSPENDED in known.sessions.values()), xid
-        for owner, session in self._sessions.items():
-            assert list(session.branches) == [xid for xid in session.branches if owner in self._branches[xid].sessions]
-            at_work = [xid for xid in session.branches if self._branches[xid].sessions[owner] is Association.ASSOCIATED]
-            assert at_work == ([] if session.current is None else [session.current])
-        assert set(self._undone) <= set(self._branches)
-        assert sum(len(known.sessions) for known in self._branches.values()) == sum(
-            len(session.branches) for session in self._sessions.values()
-        )
-        assert len(self._timers) <= 2 * self.limit + _SPARE_TIMERS
-
     def _start(self, owner: Hashable, command: records.DtxStart, now: float) -> records.XaResult:
         xid = _xid_of(command)
         if command.join and command.resume:

@@ -74,6 +74,7 @@ from amqp_sansio.amqp_0_10 import (
     XaResult,
     Xid,
 )
+from tests.kit.books_0_10 import check_receiving, check_sending
 from tests.kit.hostile_1_0 import Choices
 from tests.kit.pair_0_10 import SIDES, Chunks, Pair, client_config, server_config
 
@@ -432,8 +433,8 @@ class World:
     def check(self) -> None:
         """What is always true."""
         for session in self.live.values():
-            session._state.sending.check()
-            session._state.receiving.check()
+            check_sending(session._state.sending)
+            check_receiving(session._state.receiving)
         assert not self.pair.violations, self.pair.violations
         for key, told in self.told.items():
             asked = self.asked[key]
@@ -744,7 +745,7 @@ def test_a_command_that_is_given_up_leaves_its_number_out() -> None:
     pair.pump()
     heard = [(event.command_id, event.command.queue) for event in pair.of(SERVER, CommandReceived)]
     assert heard == [(0, "a"), (2, "c")]
-    other._state.receiving.check()
+    check_receiving(other._state.receiving)
     for number in other.incomplete:
         other.complete(number)
     session.flush()

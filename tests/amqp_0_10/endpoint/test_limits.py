@@ -54,6 +54,7 @@ from amqp_sansio.amqp_0_10 import (
 )
 from amqp_sansio.amqp_0_10.codec.record import CONTROLS
 from amqp_sansio.amqp_0_10.endpoint import session_controls
+from tests.kit.books_0_10 import check_receiving
 from tests.kit.facing_0_10 import LIMITS, Play, config_of, facing_of
 from tests.kit.hostile_0_10 import Choices, Peer
 from tests.kit.octets_0_10 import (
@@ -571,7 +572,7 @@ def test_a_command_point_half_the_numbers_away_leaves_out_commands(side: Side) -
     facing.feed(command_point(0x8000_0000))
     (failed,) = facing.of(Failed)
     assert failed.error.code == 409
-    facing.session._state.receiving.check()
+    check_receiving(facing.session._state.receiving)
 
 
 @pytest.mark.rule("0-10/session.gap/confirm-complete")
@@ -579,13 +580,13 @@ def test_ids_that_are_given_up_ahead_are_left_out_in_their_turn(side: Side) -> N
     facing = begun(side)
     state = facing.session._state.receiving
     facing.feed(sync() + gap((2, 3), 5))
-    state.check()
+    check_receiving(state)
     assert (state.next_id, state.point) == (1, 1)
     facing.feed(sync())
     assert (state.next_id, state.point) == (4, 4)
     facing.feed(command_point(4) + sync())
     assert (state.next_id, state.point) == (6, 6)
-    state.check()
+    check_receiving(state)
     assert not facing.of(Failed)
     assert state.completed == SequenceSet(((0, 5),))
 
@@ -656,7 +657,7 @@ def test_gaps_and_known_completions_of_anything_leave_the_books_right() -> None:
     state = facing.session._state.receiving
     for number in (3, 1, 0, 0xFFFF_FFFF, 7, 2):
         facing.feed(frames(SessionGap(SequenceSet.of(number))))
-        state.check()
+        check_receiving(state)
         facing.feed(frames(SessionKnownCompleted(SequenceSet.of(number))))
-        state.check()
+        check_receiving(state)
     assert state.next_id == 4

@@ -35,6 +35,7 @@ from amqp_sansio.amqp_0_10 import (
     SessionState,
 )
 from amqp_sansio.amqp_0_10.model.command_ids import ReceiveState
+from tests.kit.books_0_10 import check_receiving, check_sending
 from tests.kit.octets_0_10 import (
     attach,
     attached,
@@ -535,8 +536,8 @@ def numbered(start: int) -> tuple[Pair, Any, Any]:
 def check(pair: Pair, *sessions: Any) -> None:
     """Nothing was found wrong, and nothing is left."""
     for session in sessions:
-        session._state.sending.check()
-        session._state.receiving.check()
+        check_sending(session._state.sending)
+        check_receiving(session._state.receiving)
         assert not session.pending
         assert not session._state.sending.replay
     assert not pair.violations
@@ -620,5 +621,5 @@ def test_ids_are_given_up_over_the_end_of_the_numbers(start: int) -> None:
     assert state.next_id == (start + 2) & LAST
     assert state.arrive() == ((start + 2) & LAST, True)
     assert (state.next_id, state.point) == ((start + 5) & LAST,) * 2
-    state.check()
+    check_receiving(state)
     assert len(state.received) == 5

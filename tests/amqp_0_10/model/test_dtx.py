@@ -48,6 +48,7 @@ from amqp_sansio.amqp_0_10.model.dtx_states import (
     BranchInput,
 )
 from amqp_sansio.amqp_0_10.model.execution import ExecutionError
+from tests.kit.books_0_10 import check_branches
 
 X, Y, Z = XIDS = [Xid(7, b"global", bytes([number])) for number in range(3)]
 SETTLING = (DtxPrepare(X), DtxCommit(X), DtxCommit(X, True), DtxRollback(X), DtxForget(X))
@@ -64,7 +65,7 @@ class Server:
 
     def do(self, command: Command[Any], owner: str = "a") -> Any:
         result = self.branches.execute(owner, command, self.now)
-        self.branches.check()
+        check_branches(self.branches)
         return result
 
     def status(self, command: Command[Any], owner: str = "a") -> int:
@@ -230,7 +231,7 @@ def test_a_closed_session_dooms_the_branches_that_it_has_not_ended() -> None:
     server.do(DtxStart(Y, join=True), "c")
     server.do(DtxEnd(Y, suspend=True), "c")
     server.branches.close_session("a")
-    server.branches.check()
+    check_branches(server.branches)
     assert not server.branches.selected("a")
     assert [server.branches.state(xid) for xid in (X, Y, Z)] == [
         Branch.ROLLBACK_ONLY, Branch.ROLLBACK_ONLY, Branch.IDLE
@@ -545,7 +546,7 @@ def cells() -> Iterator[tuple[Branch, BranchInput, Branch | None]]:
 def do(branches: Branches, command: Command[Any], owner: str = "a") -> None:
     """A command at the time that is the deadline of the branch X."""
     branches.execute(owner, command, 9.0)
-    branches.check()
+    check_branches(branches)
 
 
 def in_state(state: Branch, given: BranchInput) -> Branches:
@@ -603,7 +604,7 @@ def give(branches: Branches, given: BranchInput) -> None:
         branches.decide(X, DECISIONS[given])
     else:
         do(branches, *commands[given])
-    branches.check()
+    check_branches(branches)
 
 
 @pytest.mark.parametrize(

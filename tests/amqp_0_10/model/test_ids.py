@@ -30,6 +30,7 @@ from amqp_sansio.amqp_0_10.model.command_ids import ReceiveState, SendState
 from amqp_sansio.amqp_0_10.model.execution import RESOURCE_LIMIT_EXCEEDED
 from amqp_sansio.amqp_0_10.model.open_ids import OpenIds
 from amqp_sansio.amqp_0_10.model.transfers import EACH, FREE
+from tests.kit.books_0_10 import check_receiving, check_sending
 from tests.kit.octets_0_10 import (
     accept,
     acquire,
@@ -89,8 +90,8 @@ class Ends:
             self.back.append(("completed", self.receiver.completed))
         elif what == 4:
             self.attach()
-        self.sender.check()
-        self.receiver.check()
+        check_sending(self.sender)
+        check_receiving(self.receiver)
 
     def deliver(self, kind: str, value: Any) -> None:
         if kind == "point":
