@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Final, Protocol
+from typing import Final
 
 from ..endpoint import Side
 from .receive_buffer import ReceiveBuffer
@@ -22,22 +22,75 @@ PROVEN: Final = 0
 REFUTED: Final = -1
 
 
-class FrameRecognizer(Protocol):
-    """How frames of a version are told from other octets."""
+class FrameRecognizer:
+    """Tells frames from other octets; a version says how its frames begin, and which of them prove themselves."""
+
+    __slots__ = ()
 
     def prove(self, data: bytes, pos: int, last: bool) -> int:
         """Whether a frame begins at `pos`: PROVEN, REFUTED, or how many octets from there are needed to say.
 
         With `last` nothing follows `data`, so the answer is one of the first two.
         """
-        ...
+        need = self._begins(data, pos)
+        if need <= 0:
+            return REFUTED
+        held = len(data) - pos
+        if held < need:
+            # Each further octet may refute it.
+            return REFUTED if last else held + 1
+        size = self._size(data, pos)
+        if held < size:
+            return REFUTED if last else size
+        after = pos + size
+        itself = self._proves(data, pos, after)
+        if itself is not None:
+            return PROVEN if itself else REFUTED
+        # It says too little: the next frame, or the end, must follow it.
+        if after == len(data):
+            return PROVEN if last else held + 1
+        follows = self._begins(data, after)
+        if follows <= 0:
+            return REFUTED
+        return PROVEN if last or len(data) - after >= follows else held + 1
 
     def find(self, data: bytes, pos: int, last: bool) -> tuple[int, int]:
         """The first place from `pos` on where a frame is proven or may still be, and the answer of `prove` there.
 
         Nowhere: the end of `data`, and REFUTED.
         """
-        ...
+        at = self._candidate(data, pos)
+        while at < len(data):
+            answer = self.prove(data, at, last)
+            if answer != REFUTED:
+                return at, answer
+            at = self._candidate(data, self._behind(data, at))
+        return len(data), REFUTED
+
+    # Each version has its own.
+
+    def _begins(self, data: bytes, pos: int) -> int:
+        """How many octets the begin of a frame takes that looks right so far; REFUTED when it doesn't.
+
+        With too few octets the answer is how many are needed to say more.
+        """
+        raise NotImplementedError
+
+    def _size(self, data: bytes, pos: int) -> int:
+        """The octets of the frame or protocol header whose begin looks right."""
+        raise NotImplementedError
+
+    def _proves(self, data: bytes, pos: int, after: int) -> bool | None:
+        """Whether the frame between `pos` and `after` is proven by itself; None when it says too little."""
+        raise NotImplementedError
+
+    def _candidate(self, data: bytes, pos: int) -> int:
+        """The first place from `pos` on where a frame may begin, or is cut short."""
+        raise NotImplementedError
+
+    def _behind(self, data: bytes, pos: int) -> int:
+        """The next place to look at behind one that is refuted."""
+        return pos + 1
 
 
 class Direction:

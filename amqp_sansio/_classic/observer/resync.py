@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from ..._core.stream import PROVEN, REFUTED
+from ..._core.stream import REFUTED, FrameRecognizer
 from ...endpoint import Side
 from ...errors import CodecError
 from ..codec.frames import BODY, END, FRAME, HEADER, HEARTBEAT, KNOWN, METHOD, METHOD_ID, OVERHEAD
@@ -28,7 +28,7 @@ _WINDOW: Final = 1024
 _CLASS_AND_WEIGHT: Final = Struct(">HH").unpack_from
 
 
-class Reader:
+class Reader(FrameRecognizer):
     """How frames are told from other octets: `dialects` that may be spoken, the sender's `side` (None: not known) and
     the largest payload in octets.
     """
@@ -40,42 +40,21 @@ class Reader:
         self.side = side
         self.largest = largest
 
-    def prove(self, data: bytes, pos: int, last: bool) -> int:
-        """Whether a frame begins at `pos`: PROVEN, REFUTED, or how many octets from there are needed to say.
-
-        With `last` nothing follows `data`, so the answer is one of the first two.
-        """
-        need = self._begins(data, pos)
-        if need <= 0:
-            return REFUTED
-        if len(data) - pos < need:
-            return REFUTED if last else need
-        kind: int
+    def _size(self, data: bytes, pos: int) -> int:
         size: int
-        kind, _, size = FRAME.unpack_from(data, pos)
-        after = pos + size + OVERHEAD
-        if len(data) < after:
-            return REFUTED if last else size + OVERHEAD
+        _, _, size = FRAME.unpack_from(data, pos)
+        return size + OVERHEAD
+
+    def _proves(self, data: bytes, pos: int, after: int) -> bool | None:
+        kind = data[pos]
         if data[after - 1] != END:
-            return REFUTED
+            return False
         if kind == METHOD:
-            return PROVEN if self.methods(data[pos + 7 : after - 1]) else REFUTED
-        if kind == HEADER:
-            return PROVEN if self._header(data[pos + 7 : after - 1]) else REFUTED
-        if after == len(data):
-            return PROVEN if last else size + OVERHEAD + 7
-        follows = self._begins(data, after)
-        if follows <= 0:
-            return REFUTED
-        if last or len(data) - after >= follows:
-            return PROVEN
-        return size + OVERHEAD + follows
+            return bool(self.methods(data[pos + 7 : after - 1]))
+        return self._header(data[pos + 7 : after - 1]) if kind == HEADER else None
 
     def find(self, data: bytes, pos: int, last: bool) -> tuple[int, int]:
-        """The first place from `pos` on where a frame is proven or may still be, and the answer of `prove` there.
-
-        Nowhere: the end of `data`, and REFUTED.
-        """
+        """As in the base; so many places may begin a frame that they are marked a window at a time."""
         for begin in range(pos, len(data), _WINDOW):
             marks = data[begin : begin + _WINDOW].translate(_STARTS)
             at = marks.find(1)
@@ -112,10 +91,6 @@ class Reader:
         return False
 
     def _begins(self, data: bytes, pos: int) -> int:
-        """How many octets the begin of a frame takes that looks right so far; REFUTED when it doesn't.
-
-        With too few octets the answer is how many are needed to say more.
-        """
         if data[pos] not in KNOWN:
             return REFUTED
         left = len(data) - pos

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..._core.stream import PROVEN, REFUTED
+from ..._core.stream import PROVEN, REFUTED, FrameRecognizer
 from ...endpoint import Side
 from ...errors import CodecError
 from ..codec import frames
@@ -26,7 +26,7 @@ _ZEROS: Final = bytes(256)
 _CODE_SIZE: Final = 2
 
 
-class Reader:
+class Reader(FrameRecognizer):
     """How frames are told from other octets; `side` is the sender's (None: not known)."""
 
     __slots__ = ("side",)
@@ -34,52 +34,20 @@ class Reader:
     def __init__(self, side: Side | None) -> None:
         self.side = side
 
-    def prove(self, data: bytes, pos: int, last: bool) -> int:
-        """Whether a frame or protocol header begins at `pos`: PROVEN, REFUTED, or how many octets from there are
-        needed to say. With `last` nothing follows `data`, so the answer is one of the first two.
-        """
-        need = self._begins(data, pos)
-        if need <= 0:
-            return REFUTED
-        held = len(data) - pos
-        if held < need:
-            # Each further octet may refute it.
-            return REFUTED if last else held + 1
+    def _size(self, data: bytes, pos: int) -> int:
         if data.startswith(frames.PROTOCOL_HEADER, pos):
-            return PROVEN
-        flags: int
-        kind: int
+            return frames.PROTOCOL_HEADER_SIZE
         size: int
-        flags, kind, size, _, _, _, _ = frames.FRAME.unpack_from(data, pos)
-        if held < size:
-            return REFUTED if last else size
-        after = pos + size
-        if kind != frames.BODY and flags & frames.ALONE == frames.ALONE:
-            return PROVEN if self._reads(data, pos + frames.FRAME_HEADER_SIZE, after, kind) else REFUTED
-        if after == len(data):
-            return PROVEN if last else held + 1
-        follows = self._begins(data, after)
-        if follows <= 0:
-            return REFUTED
-        if last or len(data) - after >= follows:
-            return PROVEN
-        return held + 1
+        _, _, size, _, _, _, _ = frames.FRAME.unpack_from(data, pos)
+        return size
 
-    def find(self, data: bytes, pos: int, last: bool) -> tuple[int, int]:
-        """The first place from `pos` on where a frame is proven or may still be, and the answer of `prove` there.
-
-        Nowhere: the end of `data`, and REFUTED.
-        """
-        length = len(data)
-        at = pos
-        while at < length:
-            at = _candidate(data, at)
-            if at < length:
-                answer = self.prove(data, at, last)
-                if answer != REFUTED:
-                    return at, answer
-                at = _behind_zeros(data, at)
-        return length, REFUTED
+    def _proves(self, data: bytes, pos: int, after: int) -> bool | None:
+        if data.startswith(frames.PROTOCOL_HEADER, pos):
+            return True
+        flags, kind = data[pos], data[pos + 1]
+        if kind == frames.BODY or flags & frames.ALONE != frames.ALONE:
+            return None
+        return self._reads(data, pos + frames.FRAME_HEADER_SIZE, after, kind)
 
     def read(self, data: bytes, begin: int, end: int, kind: int) -> Control | Command[Any] | None:
         """The control or command between `begin` and `end`; None when it can't be one, or not this side's."""
@@ -103,10 +71,6 @@ class Reader:
         return any([getattr(struct, "CODE", 0) in STRUCTS for struct in structs])
 
     def _begins(self, data: bytes, pos: int) -> int:
-        """How many octets the begin of a frame takes that looks right so far; REFUTED when it doesn't.
-
-        With too few octets the answer is how many are needed to say more.
-        """
         if data[pos] == frames.PROTOCOL_HEADER[0]:
             head = data[pos : pos + frames.PROTOCOL_HEADER_SIZE]
             return frames.PROTOCOL_HEADER_SIZE if frames.PROTOCOL_HEADER.startswith(head) else REFUTED
@@ -133,6 +97,22 @@ class Reader:
         code = int.from_bytes(data[pos + frames.FRAME_HEADER_SIZE : pos + need], "big")
         return need if code in (CONTROLS if track == frames.CONTROL_TRACK else COMMANDS) else REFUTED
 
+    def _behind(self, data: bytes, pos: int) -> int:
+        # No frame begins with two zeros, so of many only the last one may begin it.
+        end = pos
+        while data.startswith(_ZEROS, end):
+            end += len(_ZEROS)
+        return max(pos + 1, end - 1)
+
+    def _candidate(self, data: bytes, pos: int) -> int:
+        """The first place from `pos` on where a header may begin by its reserved octets, or is cut short."""
+        found = max(len(data) - frames.FRAME_HEADER_SIZE + 1, pos)
+        at = data.find(_SPARE, pos + _SPARE_AT, found + frames.FRAME_HEADER_SIZE)
+        if at >= 0:
+            found = min(found, at - _SPARE_AT)
+        at = data.find(frames.PROTOCOL_HEADER, pos, found + frames.PROTOCOL_HEADER_SIZE)
+        return found if at < 0 else min(found, at)
+
 
 def _places(flags: int, kind: int) -> bool:
     """Whether a segment of this type may be where its flags say that it is."""
@@ -144,24 +124,6 @@ def _places(flags: int, kind: int) -> bool:
     if kind == frames.HEADER:
         return not place & frames.FIRST_SEGMENT
     return place == frames.LAST_SEGMENT
-
-
-def _behind_zeros(data: bytes, pos: int) -> int:
-    """The next place to look at: no frame begins with two zeros, so of many only the last one may begin it."""
-    end = pos
-    while data.startswith(_ZEROS, end):
-        end += len(_ZEROS)
-    return max(pos + 1, end - 1)
-
-
-def _candidate(data: bytes, pos: int) -> int:
-    """The first place from `pos` on where a header may begin by its reserved octets, or is cut short."""
-    found = max(len(data) - frames.FRAME_HEADER_SIZE + 1, pos)
-    at = data.find(_SPARE, pos + _SPARE_AT, found + frames.FRAME_HEADER_SIZE)
-    if at >= 0:
-        found = min(found, at - _SPARE_AT)
-    at = data.find(frames.PROTOCOL_HEADER, pos, found + frames.PROTOCOL_HEADER_SIZE)
-    return found if at < 0 else min(found, at)
 
 
 __all__ = ["PROVEN", "REFUTED", "SENDERS", "Reader"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from ..._core.stream import PROVEN, REFUTED
+from ..._core.stream import PROVEN, REFUTED, FrameRecognizer
 from ...endpoint import Side
 from ...errors import CodecError
 from ..codec.composite import Performative, SaslFrame, decode_frame_body
@@ -96,7 +96,7 @@ descriptor: Final = Descriptors({str(kind.SYMBOL): code for code, kind in _BODIE
 """Reads the descriptor of a frame body."""
 
 
-class Reader:
+class Reader(FrameRecognizer):
     """How frames are told from other octets: the sender's `side` (None: not known), the `largest` frame and the
     largest performative, in octets.
     """
@@ -108,55 +108,23 @@ class Reader:
         self.largest = largest
         self.performative = performative
 
-    def prove(self, data: bytes, pos: int, last: bool) -> int:
-        """Whether a frame or protocol header begins at `pos`: PROVEN, REFUTED, or how many octets from there are
-        needed to say. With `last` nothing follows `data`, so the answer is one of the first two.
-        """
-        need = self._begins(data, pos)
-        if need <= 0:
-            return REFUTED
-        held = len(data) - pos
-        if held < need:
-            # Each further octet may refute it.
-            return REFUTED if last else held + 1
+    def _size(self, data: bytes, pos: int) -> int:
         if data.startswith(HEADER_BEGIN, pos):
-            return PROVEN
+            return HEADER_SIZE
         size: int
         size, _, _, _ = FRAME.unpack_from(data, pos)
-        if held < size:
-            return REFUTED if last else size
-        after = pos + size
-        if size > HEADER_SIZE:
-            try:
-                frame, payload = decode_frame_body(data, pos + HEADER_SIZE, after)
-            except CodecError:
-                return REFUTED
-            if frame.CODE != _TRANSFER:
-                return PROVEN if payload == after else REFUTED
-        if after == len(data):
-            return PROVEN if last else held + 1
-        follows = self._begins(data, after)
-        if follows <= 0:
-            return REFUTED
-        if last or len(data) - after >= follows:
-            return PROVEN
-        return held + 1
+        return size
 
-    def find(self, data: bytes, pos: int, last: bool) -> tuple[int, int]:
-        """The first place from `pos` on where a frame is proven or may still be, and the answer of `prove` there.
-
-        Nowhere: the end of `data`, and REFUTED.
-        """
-        length = len(data)
-        at = pos
-        while at < length:
-            at = self._candidate(data, at)
-            if at < length:
-                answer = self.prove(data, at, last)
-                if answer != REFUTED:
-                    return at, answer
-                at += 1
-        return length, REFUTED
+    def _proves(self, data: bytes, pos: int, after: int) -> bool | None:
+        if data.startswith(HEADER_BEGIN, pos):
+            return True
+        if after - pos == HEADER_SIZE:
+            return None
+        try:
+            frame, payload = decode_frame_body(data, pos + HEADER_SIZE, after)
+        except CodecError:
+            return False
+        return None if frame.CODE == _TRANSFER else payload == after
 
     def _candidate(self, data: bytes, pos: int) -> int:
         """The first place from `pos` on where a header may begin by its data offset and type, or is cut short."""
@@ -170,10 +138,6 @@ class Reader:
         return max(found, pos)
 
     def _begins(self, data: bytes, pos: int) -> int:
-        """How many octets the begin of a frame takes that looks right so far; REFUTED when it doesn't.
-
-        With too few octets the answer is how many are needed to say more.
-        """
         left = len(data) - pos
         if data[pos] == 0x41:
             head = data[pos : pos + HEADER_SIZE]
