@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ._core.observation import (
     Identified,
@@ -17,24 +17,35 @@ from ._core.observation import (
     ObserverEvent,
     Setting,
     Skipped,
-    VersionObserver,
     Violation,
 )
 from .endpoint import Side
 from .errors import LocalProtocolError
 from .events import NEED_DATA, Signal
 from .limits import Limits
-from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, HEADER_SIZE, Version, version_of
+from .versions import (
+    AMQP_0_8,
+    AMQP_0_9_1,
+    AMQP_0_10,
+    AMQP_1_0,
+    HEADER_BEGIN,
+    HEADER_SIZE,
+    Version,
+    version_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from typing_extensions import Buffer
 
+    from ._core.observation import BaseObserver
+    from ._core.opaque import OpaqueObserver
     from ._versions import Scouts
 
+    VersionObserver: TypeAlias = BaseObserver[Any, Any] | OpaqueObserver
+
 _SCHEMA: Final = 2
-_HEADER_BEGIN: Final = b"AMQP"
 _FRAME_BEGIN: Final = b"\x01"
 _ARRIVAL: Final = 256
 """Most octets counted for each further arrival beside its own, while it waits for the version to be recognised."""
@@ -235,13 +246,13 @@ class Observer:
             return
         heads[sender] = (heads[sender] + octets[:HEADER_SIZE])[:HEADER_SIZE]
         if client is None:
-            if heads[sender][:1] != _HEADER_BEGIN[:1]:
+            if heads[sender][:1] != HEADER_BEGIN[:1]:
                 self._restart(False)
                 return
             client = self._client = sender
             self._by = "header"
         first = heads.get(client, b"")
-        if not _HEADER_BEGIN.startswith(first[:4]):
+        if not HEADER_BEGIN.startswith(first[:4]):
             self._begin(None, True, at_ns)
         elif len(first) == HEADER_SIZE:
             version = version_of(first)
@@ -263,7 +274,7 @@ class Observer:
     def _sniff_middle(self, sender: str, octets: bytes, gap: int, at_ns: int) -> None:
         before = self._heads[sender]
         scouts = self._scouts.get(sender)
-        if scouts is None and not gap and _HEADER_BEGIN.startswith((before + octets)[:4]):
+        if scouts is None and not gap and HEADER_BEGIN.startswith((before + octets)[:4]):
             head = self._heads[sender] = (before + octets)[:HEADER_SIZE]
             if len(head) < HEADER_SIZE:
                 return

@@ -47,6 +47,8 @@ _VERSIONS: Final[Mapping[bytes, Version]] = {
 }
 HEADER_SIZE: Final = 8
 """Octets of a protocol header."""
+HEADER_BEGIN: Final = b"AMQP"
+"""The first octets of a protocol header of any version."""
 
 
 def version_of(header: bytes) -> Version | None:

@@ -9,6 +9,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from ..events import Event
+from ..versions import HEADER_BEGIN, HEADER_SIZE
 from .record import record
 from .stream import IN_DAMAGE, IN_FRAMES, OPAQUE, Direction
 
@@ -130,31 +131,6 @@ ObserverEvent: TypeAlias = Observed | Violation | Skipped | Identified
 """Everything that `Observer.next_event` returns besides NEED_DATA."""
 
 
-class VersionObserver(Protocol):
-    """Observes one version. The observer gives it octets and gaps in order, and takes events after each."""
-
-    def receive(self, client: bool, octets: bytes, at_ns: int) -> None:
-        """Take octets of the client or the server."""
-        ...
-
-    def gap(self, client: bool, octets: int, at_ns: int) -> None:
-        """Note missing octets of the client or the server."""
-        ...
-
-    def finish(self, at_ns: int) -> None:
-        """Note the end of the octets."""
-        ...
-
-    def next(self) -> ObserverEvent | None:
-        """Take one step and return an event; None if more octets are needed."""
-        ...
-
-    @property
-    def held(self) -> int:
-        """Octets held."""
-        ...
-
-
 @record
 class Setting:
     """Arguments of a version's observer; `from_start`: its first octets are the connection's."""
@@ -171,7 +147,7 @@ class Setting:
 
 Fault: TypeAlias = tuple[str, str, int, str]
 """Rule without its version, text, offset, severity."""
-_D = TypeVar("_D", bound=Direction)
+_D = TypeVar("_D", bound="Direction[Any, Any]")
 
 
 class ObservedConnection(Protocol):
@@ -198,6 +174,8 @@ class BaseObserver(Generic[_D, _M]):
 
     smallest: ClassVar[int] = 8
     """Octets of the smallest frame: a damaged one is timed by so many."""
+    header_rule: ClassVar[str]
+    """The rule that other octets break where a protocol header comes first."""
 
     def __init__(self, setting: Setting, model: _M, server: _D, client: _D) -> None:
         self.setting = setting
@@ -270,8 +248,8 @@ class BaseObserver(Generic[_D, _M]):
         """The event of the unit that comes next, where it's a common one that is all there."""
         return None
 
-    def unit(self, direction: _D, last: bool) -> bool:
-        """Read one frame or header; False when octets are missing. With `last` no more will come."""
+    def frame(self, direction: _D) -> bool:
+        """Read one frame, or a header between frames; False when octets are missing."""
         raise NotImplementedError
 
     def cut(self, direction: _D, octets: int) -> bool:
@@ -282,8 +260,8 @@ class BaseObserver(Generic[_D, _M]):
         """
         raise NotImplementedError
 
-    def abandon(self, direction: _D) -> None:
-        """End what is under way in a direction; it can't be trusted to go on."""
+    def drop_content(self, direction: _D, key: Any) -> None:
+        """Nothing more of a message comes, or what comes can't be trusted to belong to it."""
         raise NotImplementedError
 
     def missed(self, direction: _D) -> None:
@@ -296,9 +274,42 @@ class BaseObserver(Generic[_D, _M]):
 
     def rule(self, name: str) -> str:
         """The full id of a rule."""
-        raise NotImplementedError
+        assert self.setting.version is not None
+        return f"{self.setting.version.value}/{name}"
+
+    # Octets.
+
+    def unit(self, direction: _D, last: bool) -> bool:
+        """Read one frame or header; False when octets are missing. With `last` no more will come."""
+        mode = direction.mode
+        if mode == IN_FRAMES:
+            return self.frame(direction)
+        if mode == IN_DAMAGE:
+            return self.look(direction, last)
+        if mode == OPAQUE:
+            direction.buffer.clear()
+            direction.when(direction.end)
+            return False
+        return self.begin(direction)
+
+    def begin(self, direction: _D) -> bool:
+        """Read what comes first, a protocol header; False when octets are missing."""
+        buffer = direction.buffer
+        if not buffer.want(HEADER_SIZE):
+            return False
+        if buffer.data.startswith(HEADER_BEGIN, buffer.pos):
+            direction.mode = IN_FRAMES
+        else:
+            head = buffer.data[buffer.pos : buffer.pos + HEADER_SIZE]
+            self.damage(direction, self.header_rule, f"no protocol header comes first, but {head!r}")
+        return True
 
     # Gaps and damage.
+
+    def abandon(self, direction: _D) -> None:
+        """End what is under way in a direction; it can't be trusted to go on."""
+        for key in list(direction.contents):
+            self.drop_content(direction, key)
 
     def doubt(self, direction: _D) -> None:
         """End what is under way in a direction; hardly anything is sure from now on."""
@@ -319,7 +330,7 @@ class BaseObserver(Generic[_D, _M]):
 
     def look(self, direction: _D, last: bool) -> bool:
         """Look for the next frame that can be proven; False when octets are missing."""
-        if not direction.may_say_more(last) or not direction.look(self.recognizer(direction), last):
+        if not direction.look(self.recognizer(direction), last):
             return False
         self.skip(direction, direction.buffer.offset, "resync")
         return True

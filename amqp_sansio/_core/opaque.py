@@ -6,17 +6,15 @@ Protocol headers: 0-9-1 section 4.2.2, 0-10 section 4.3, 1.0 part 2 section 2.2.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ..endpoint import Side
-from ..versions import HEADER_SIZE
+from ..versions import HEADER_BEGIN, HEADER_SIZE
 from .hints import of_first_octets
 from .observation import Identified, Observed, Skipped, Violation
 
 if TYPE_CHECKING:
     from .observation import ObserverEvent, Setting
-
-_BEGIN: Final = b"AMQP"
 
 
 class _Direction:
@@ -57,7 +55,7 @@ class OpaqueObserver:
         head = direction.head = (direction.head + octets)[:HEADER_SIZE]
         if len(head) == HEADER_SIZE:
             direction.done = True
-            if head[:4] == _BEGIN:
+            if head[:4] == HEADER_BEGIN:
                 direction.skipped_from = HEADER_SIZE
                 self._judge(False)
                 self._events.append(
@@ -74,10 +72,10 @@ class OpaqueObserver:
         """Say that the client's first octets are no header: an error when the server turns out to speak AMQP."""
         server, client = self._directions
         first = client.head
-        if self._judged or _BEGIN.startswith(first[:4]) or not (last or client.done):
+        if self._judged or HEADER_BEGIN.startswith(first[:4]) or not (last or client.done):
             return
         answer = server.head
-        spoken = answer[:4] == _BEGIN or answer[:1] == b"\x01"
+        spoken = answer[:4] == HEADER_BEGIN or answer[:1] == b"\x01"
         if not (last or spoken or server.done):
             return
         self._judged = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from ..endpoint import Side
 from .receive_buffer import ReceiveBuffer
@@ -64,7 +64,7 @@ class FrameRecognizer:
             answer = self.prove(data, at, last)
             if answer != REFUTED:
                 return at, answer
-            at = self._candidate(data, self._behind(data, at))
+            at = self._candidate(data, at + 1)
         return len(data), REFUTED
 
     # Each version has its own.
@@ -88,20 +88,22 @@ class FrameRecognizer:
         """The first place from `pos` on where a frame may begin, or is cut short."""
         raise NotImplementedError
 
-    def _behind(self, data: bytes, pos: int) -> int:
-        """The next place to look at behind one that is refuted."""
-        return pos + 1
+
+_K = TypeVar("_K")
+_C = TypeVar("_C")
 
 
-class Direction:
+class Direction(Generic[_K, _C]):
     """The octets that one side sends, when they arrived, and where reading them stands.
 
     In damage, `skip_from` is where the octets begin that became nothing, `scan` where to look for a frame, `prefer` a
     place to look at first (0: none), all as offsets in the stream; `need` is how many octets it takes to say more.
+    `contents` are the messages under way, by the version's own keys.
     """
 
     __slots__ = (
-        "at_ns", "buffer", "client", "end", "mark_end", "marks", "mode", "need", "prefer", "scan", "side", "skip_from"
+        "at_ns", "buffer", "client", "contents", "end", "mark_end", "marks", "mode", "need", "prefer", "scan", "side",
+        "skip_from",
     )  # fmt: skip
 
     def __init__(self, side: Side, mode: int) -> None:
@@ -117,6 +119,7 @@ class Direction:
         self.scan = 0
         self.need = 1
         self.prefer = 0
+        self.contents: dict[_K, _C] = {}
 
     def receive(self, octets: bytes, at_ns: int) -> None:
         """Queue octets."""
@@ -146,11 +149,6 @@ class Direction:
         self.need = 1
         self.prefer = prefer
 
-    def may_say_more(self, last: bool) -> bool:
-        """Whether looking can prove or refute anything: enough octets are here, or `last`: no more will come."""
-        held = len(self.buffer)
-        return bool(held) and (last or held >= self.need)
-
     def frame_end(self) -> int:
         """The offset where the frame ends that has begun to arrive; 0 when there's none, or its size isn't known."""
         raise NotImplementedError
@@ -158,7 +156,11 @@ class Direction:
     def look(self, reader: FrameRecognizer, last: bool) -> bool:
         """Look for the next frame that can be proven, and go on there; False when octets are missing."""
         buffer = self.buffer
-        buffer.want(len(buffer))
+        held = len(buffer)
+        if not held or not (last or held >= self.need):
+            # Looking can neither prove nor refute anything.
+            return False
+        buffer.want(held)
         data = buffer.data
         at, answer = buffer.pos, REFUTED
         if self.prefer:

@@ -114,15 +114,10 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
 
     # Octets.
 
-    def unit(self, direction: Direction, last: bool) -> bool:
-        """Read one frame or header; False when octets are missing."""
-        mode = direction.mode
-        if mode == IN_FRAMES:
-            return self._frame(direction)
-        if mode == IN_DAMAGE:
-            return self.look(direction, last)
+    def begin(self, direction: Direction) -> bool:
+        """Read a protocol header, or find that frames come first; False when octets are missing."""
         buffer = direction.buffer
-        if mode == AT_START:
+        if direction.mode == AT_START:
             if not buffer.want(1):
                 return False
             if buffer.data[buffer.pos] != _HEADER_BEGIN:
@@ -148,7 +143,8 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         )  # fmt: skip
         return True
 
-    def _frame(self, direction: Direction) -> bool:
+    def frame(self, direction: Direction) -> bool:
+        """Read one frame; False when octets are missing."""
         buffer = direction.buffer
         if not buffer.want(7):
             return False
@@ -273,7 +269,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             if content is not None and broken.rule == "wire/content-incomplete":
                 # The content ends here; the method may be right without it.
                 content.blame(broken, offset)
-                self._end_content(direction, number, content)
+                self.drop_content(direction, number)
                 return self._step(direction, number, method, offset)
             if not model.is_race(side, number, method, broken):
                 self._fault(broken, offset)
@@ -347,7 +343,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         """A method ends the message that its channel has under way."""
         content = direction.contents.get(number)
         if content is not None:
-            self._end_content(direction, number, content)
+            self.drop_content(direction, number)
 
     # Messages: a method with content, its header and its bodies become one unit (section 4.2.6).
 
@@ -375,9 +371,8 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             self._end_oldest(direction, content)
 
     def _end_oldest(self, direction: Direction, present: Content | None = None) -> None:
-        contents = direction.contents
-        number = next(number for number, content in contents.items() if content is not present)
-        self._end_content(direction, number, contents[number])
+        contents = direction.contents.items()
+        self.drop_content(direction, next(number for number, content in contents if content is not present))
 
     def _content_header(self, direction: Direction, number: int, payload: bytes, offset: int, at_ns: int) -> None:
         """A content header."""
@@ -401,7 +396,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         self._hold(direction, content, len(payload))
         self._count(content, len(payload), at_ns)
         if not size:
-            self._end_content(direction, number, content)
+            self.drop_content(direction, number)
 
     def _content_body(
         self, direction: Direction, number: int, payload: bytes, length: int, offset: int, at_ns: int
@@ -422,31 +417,31 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         content.received += length
         self._count(content, length, at_ns)
         if content.received == content.announced:
-            self._end_content(direction, number, content)
+            self.drop_content(direction, number)
 
-    def _end_content(self, direction: Direction, number: int, content: Content) -> None:
+    def drop_content(self, direction: Direction, key: int) -> None:
         """The message is whole, or nothing more of it comes: make the unit of it."""
-        del direction.contents[number]
+        content = direction.contents.pop(key)
         self.bodies -= content.held
         announced = content.announced
         whole = content.received == announced
         missing = None if announced is None else announced - content.received + content.cut
         if not whole and content.known:
-            self.model.drop_content(direction.client, number)
+            self.model.drop_content(direction.client, key)
         body = digest = None
         if content.parts is not None and missing == 0:
             body, digest = treated(b"".join(content.parts), self.body)
         method = content.method
         if not isinstance(method, bytes) and self.dialect.replies[method.ID]:
             # Only now is it known which unit a reply to this request will answer.
-            channel = self.model.channels.get(number)
+            channel = self.model.channels.get(key)
             calls = channel.calls(direction.client) if channel is not None else None
             for call in calls or ():
                 if call.token is None:
                     call.token = self.seq
         faults, self.faults = self.faults, content.faults
         self.observe(
-            direction, number, "content" if whole else "partial", content.name, method, content.offset,
+            direction, key, "content" if whole else "partial", content.name, method, content.offset,
             content.size, content.at_ns, content.properties, body, announced or 0, digest, content.answers,
             missing, content.known, content.booked,
         )  # fmt: skip
@@ -486,7 +481,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             if content.known:
                 broken = self._provoke(direction, number, event, payload)
                 content.blame(broken, offset)
-            self._end_content(direction, number, content)
+            self.drop_content(direction, number)
         direction.stray[number] = True
         is_body = event == "content-body"
         self.observe(
@@ -537,10 +532,9 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         return False
 
     def abandon(self, direction: Direction) -> None:
-        """No message that is under way can be trusted to go on."""
-        for number, content in list(direction.contents.items()):
-            self._end_content(direction, number, content)
-            direction.stray[number] = True
+        """No message that is under way can be trusted to go on; frames of these channels may belong to it."""
+        direction.stray.update(dict.fromkeys(direction.contents, True))
+        super().abandon(direction)
 
     # Events.
 

@@ -57,14 +57,13 @@ class Content:
         self.faults.append((rule, broken.text, offset, "error"))
 
 
-class Direction(SharedDirection):
+class Direction(SharedDirection[int, Content]):
     """The octets that one side sends, and its messages that are under way."""
 
-    __slots__ = ("contents", "good", "stray", "told")
+    __slots__ = ("good", "stray", "told")
 
     def __init__(self, side: Side, mode: int) -> None:
         super().__init__(side, mode)
-        self.contents: dict[int, Content] = {}
         self.stray: dict[int, bool] = {}
         self.good = b"\x00\x00"  # properties that were checked; equal ones needn't be
         self.told = -1  # where the last frame begins whose size was reported

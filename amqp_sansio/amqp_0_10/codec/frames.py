@@ -9,7 +9,6 @@ from typing import Final
 from ...errors import CodecError
 
 PROTOCOL_HEADER: Final = b"AMQP\x01\x01\x00\x0a"
-HEADER_BEGIN: Final = b"AMQP"
 PROTOCOL_HEADER_SIZE: Final = 8
 
 FRAME: Final = Struct(">BBHBBHI")

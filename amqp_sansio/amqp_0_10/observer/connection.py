@@ -11,10 +11,10 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..._core.observation import BaseObserver, Identified, Observed
-from ..._core.stream import AT_HEADER, IN_DAMAGE, IN_FRAMES
+from ..._core.stream import AT_HEADER, IN_DAMAGE
 from ...endpoint import Side
 from ...errors import CodecError
-from ...versions import AMQP_0_10
+from ...versions import AMQP_0_10, HEADER_BEGIN
 from ..codec import frames
 from ..codec.assembly import begins
 from ..codec.message_fields import Headers, ObservedCommand
@@ -54,16 +54,13 @@ class Observer(BaseObserver[Direction, ObservedModel]):
     __slots__ = ()
 
     smallest = frames.FRAME_HEADER_SIZE
+    header_rule = "wire/header-each-peer"
 
     def __init__(self, setting: Setting) -> None:
         model = ObservedModel(setting.limits, setting.from_start)
         mode = AT_HEADER if setting.from_start else IN_DAMAGE
         super().__init__(setting, model, Direction(Side.SERVER, mode), Direction(Side.CLIENT, mode))
         self.events.append(Identified(AMQP_0_10, "", setting.client, setting.server, setting.by, setting.at_ns))
-
-    def rule(self, name: str) -> str:
-        """The full id of a rule."""
-        return f"0-10/{name}"
 
     def missed(self, direction: Direction) -> None:
         """Tell the model that something of a direction wasn't seen."""
@@ -82,24 +79,6 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         return Reader(direction.side)
 
     # Octets.
-
-    def unit(self, direction: Direction, last: bool) -> bool:
-        """Read one frame or header; False when octets are missing."""
-        mode = direction.mode
-        if mode == IN_FRAMES:
-            return self._frame(direction)
-        if mode == IN_DAMAGE:
-            return self.look(direction, last)
-        buffer = direction.buffer
-        if not buffer.want(frames.PROTOCOL_HEADER_SIZE):
-            return False
-        if buffer.data.startswith(frames.HEADER_BEGIN, buffer.pos):
-            direction.mode = IN_FRAMES
-        else:
-            head = buffer.data[buffer.pos : buffer.pos + frames.PROTOCOL_HEADER_SIZE]
-            text = f"no protocol header comes first, but {head!r}"
-            self.damage(direction, "wire/header-each-peer", text)
-        return True
 
     def _header(self, direction: Direction) -> None:
         """A protocol header, of this version or another (part 1 section 4.3)."""
@@ -177,13 +156,14 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         self._whole(direction, channel, content, direction.when(buffer.offset))
         return True
 
-    def _frame(self, direction: Direction) -> bool:
+    def frame(self, direction: Direction) -> bool:
+        """Read one frame, or a header between frames; False when octets are missing."""
         buffer = direction.buffer
         if buffer.want(frames.FRAME_HEADER_SIZE) and self.whole_assembly(direction):
             return True
         if not buffer.want(frames.PROTOCOL_HEADER_SIZE):
             return False
-        if buffer.data.startswith(frames.HEADER_BEGIN, buffer.pos):
+        if buffer.data.startswith(HEADER_BEGIN, buffer.pos):
             self._header(direction)
             return True
         if not buffer.want(frames.FRAME_HEADER_SIZE):
@@ -222,12 +202,12 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         if content is not None:
             wrong_flags = ""
             if track == frames.COMMAND_TRACK and self.model.is_pointed(direction.number, channel):
-                self._drop_content(direction, key)
+                self.drop_content(direction, key)
                 content = None
             else:
                 wrong_flags = content.assembly.step(flags, kind)
             if wrong_flags:
-                self._drop_content(direction, key)
+                self.drop_content(direction, key)
                 self.blame(_FLAGS, wrong_flags, offset)
                 content = None
                 if track == frames.COMMAND_TRACK:
@@ -242,7 +222,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             self.faults = []
         self._add_frame(content, frame)
         while self.bodies > self.limits.bodies and len(direction.contents) > 1:
-            self._drop_content(direction, next(each for each in direction.contents if each != key))
+            self.drop_content(direction, next(each for each in direction.contents if each != key))
         if content.assembly.whole:
             del direction.contents[key]
             self._whole(direction, channel, content, at_ns)
@@ -262,7 +242,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             content.assembly.step(flags, kind)
             if len(direction.contents) > 2 * self.limits.channels:
                 faults, self.faults = self.faults, []
-                self._drop_content(direction, next(iter(direction.contents)))
+                self.drop_content(direction, next(iter(direction.contents)))
                 self.faults = faults
             return content
         if first:
@@ -375,7 +355,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
                 content.body = body
         self.faults += content.faults
 
-    def _drop_content(self, direction: Direction, key: tuple[int, int]) -> None:
+    def drop_content(self, direction: Direction, key: tuple[int, int]) -> None:
         """Nothing more of an assembly comes, or what comes can't be trusted to belong to it: it's a partial unit."""
         content = direction.contents.pop(key)
         if content.command is None:
@@ -412,11 +392,6 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         frame = _Frame(flags, kind, track, channel, payload, offset, held, direction.when(direction.end), lost)
         self._take_frame(direction, frame)
         return lost == octets
-
-    def abandon(self, direction: Direction) -> None:
-        """No assembly that is under way can be trusted to go on."""
-        for key in list(direction.contents):
-            self._drop_content(direction, key)
 
     # Events.
 

@@ -107,20 +107,19 @@ def announced(content: Content) -> int | None:
     return None if length is None or length < content.octets else length
 
 
-class Direction(SharedDirection):
+class Direction(SharedDirection[tuple[int, int], Content]):
     """The octets that one side sends, and its assemblies that are under way.
 
     `contents` are these by channel and track. Where octets are missing, `doubted` is True, and `begun` are the channels
     and tracks where an assembly has begun since: elsewhere a frame may belong to one whose begin wasn't seen.
     """
 
-    __slots__ = ("begun", "contents", "doubted", "headers", "number")
+    __slots__ = ("begun", "doubted", "headers", "number")
 
     def __init__(self, side: Side, mode: int) -> None:
         super().__init__(side, mode)
         self.number = int(self.client)
         self.headers = 0
-        self.contents: dict[tuple[int, int], Content] = {}
         self.doubted = mode == IN_DAMAGE
         self.begun: set[tuple[int, int]] = set()
 

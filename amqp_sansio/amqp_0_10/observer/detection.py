@@ -5,6 +5,7 @@ which side sends it (0-10 part 1 sections 4.3 and 4.4).
 from __future__ import annotations
 
 from ..._core.detection import Scout as SharedScout
+from ...versions import HEADER_BEGIN
 from ..codec import frames
 from .resync import SENDERS, Reader
 
@@ -18,7 +19,7 @@ class Scout(SharedScout[Reader]):
         super().__init__(Reader(None))
 
     def _judge(self, data: bytes, at: int) -> int:
-        if data.startswith(frames.HEADER_BEGIN, at):
+        if data.startswith(HEADER_BEGIN, at):
             return frames.PROTOCOL_HEADER_SIZE
         flags, kind, size, _, _, _, _ = frames.FRAME.unpack_from(data, at)
         if kind < frames.HEADER and flags & frames.ALONE == frames.ALONE:

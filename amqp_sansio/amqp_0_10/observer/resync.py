@@ -97,15 +97,13 @@ class Reader(FrameRecognizer):
         code = int.from_bytes(data[pos + frames.FRAME_HEADER_SIZE : pos + need], "big")
         return need if code in (CONTROLS if track == frames.CONTROL_TRACK else COMMANDS) else REFUTED
 
-    def _behind(self, data: bytes, pos: int) -> int:
-        # No frame begins with two zeros, so of many only the last one may begin it.
-        end = pos
-        while data.startswith(_ZEROS, end):
-            end += len(_ZEROS)
-        return max(pos + 1, end - 1)
-
     def _candidate(self, data: bytes, pos: int) -> int:
         """The first place from `pos` on where a header may begin by its reserved octets, or is cut short."""
+        begin = pos
+        while data.startswith(_ZEROS, pos):
+            # No frame begins with two zeros, so of many only the last one may begin it.
+            pos += len(_ZEROS)
+        pos = max(begin, pos - 1)
         found = max(len(data) - frames.FRAME_HEADER_SIZE + 1, pos)
         at = data.find(_SPARE, pos + _SPARE_AT, found + frames.FRAME_HEADER_SIZE)
         if at >= 0:

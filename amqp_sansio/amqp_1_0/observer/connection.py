@@ -15,7 +15,7 @@ from ..._core.observation import BaseObserver, Identified, Observed
 from ..._core.stream import AT_HEADER, IN_DAMAGE, IN_FRAMES, OPAQUE, PROVEN, REFUTED
 from ...endpoint import Side
 from ...errors import CodecError
-from ...versions import AMQP_1_0
+from ...versions import AMQP_1_0, HEADER_BEGIN
 from ..codec.composite import Performative, SaslFrame, decode_frame_body, with_rest
 from ..codec.faults import READ_FAULTS
 from ..codec.frames import (
@@ -47,7 +47,7 @@ from ..model import states
 from .content import Content, Direction, follow, is_request, missing
 from .fastpath import fast_observed
 from .observed_model import NOTHING_AFTER, ObservedModel
-from .resync import HEADER_BEGIN, HEADERS, LIKELY_MAX, NAMES, Reader, descriptor
+from .resync import HEADERS, LIKELY_MAX, NAMES, Reader, descriptor
 from .sections import Sections, body_of
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
     __slots__ = ("at_ns", "closed", "offered", "offset", "opened", "outcome", "sasl", "size")
 
     fastpath = fast_observed
+    header_rule = "transport/version/header-first"
 
     def __init__(self, setting: Setting) -> None:
         model = ObservedModel(setting.limits)
@@ -100,10 +101,6 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         for direction in reversed(self.directions):
             self.end_octets(direction)
             self.doubt(direction)
-
-    def rule(self, name: str) -> str:
-        """The full id of a rule."""
-        return f"1.0/{name}"
 
     def missed(self, direction: Direction) -> None:
         """Tell the model that something of a direction wasn't seen."""
@@ -131,28 +128,6 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         return Reader(direction.side, min(largest, self.limits.unparsed), self.limits.header)
 
     # Octets.
-
-    def unit(self, direction: Direction, last: bool) -> bool:
-        """Read one frame or header; False when octets are missing."""
-        mode = direction.mode
-        if mode == IN_FRAMES:
-            return self._frame(direction)
-        if mode == IN_DAMAGE:
-            return self.look(direction, last)
-        buffer = direction.buffer
-        if mode == OPAQUE:
-            buffer.clear()
-            direction.when(direction.end)
-            return False
-        if not buffer.want(HEADER_SIZE):
-            return False
-        if buffer.data.startswith(HEADER_BEGIN, buffer.pos):
-            direction.mode = IN_FRAMES
-        else:
-            head = buffer.data[buffer.pos : buffer.pos + HEADER_SIZE]
-            text = f"no protocol header comes first, but {head!r}"
-            self.damage(direction, "transport/version/header-first", text)
-        return True
 
     def _header(self, direction: Direction) -> None:
         """A protocol header, of this version or another (part 2 section 2.2, part 5 section 5.1)."""
@@ -193,7 +168,8 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
                 text = f"the server goes on after sasl-outcome {self.outcome}"
             self.blame("security/sasl/outcome", text, self.offset)
 
-    def _frame(self, direction: Direction) -> bool:
+    def frame(self, direction: Direction) -> bool:
+        """Read one frame, or a header between frames; False when octets are missing."""
         buffer = direction.buffer
         if not buffer.want(HEADER_SIZE):
             return False
@@ -370,7 +346,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         handle = frame.handle if isinstance(frame, (Attach, Detach)) else None
         for key in list(direction.contents):
             if isinstance(frame, Close) or (key[0] == number and handle in (None, key[1])):
-                self._drop_content(direction, key)
+                self.drop_content(direction, key)
 
     # Deliveries: the last of their transfers carries the message, those before it are units of their own (2.6.14).
 
@@ -381,7 +357,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         key = (number, frame.handle)
         content = direction.contents.get(key)
         if content is not None and frame.delivery_id not in (None, content.delivery_id):
-            self._drop_content(direction, key)
+            self.drop_content(direction, key)
             content = None
         if content is None:
             content = Content(frame)
@@ -397,7 +373,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         elif frame.more:
             direction.contents[key] = content
             if len(direction.contents) > self.limits.consumers:
-                self._drop_content(direction, next(iter(direction.contents)))
+                self.drop_content(direction, next(iter(direction.contents)))
             self.observe(direction, number, "part", "transfer", frame)
         else:
             message = self._message(content)
@@ -409,7 +385,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
             lacks = None if content.opaque and not frame.message_format else content.cut
             self.observe(direction, number, "content", "transfer", frame, message, missing=lacks, context=context)
 
-    def _drop_content(self, direction: Direction, key: tuple[int, int]) -> None:
+    def drop_content(self, direction: Direction, key: tuple[int, int]) -> None:
         """Nothing more of a delivery comes, or what comes can't be trusted to belong to it."""
         self._hold(direction.contents.pop(key), 0)
 
@@ -525,11 +501,6 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         lost = size - held if size <= held + octets else -1
         self.transfer(direction, number, frame, payload, lost)
         return lost == octets
-
-    def abandon(self, direction: Direction) -> None:
-        """No delivery that is under way can be trusted to go on."""
-        for key in list(direction.contents):
-            self._drop_content(direction, key)
 
     # Events.
 

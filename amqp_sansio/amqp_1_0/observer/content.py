@@ -72,7 +72,7 @@ def follow(content: Content, most: int) -> Sections:
     return sections
 
 
-class Direction(SharedDirection):
+class Direction(SharedDirection[tuple[int, int], Content]):
     """The octets that one side sends, and its deliveries that are under way.
 
     `layer` is the type of the frames that belong here, None while that isn't known; `headers` the protocol headers so
@@ -80,14 +80,13 @@ class Direction(SharedDirection):
     and unit.
     """
 
-    __slots__ = ("contents", "early", "good", "headers", "layer", "number")
+    __slots__ = ("early", "good", "headers", "layer", "number")
 
     def __init__(self, side: Side, mode: int) -> None:
         super().__init__(side, mode)
         self.number = CLIENT if self.client else SERVER
         self.layer: int | None = None
         self.headers: list[bytes] = []
-        self.contents: dict[tuple[int, int], Content] = {}
         self.good = b""  # sections before a body that were checked; equal ones needn't be
         self.early = [(0, 0, 0), (0, 0, 0)]
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from ..._core.stream import PROVEN, REFUTED, FrameRecognizer
 from ...endpoint import Side
 from ...errors import CodecError
+from ...versions import HEADER_BEGIN
 from ..codec.composite import Performative, SaslFrame, decode_frame_body
 from ..codec.decode import COMPOSITES
 from ..codec.frames import AMQP, AMQP_HEADER, FRAME, HEADER_SIZE, SASL, SASL_HEADER, TLS_HEADER
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 HEADERS: Final = (AMQP_HEADER, TLS_HEADER, SASL_HEADER)
 """The protocol headers of this version."""
-HEADER_BEGIN: Final = b"AMQP"
 
 LIKELY_MAX: Final = 1_048_576
 """The largest frame, in octets, that is looked for while no max-frame-size is known."""
