@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 class _Direction:
     __slots__ = ("done", "head", "offset", "side", "skipped_from")
 
-    def __init__(self, side: Side) -> None:
+    def __init__(self, side: Side, done: bool) -> None:
         self.side = side
         self.head = b""
-        self.done = False
+        self.done = done
         self.offset = 0
         self.skipped_from = 0
 
@@ -35,12 +35,10 @@ class OpaqueObserver:
 
     def __init__(self, setting: Setting) -> None:
         self._events: deque[ObserverEvent] = deque()
-        self._directions = (_Direction(Side.SERVER), _Direction(Side.CLIENT))
+        self._judged = begun = not setting.from_start
+        self._directions = (_Direction(Side.SERVER, begun), _Direction(Side.CLIENT, begun))
         self._seq = 0
         self._at_ns = setting.at_ns
-        self._judged = not setting.from_start
-        for direction in self._directions:
-            direction.done = not setting.from_start
         self._events.append(
             Identified(setting.version, "", setting.client, setting.server, setting.by, setting.at_ns)
         )
@@ -53,20 +51,17 @@ class OpaqueObserver:
         if direction.done:
             return
         head = direction.head = (direction.head + octets)[:HEADER_SIZE]
-        if len(head) == HEADER_SIZE:
-            direction.done = True
-            if head[:4] == HEADER_BEGIN:
-                direction.skipped_from = HEADER_SIZE
-                self._judge(False)
-                self._events.append(
-                    Observed(
-                        self._seq, direction.side, 0, "header", "protocol-header", head, None, None,
-                        0, None, 0, HEADER_SIZE, at_ns,
-                    )
-                )  # fmt: skip
-                self._seq += 1
-                return
+        direction.done = len(head) == HEADER_SIZE
         self._judge(False)
+        if direction.done and head.startswith(HEADER_BEGIN):
+            direction.skipped_from = HEADER_SIZE
+            self._events.append(
+                Observed(
+                    self._seq, direction.side, 0, "header", "protocol-header", head, None, None, 0, None, 0,
+                    HEADER_SIZE, at_ns,
+                )
+            )  # fmt: skip
+            self._seq += 1
 
     def _judge(self, last: bool) -> None:
         """Say that the client's first octets are no header: an error when the server turns out to speak AMQP."""
