@@ -66,7 +66,7 @@ def __getattr__(name: str) -> object:
         from . import observer
 
         return getattr(observer, name)
-    if name == "Pending":
+    if name == "Handle":
         warnings.warn("Handle is called Pending now", DeprecationWarning, stacklevel=2)
         return Pending
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

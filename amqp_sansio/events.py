@@ -220,7 +220,7 @@ class SendResumed(Event):
 
 
 def __getattr__(name: str) -> object:
-    if name == "Pending":
+    if name == "Handle":
         warnings.warn("Handle is called Pending now", DeprecationWarning, stacklevel=2)
         return Pending
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
