@@ -16,10 +16,10 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 from amqp_sansio.broker import Hub, Settings, User
+from amqp_sansio.client.opening import Opening
 from amqp_sansio.uri import AmqpUri
 
 from .broker_driver import Arrival, BrokerDriver, certificate_name
-from .opening import Opening
 from .recording import Recorder, RecordTarget, recorder_for
 
 if TYPE_CHECKING:

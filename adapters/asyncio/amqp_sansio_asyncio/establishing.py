@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl as ssl_module
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from amqp_sansio.errors import EndpointClosed
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from amqp_sansio.uri import AmqpUri
 
     from .client_driver import ClientDriver
-    from .waiting import WaitingDriver
 
 Connector: TypeAlias = Callable[[Callable[[], asyncio.Protocol]], Awaitable[object]]
 """Creates a transport: takes a protocol factory like `loop.create_connection`, and returns when the transport is
@@ -25,7 +24,7 @@ connected.
 
 
 _C = TypeVar("_C")
-_D = TypeVar("_D", bound="WaitingDriver[Any] | ClientDriver")
+_D = TypeVar("_D", bound="ClientDriver")
 
 
 async def establish(
@@ -60,7 +59,7 @@ async def establish(
 
 
 async def _open_transport(
-    driver: WaitingDriver[Any] | ClientDriver,
+    driver: ClientDriver,
     uri: AmqpUri,
     context: ssl_module.SSLContext | None,
     server_name: str | None,
@@ -92,7 +91,7 @@ async def _open_transport(
         raise ssl_module.SSLError(error.errno, text) from error
 
 
-async def _abandon(driver: WaitingDriver[Any] | ClientDriver, recorder: Recorder | None) -> None:
+async def _abandon(driver: ClientDriver, recorder: Recorder | None) -> None:
     """Clean up after a connection that couldn't be opened."""
     if not driver.opened.cancel() and not driver.opened.cancelled():
         driver.opened.exception()  # Prevents asyncio's warning about an exception never retrieved.

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Container, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, overload
 
 from amqp_sansio.amqp_0_9_1 import Config
+from amqp_sansio.client.opening import Opening
 from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.events import Signal
 from amqp_sansio.negotiation import Accepted, Acceptor, Refused
@@ -20,7 +21,6 @@ from amqp_sansio.sasl import Credentials
 from amqp_sansio.versions import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 
 from .logging_in import Login
-from .opening import Opening
 from .recording import RecordedConnection, Recorder, RecordTarget, recorder_for
 from .server_connection import ServerConnection, ServerDriver
 from .settings import replace
