@@ -6,10 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import classic, composites, zero_ten
+from . import blocking, classic, composites, zero_ten
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGETS = (classic.generate, composites.generate, zero_ten.generate)
+TARGETS = (classic.generate, composites.generate, zero_ten.generate, blocking.generate)
 
 
 def main(arguments: list[str] | None = None) -> int:

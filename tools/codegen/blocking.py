@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CLIENT: Final = ROOT / "amqp_sansio" / "client"
-SYNC: Final = ROOT / "adapters" / "sync" / "amqp_sansio_sync"
+SYNC: Final = "adapters/sync/amqp_sansio_sync"
 WIDTH: Final = 120
 NOTE: Final = "Generated; edit the generator, tools/codegen/blocking.py, or amqp_sansio.client."
 
@@ -50,7 +50,7 @@ PARTS: Final = (
         """\
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -108,9 +108,9 @@ _TEXTS: Final = (
 )
 
 
-def write() -> dict[Path, str]:
-    """Return the text of each module."""
-    return {SYNC / part.name: _module(part) for part in PARTS}
+def generate() -> dict[str, str]:
+    """Return the text of each module, by its path."""
+    return {f"{SYNC}/{part.name}": _module(part) for part in PARTS}
 
 
 def _module(part: Part) -> str:
@@ -299,8 +299,3 @@ def _doc(node: ast.AST, pad: str) -> str:
     if len(lines) == 1 and len(pad) + len(lines[0]) + 3 <= WIDTH:
         return f'{pad}{lines[0]}"""'
     return "\n".join([f"{pad}{line}" if line else "" for line in lines] + [f'{pad}"""'])
-
-
-if __name__ == "__main__":
-    for path, text in write().items():
-        path.write_text(text, encoding="utf-8")
