@@ -118,7 +118,8 @@ class BaseClient(Generic[CoreT]):
         self.unseen: dict[object, EndpointClosed] = {}
         self.opened: Pending[None] = self.pending()
         self.lost: Pending[None] = self.pending()
-        self.flush_octets = min(FLUSH_OCTETS, core.config.limits.backlog_high)
+        self.backlog_high = core.config.limits.backlog_high
+        self.flush_octets = min(FLUSH_OCTETS, self.backlog_high)
         self._driver: Driver | None = None
         self._completed: list[Pending[Any]] = []
         self._waiting: dict[int, Pending[Any]] = {}

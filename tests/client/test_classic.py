@@ -188,6 +188,19 @@ def test_a_batch_is_written_at_its_end() -> None:
     world.run(channel.wait_for_confirms())
 
 
+def test_publishes_of_many_tasks_keep_their_order() -> None:
+    world = World()
+    channel = world.channel(confirm=True)
+    world.run(channel.declare_queue("jobs"))
+    bodies = [b"%d" % n + bytes(1000) for n in range(200)]
+    assert sum(map(len, bodies)) > 2 * world.client.flush_octets
+    tasks = [world.start(channel.publish(body, routing_key="jobs")) for body in bodies]
+    world.turn()
+    assert [task.result for task in tasks] == [Accepted()] * 200
+    got = [world.run(channel.get("jobs", no_ack=True)) for _ in bodies]
+    assert [each and each.body for each in got] == bodies
+
+
 def test_a_return_that_nobody_reads_is_left_over_for_a_log(world: World) -> None:
     channel = world.channel()
     world.run(channel.publish(b"x", routing_key="nowhere", mandatory=True))

@@ -78,6 +78,9 @@ class Stepped:
     flush_later = close_soon = reading_changed = ring = flush_soon
 
     def pace(self) -> Awaitable[object]:
+        sent = self.client.data_to_send(self.now)
+        if sent and not self.is_cut:
+            self.server.receive_data(sent, self.now)
         done: Pending[None] = Pending(("pace",))
         done.complete(None)
         return _until(done)

@@ -172,7 +172,7 @@ class Channel:
         ...     return [await each for each in sent]
         """
         state, client = self._state, self._client
-        if state.stopped is not None or client.driver.congested or client.core.send_backlog >= client.flush_octets:
+        if state.stopped is not None or client.driver.congested or client.core.send_backlog >= client.backlog_high:
             await self.may_publish()
         try:
             handle = state.core.publish(
@@ -186,13 +186,17 @@ class Channel:
         except (TypeError, AttributeError) as error:
             raise wrong_arguments(body, properties) or error from None
         client.driver.flush_soon()
+        if client.core.send_backlog >= client.flush_octets:
+            # Behind the publish, so that those of other tasks don't overtake it.
+            await client.room()
         if handle is None:
             if not wait:
                 raise LocalProtocolError("wait=False needs confirm mode: open_channel(confirm=True)")
             return None
         if not wait:
             return Confirmation(state, handle)
-        await client.wait(handle)
+        if not handle.done:
+            await client.wait(handle)
         if handle.error is not None:
             raise client.error_of(handle)
         outcome: PublishOutcome = handle.result
@@ -206,7 +210,7 @@ class Channel:
                 await client.wait(state.stopped)
             elif client.driver.congested:
                 await client.driver.pace()
-            elif client.core.send_backlog >= client.flush_octets:
+            elif client.core.send_backlog >= client.backlog_high:
                 await client.room()
                 return
             else:
