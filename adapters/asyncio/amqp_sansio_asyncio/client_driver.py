@@ -66,10 +66,6 @@ class ClientDriver(Driver["BaseClient[Any]"]):
             self.core.transport_ended(str(exc or "it was closed"))
             self._wake()
 
-    def closed_at_once(self) -> bool:
-        """Whether the peer refused the connection by opening and closing it."""
-        return False
-
     # For the client.
 
     def wait(self, pending: Pending[Any]) -> asyncio.Future[None]:

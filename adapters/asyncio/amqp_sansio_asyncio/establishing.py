@@ -46,9 +46,6 @@ async def establish(
     try:
         await _open_transport(driver, uri, context, server_name, connector)
         await driver.opened
-        if driver.closed_at_once():
-            await driver.wait_lost()
-            raise EndpointClosed("refused", driver.core.report)
     except BaseException as error:
         await _abandon(driver, recorder if ours else None)
         if isinstance(error, EndpointClosed):
