@@ -34,6 +34,7 @@ fuzz: $(VENV)/.stamp  ## Damaged and hostile octets for every part that reads th
 
 lint: $(VENV)/.stamp-dev  ## ruff, mypy --strict, pyright strict
 	$(PY) -m ruff check --output-format=concise .
+	$(PY) -m ruff format --check --quiet .
 	$(PY) -m mypy
 	$(PY) -m pyright --pythonpath $(PY)
 

@@ -166,11 +166,7 @@ def _sections(message: Any, body: str) -> list[str]:
         if name in places:
             try:
                 section = getattr(message, name)
-                text = (
-                    f"{{{','.join(_composite(section))}}}"
-                    if hasattr(section, "SYMBOL")
-                    else encode(section)
-                )
+                text = f"{{{','.join(_composite(section))}}}" if hasattr(section, "SYMBOL") else encode(section)
             except CodecError:
                 start, stop = places[name]
                 text = f'{{"invalid":{encode(message.encode()[start:stop])}}}'
@@ -311,11 +307,7 @@ def _type(value: Any) -> str:
 
 def _decimal(value: Any) -> str:
     """Encode a decimal with an exponent: as a number with all its digits unless there are too many."""
-    if (
-        value.is_finite()
-        and abs(value.adjusted()) < _DIGITS
-        and len(value.as_tuple().digits) <= _DIGITS
-    ):
+    if value.is_finite() and abs(value.adjusted()) < _DIGITS and len(value.as_tuple().digits) <= _DIGITS:
         text = format(value, "f")
         if len(text) <= _DIGITS + 2:
             return text

@@ -62,9 +62,7 @@ class ConsumerEnded(EndpointClosed):
     `consumer_tag` names it; `report` says who ended it and why.
     """
 
-    def __init__(
-        self, text: str, report: CloseReport | None = None, consumer_tag: str = ""
-    ) -> None:
+    def __init__(self, text: str, report: CloseReport | None = None, consumer_tag: str = "") -> None:
         super().__init__(text, report)
         self.consumer_tag = consumer_tag
 
@@ -96,11 +94,7 @@ class SessionEnded(EndpointClosed):
     """
 
     def __init__(
-        self,
-        text: str,
-        report: CloseReport | None = None,
-        session: bytes = b"",
-        resumable: bool = False,
+        self, text: str, report: CloseReport | None = None, session: bytes = b"", resumable: bool = False
     ) -> None:
         super().__init__(text, report)
         self.session = session
@@ -233,9 +227,7 @@ def _rebuild_remote(text: str, state: dict[str, object]) -> RemoteProtocolError:
     return error
 
 
-def _rebuild_codec(
-    text: str, offset: int | None, code: int | None, rule: str | None, condition: str
-) -> CodecError:
+def _rebuild_codec(text: str, offset: int | None, code: int | None, rule: str | None, condition: str) -> CodecError:
     return CodecError(text, offset=offset, code=code, rule=rule, condition=condition)
 
 

@@ -78,7 +78,6 @@ class Pending(Generic[_T_co]):
         self.done = True
         self._error = error
 
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pending) and self.key == other.key
 

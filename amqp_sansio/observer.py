@@ -11,28 +11,12 @@ from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ._core.observation import (
-    Identified,
-    Observed,
-    ObserverEvent,
-    Setting,
-    Skipped,
-    Violation,
-)
+from ._core.observation import Identified, Observed, ObserverEvent, Setting, Skipped, Violation
 from .endpoint import Side
 from .errors import LocalProtocolError
 from .events import NEED_DATA, Signal
 from .limits import Limits
-from .versions import (
-    AMQP_0_8,
-    AMQP_0_9_1,
-    AMQP_0_10,
-    AMQP_1_0,
-    HEADER_BEGIN,
-    HEADER_SIZE,
-    Version,
-    version_of,
-)
+from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, HEADER_BEGIN, HEADER_SIZE, Version, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -310,11 +294,7 @@ class Observer:
         if self._client is not None:
             self._begin(version, False, at_ns)
         elif scouts.side is not None:
-            if (
-                scouts.side is Side.CLIENT
-                and len(self._heads) == 1
-                and len(self._heads[sender]) == HEADER_SIZE
-            ):
+            if scouts.side is Side.CLIENT and len(self._heads) == 1 and len(self._heads[sender]) == HEADER_SIZE:
                 self._begin_with_header(sender)
                 return
             if scouts.side is Side.CLIENT:

@@ -43,6 +43,7 @@ _YEAR: Final = 366 * 86_400
 Row: TypeAlias = tuple[str, tuple[Any, ...]]
 """The name of a table, and one value for each of its columns."""
 
+
 class FlowReplay:
     """Rows from the segments of one flow (all connections of one 4-tuple, in sequence).
 
@@ -61,16 +62,7 @@ class FlowReplay:
     [('connections', True)]
     """
 
-    __slots__ = (
-        "_body",
-        "_connections",
-        "_limits",
-        "_ports",
-        "_reassembler",
-        "_secrets",
-        "_tables",
-        "flow",
-    )
+    __slots__ = ("_body", "_connections", "_limits", "_ports", "_reassembler", "_secrets", "_tables", "flow")
 
     def __init__(
         self,
@@ -103,9 +95,7 @@ class FlowReplay:
         ports = (segment.src, segment.sport, segment.dst, segment.dport, segment.point)
         if ports != self._ports:
             if segment.flow != self.flow:
-                raise LocalProtocolError(
-                    f"a segment of {segment.flow} in the replay of {self.flow}"
-                )
+                raise LocalProtocolError(f"a segment of {segment.flow} in the replay of {self.flow}")
             self._ports = ports
         return self._fold(self._reassembler.push(segment))
 
@@ -142,9 +132,7 @@ class FlowReplay:
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
         if state[0] != _SCHEMA:
-            raise LocalProtocolError(
-                f"the state of a replay has schema {state[0]}, this release reads {_SCHEMA}"
-            )
+            raise LocalProtocolError(f"the state of a replay has schema {state[0]}, this release reads {_SCHEMA}")
         for name, value in zip(self.__slots__, state[1:], strict=True):
             setattr(self, name, value)
 
@@ -179,9 +167,7 @@ def replay_segments(
         if replay is None or replay.flow != flow:
             if replay is not None:
                 yield from replay.finish()
-            replay = FlowReplay(
-                flow, tables=tables, body=body, secrets=secrets, limits=limits, skew_ns=skew_ns
-            )
+            replay = FlowReplay(flow, tables=tables, body=body, secrets=secrets, limits=limits, skew_ns=skew_ns)
         yield from replay.push(segment)
     if replay is not None:
         yield from replay.finish()
@@ -227,12 +213,7 @@ class _Connection:
     )
 
     def __init__(
-        self,
-        start: ConnectionStart,
-        tables: tuple[str, ...],
-        body: str,
-        secrets: bool,
-        limits: Limits,
+        self, start: ConnectionStart, tables: tuple[str, ...], body: str, secrets: bool, limits: Limits
     ) -> None:
         self.start = start
         self.with_events = "events" in tables
@@ -325,9 +306,7 @@ class _Connection:
     def report_held(self, rows: list[Row]) -> None:
         """Report damage in the capture once the sender's side is known, or never will be."""
         for sender, (rule, text, ts_ns, offset) in self.held:
-            self.violate(
-                None, ts_ns, self.sides.get(sender), rule, "warning", text, offset, None, rows
-            )
+            self.violate(None, ts_ns, self.sides.get(sender), rule, "warning", text, offset, None, rows)
         self.held = []
 
     def skipped(self, event: Skipped, rows: list[Row]) -> None:
@@ -378,12 +357,7 @@ class _Connection:
         self.violations += 1
         if not self.with_violations:
             return
-        rows.append(
-            (
-                "violations",
-                (self.label, seq, ts_ns, sender, rule, severity, plain(text), offset, channel),
-            )
-        )
+        rows.append(("violations", (self.label, seq, ts_ns, sender, rule, severity, plain(text), offset, channel)))
 
     def event(self, event: Observed) -> tuple[Any, ...]:
         at_ns = event.at_ns
@@ -457,9 +431,7 @@ class _Connection:
         server = names.get("server", start.server)
         ended = item.how != "end-of-capture"
         closed_by = known.closed_by or ("transport" if ended else None)
-        ended_by = (
-            item.how if item.by is None else f"{item.how} of the {self.sides.get(item.by, item.by)}"
-        )
+        ended_by = item.how if item.by is None else f"{item.how} of the {self.sides.get(item.by, item.by)}"
         return "connections", (
             self.label,
             client,

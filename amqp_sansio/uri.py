@@ -154,11 +154,7 @@ class AmqpUri:
             *[(name, value if secrets or not _is_secret(name) else "***")
               for name, value in self.options],
         ]  # fmt: skip
-        written = [
-            f"{_quote(name)}={_quote(str(value), '/:*')}"
-            for name, value in pairs
-            if value is not None
-        ]
+        written = [f"{_quote(name)}={_quote(str(value), '/:*')}" for name, value in pairs if value is not None]
         return text + ("?" + "&".join(written) if written else "")
 
 
@@ -246,8 +242,7 @@ _HEX = frozenset("0123456789ABCDEFabcdef")
 _NOT_IN_HOST = frozenset("/@:?#[]\\,;")
 _STRAY_SPACE = "percent-encode it, or strip the text (a file often ends in a newline)"
 _ENCODE = (
-    "in a user name, password or virtual host write %2F for '/', %3F for '?', %23 for '#', "
-    "%40 for '@' and %25 for '%'"
+    "in a user name, password or virtual host write %2F for '/', %3F for '?', %23 for '#', %40 for '@' and %25 for '%'"
 )
 
 

@@ -23,9 +23,7 @@ JOBS = (
 )
 
 
-def run_client(
-    library: str, job: str, url: str, count: int, module: str = "benchmarks.asyncio_client"
-) -> float:
+def run_client(library: str, job: str, url: str, count: int, module: str = "benchmarks.asyncio_client") -> float:
     """Return the CPU seconds of one client process."""
     command = [sys.executable, "-m", module, library, job, url, str(count)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=True)

@@ -78,9 +78,7 @@ def _many_files() -> None:
 def client(job: str, url: str, count: int) -> Generator[subprocess.Popen[str]]:
     """Run a client process; yield it once it has begun."""
     command = [sys.executable, "-m", "benchmarks.broker_clients", job, url, str(count)]
-    process = subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         _expect(process, "ready")
         yield process
@@ -146,11 +144,7 @@ def rabbitmq_cases(count: int = 50_000, rounds: int = 3) -> list[Case]:
 
 def idle_case(count: int = IDLE) -> Case:
     """Return the megabytes of the broker's process with that many idle connections."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        run_broker(Path(folder)) as (pid, url),
-        client("idle", url, count),
-    ):
+    with tempfile.TemporaryDirectory() as folder, run_broker(Path(folder)) as (pid, url), client("idle", url, count):
         used = megabytes_of(pid)
     return {
         "case": f"broker with {count:,} idle connections",

@@ -60,10 +60,7 @@ def memory_cases(count: int = 100) -> list[Case]:
     tracemalloc.stop()
     per_connection = both / count / 2 / 1024
     per_channel = channels / count / 10 / 2 / 1024
-    return [
-        _kib("idle connection", per_connection, 4.0),
-        _kib("idle channel", per_channel, 1.5),
-    ]
+    return [_kib("idle connection", per_connection, 4.0), _kib("idle channel", per_channel, 1.5)]
 
 
 def link_case(count: int = 100) -> Case:
@@ -92,9 +89,4 @@ def _kib(case: str, ours: float, goal: float) -> Case:
 
 def cases() -> list[Case]:
     """Return the cases of import and memory."""
-    return [
-        import_case("0-9-1", "amqp_0_9_1"),
-        import_case("1.0", "amqp_1_0"),
-        *memory_cases(),
-        link_case(),
-    ]
+    return [import_case("0-9-1", "amqp_0_9_1"), import_case("1.0", "amqp_1_0"), *memory_cases(), link_case()]

@@ -23,14 +23,7 @@ from amqp_sansio.amqp_0_9_1 import (
     Connection,
     Request,
 )
-from amqp_sansio.amqp_0_10 import (
-    BYTE,
-    EXPLICIT,
-    MESSAGE,
-    NONE,
-    MessageFlow,
-    MessageSubscribe,
-)
+from amqp_sansio.amqp_0_10 import BYTE, EXPLICIT, MESSAGE, NONE, MessageFlow, MessageSubscribe
 from amqp_sansio.sasl import Plain
 from benchmarks import zero_ten_bench
 from benchmarks.codec_bench import CONSUMER, chunks, consumer, decode_ours, deliveries
@@ -177,13 +170,9 @@ def transferred(count: int) -> list[tuple[str, bytes]]:
     return sent
 
 
-def recording_case(
-    label: str, traffic: list[tuple[str, bytes]], count: int, rounds: int = 15
-) -> list[Case]:
+def recording_case(label: str, traffic: list[tuple[str, bytes]], count: int, rounds: int = 15) -> list[Case]:
     """Observing with message records, in pairs of processes; nothing where the commit isn't there."""
-    archive = subprocess.run(
-        ["git", "archive", BEFORE, "amqp_sansio"], cwd=ROOT, capture_output=True, check=False
-    )
+    archive = subprocess.run(["git", "archive", BEFORE, "amqp_sansio"], cwd=ROOT, capture_output=True, check=False)
     if archive.returncode:
         return []
     octets = pickle.dumps(traffic)
@@ -191,11 +180,7 @@ def recording_case(
         with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
             tar.extractall(folder, filter="data")
         workers = [
-            subprocess.Popen(
-                [sys.executable, "-c", _WORKER, str(tree)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
+            subprocess.Popen([sys.executable, "-c", _WORKER, str(tree)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             for tree in (ROOT, folder)
         ]
         seconds: list[list[float]] = []

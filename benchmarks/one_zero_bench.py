@@ -118,11 +118,7 @@ def encode_ours(count: int, size: int) -> None:
     for number in range(count):
         payload = make_message(body).encode()
         transfer = Transfer(
-            handle=0,
-            delivery_id=number,
-            delivery_tag=number.to_bytes(4, "big"),
-            message_format=0,
-            settled=False,
+            handle=0, delivery_id=number, delivery_tag=number.to_bytes(4, "big"), message_format=0, settled=False
         )
         amqp_frame(1, transfer.encode(), payload)
 

@@ -14,10 +14,7 @@ from benchmarks.asyncio_client import BODY, EXCHANGE, QUEUE, WINDOW, cpu
 from benchmarks.measure import Case
 from tests.interop.brokers.rabbitmq import install_rabbitmq, run_rabbitmq
 
-JOBS = (
-    ("sync publish vs pika-blocking", "publish", 4.0),
-    ("sync consume+ack vs pika-blocking", "ack", 4.0),
-)
+JOBS = (("sync publish vs pika-blocking", "publish", 4.0), ("sync consume+ack vs pika-blocking", "ack", 4.0))
 
 
 def ours(url: str, job: str, count: int) -> float:

@@ -17,14 +17,7 @@ from typing import NamedTuple, Protocol
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from amqp_sansio.amqp_0_9_1 import QueueDeclare
 from amqp_sansio.amqp_1_0 import Message
-from amqp_sansio.capture import (
-    ConnectionStart,
-    Segment,
-    StreamData,
-    read_segments,
-    reassemble,
-    sort_key,
-)
+from amqp_sansio.capture import ConnectionStart, Segment, StreamData, read_segments, reassemble, sort_key
 from amqp_sansio_asyncio import connect, serve_broker
 
 VERSIONS: dict[str, Version] = {each.label: each for each in (AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0)}
@@ -109,11 +102,7 @@ def _bodies(octets: int, count: int) -> Iterator[bytes]:
 
 async def _drive(version: Version, bodies: Iterator[bytes], path: Path) -> None:
     wanted = list(bodies)
-    async with (
-        serve_broker(record=str(path)) as broker,
-        connect(broker.url) as first,
-        first.open_channel() as channel,
-    ):
+    async with serve_broker(record=str(path)) as broker, connect(broker.url) as first, first.open_channel() as channel:
         await channel.call(QueueDeclare(queue="jobs"))
         publishing = asyncio.create_task(_publish(version, broker.url, wanted))
         async with _deliveries(version, broker.url) as deliveries:

@@ -41,9 +41,7 @@ DESTINATION = "ctag1.0123456789abcdef"
 MESSAGE_ID = UUID("b6f2a2f0-7d4b-4c2e-9d4e-0123456789ab")
 
 
-def open_pair(
-    sent: list[tuple[str, bytes]] | None = None,
-) -> tuple[Connection, Connection, Callable[[], None]]:
+def open_pair(sent: list[tuple[str, bytes]] | None = None) -> tuple[Connection, Connection, Callable[[], None]]:
     """Return a client and a server in memory, and a function that moves octets between them until both are at rest.
 
     What they send is appended to `sent`.
@@ -99,15 +97,10 @@ def make_message(size: int) -> Message:
     return Message(
         b"x" * size,
         delivery_properties=DeliveryProperties(
-            delivery_mode=2,
-            timestamp=1_700_000_000,
-            exchange="orders.topic",
-            routing_key="orders.created.eu",
+            delivery_mode=2, timestamp=1_700_000_000, exchange="orders.topic", routing_key="orders.created.eu"
         ),
         message_properties=MessageProperties(
-            message_id=MESSAGE_ID,
-            content_type="application/json",
-            application_headers=HEADERS,
+            message_id=MESSAGE_ID, content_type="application/json", application_headers=HEADERS
         ),
     )
 
@@ -157,9 +150,7 @@ def read_properties(event: MessageReceived) -> None:
     headers.items()
 
 
-def encode_ours(
-    session: Session, connection: Connection, count: int, built: bool, out: list[bytes]
-) -> None:
+def encode_ours(session: Session, connection: Connection, count: int, built: bool, out: list[bytes]) -> None:
     """Publish `count` messages, whose octets go to `out`; `built`: properties exist already."""
     body = b"x" * 128
     headers = make_message(0).headers
@@ -176,9 +167,7 @@ def encode_classic(channel: Channel, connection: ClassicConnection, count: int, 
     for _ in range(count):
         if not built:
             properties = make_properties()
-        channel.publish(
-            body, exchange="orders.topic", routing_key="orders.created.eu", properties=properties
-        )
+        channel.publish(body, exchange="orders.topic", routing_key="orders.created.eu", properties=properties)
     connection.data_to_send(0.0)
 
 

@@ -43,10 +43,7 @@ class Proxy:
 
 
 async def forward(
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    note: Callable[[bytes], None],
-    ended: Callable[[], None],
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, note: Callable[[bytes], None], ended: Callable[[], None]
 ) -> None:
     """Copy one direction until its end, at the receiver's pace."""
     try:

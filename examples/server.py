@@ -69,9 +69,7 @@ class Queue:
 class Subscription:
     """One consumer: a task that delivers while there are messages and the prefetch has room."""
 
-    def __init__(
-        self, client: Client, channel: Channel, queue: Queue, consume: BasicConsume
-    ) -> None:
+    def __init__(self, client: Client, channel: Channel, queue: Queue, consume: BasicConsume) -> None:
         self.client = client
         self.channel = channel
         self.queue = queue
@@ -180,12 +178,7 @@ class Client:
         queue = self.queues.setdefault(name, Queue(name))
         channel.reply(QueueDeclareOk(name, len(queue.messages), len(queue.subscriptions)))
 
-    def use(
-        self,
-        channel: Channel,
-        queue: Queue,
-        method: QueueDelete | QueuePurge | BasicGet | BasicConsume,
-    ) -> None:
+    def use(self, channel: Channel, queue: Queue, method: QueueDelete | QueuePurge | BasicGet | BasicConsume) -> None:
         """Carry out a method on a queue."""
         match method:
             case QueueDelete():
@@ -200,9 +193,7 @@ class Client:
                 name = method.consumer_tag or f"amq.ctag-{next(self.names)}"
                 channel.reply(BasicConsumeOk(name))
                 consume = BasicConsume(queue.name, name, no_ack=method.no_ack)
-                self.subscriptions[channel.number, name] = Subscription(
-                    self, channel, queue, consume
-                )
+                self.subscriptions[channel.number, name] = Subscription(self, channel, queue, consume)
             case BasicGet():
                 if not queue.messages:
                     channel.reply(BasicGetEmpty())
@@ -238,9 +229,7 @@ class Client:
     def settle(self, number: int, tag: int, multiple: bool, *, requeue: bool) -> None:
         """Settle one delivery, or all up to it."""
         delivered = self.unsettled.get(number, {})
-        tags = [
-            each for each in delivered if each == tag or (multiple and (each <= tag or not tag))
-        ]
+        tags = [each for each in delivered if each == tag or (multiple and (each <= tag or not tag))]
         for each in reversed(tags):
             message, queue, subscription = delivered.pop(each)
             if subscription is not None:

@@ -63,12 +63,7 @@ def accept_key(key: bytes) -> bytes:
 class WebSocketTransport(asyncio.Transport):
     """An asyncio transport whose octets travel in binary frames."""
 
-    def __init__(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        protocol: asyncio.Protocol,
-    ) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, protocol: asyncio.Protocol) -> None:
         super().__init__()
         self._reader = reader
         self._writer = writer
@@ -138,9 +133,7 @@ class WebSocketTransport(asyncio.Transport):
         self._protocol.resume_writing()
 
 
-def connector(
-    host: str, port: int, path: str = "/"
-) -> Callable[[Callable[[], asyncio.Protocol]], Awaitable[None]]:
+def connector(host: str, port: int, path: str = "/") -> Callable[[Callable[[], asyncio.Protocol]], Awaitable[None]]:
     """Return a connector for `connect(url, connector=...)` that opens a WebSocket to `host`, `port`."""
 
     async def open_websocket(factory: Callable[[], asyncio.Protocol]) -> None:
@@ -168,9 +161,7 @@ def connector(
     return open_websocket
 
 
-async def relay(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str, port: int
-) -> None:
+async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str, port: int) -> None:
     """Serve one WebSocket: forward it to the broker at `host`, `port`."""
     request = await reader.readuntil(b"\r\n\r\n")
     fields = dict(line.split(b": ", 1) for line in request.split(b"\r\n") if b": " in line)

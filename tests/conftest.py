@@ -44,15 +44,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse a module that uses the `spark` fixture so that the scheduler, which sees the text only, can't tell."""
-    for module in {
-        each.nodeid.partition("::")[0]
-        for each in items
-        if "spark" in getattr(each, "fixturenames", ())
-    }:
+    for module in {each.nodeid.partition("::")[0] for each in items if "spark" in getattr(each, "fixturenames", ())}:
         if not _scope_of(module):
-            raise pytest.UsageError(
-                f"{module}: write pytest.mark.spark, or the scheduler starts a session for it"
-            )
+            raise pytest.UsageError(f"{module}: write pytest.mark.spark, or the scheduler starts a session for it")
 
 
 def pytest_collection_finish() -> None:

@@ -18,13 +18,9 @@ from tools.codegen.model import Field, Method, read
 from tools.codegen.module import Module, call, docstring
 
 SPECS = Path(os.environ.get("AMQP_SANSIO_SPECS", ROOT.parent / "shared" / "specs"))
-GENERATED = tuple(
-    [*classic.generate(), *composites.generate(), *zero_ten.generate(), *blocking.generate()]
-)
+GENERATED = tuple([*classic.generate(), *composites.generate(), *zero_ten.generate(), *blocking.generate()])
 
-with_specs = pytest.mark.skipif(
-    not SPECS.is_dir(), reason=f"the specifications aren't there: {SPECS}"
-)
+with_specs = pytest.mark.skipif(not SPECS.is_dir(), reason=f"the specifications aren't there: {SPECS}")
 
 
 def test_what_is_committed_is_what_the_generator_writes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,9 +60,7 @@ def test_facts_that_differ_are_named(
     assert "0-10.jsonl differs from the XML" in capsys.readouterr().err
 
 
-def test_without_specifications_no_facts_can_be_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_specifications_no_facts_can_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert extract.main(["--specs", str(tmp_path / "none")]) == 2
     assert "the specifications aren't there" in capsys.readouterr().err
 
@@ -110,12 +104,7 @@ def test_a_specification_is_read_as_it_is_written(tmp_path: Path) -> None:
         "thing.make",
         77,
         10,
-        (
-            Field("", "short"),
-            Field("thing_name", "shortstr"),
-            Field("global_", "bit"),
-            Field("no_wait", "bit"),
-        ),
+        (Field("", "short"), Field("thing_name", "shortstr"), Field("global_", "bit"), Field("no_wait", "bit")),
         frozenset({"client"}),
         ("thing.make-ok",),
         synchronous=True,
@@ -141,9 +130,7 @@ def test_generated_code_does_what_its_fields_say() -> None:
     rules = RABBIT
     bits = {f"bit_{n}": True for n in (0, 2, 8)}
     record = made(a=5, b=b"\xff", c="x", d={"t": True}, **bits)
-    payload = (
-        b"\x00\x07\x00\x09\x05\0\0\0\0\0\0\0\x01\xff\x05\x01\x01x\x00\0\0\0\x04\x01tt\x01"
-    )
+    payload = b"\x00\x07\x00\x09\x05\0\0\0\0\0\0\0\x01\xff\x05\x01\x01x\x00\0\0\0\x04\x01tt\x01"
     assert record.encode(rules) == payload
     assert made.decode(payload, 4, len(payload), rules) == record
     odd = payload.replace(b"\x01x\x00", b"\x01x\x01y")

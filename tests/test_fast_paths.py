@@ -70,9 +70,7 @@ def _forwarded(driver: driving.Driver, random: Random) -> object:
     if not consuming:
         return None
     try:
-        return consuming[0].forward(
-            bytes(size), b"\0\0", next(iter(consuming[0].consumers)), "", "r", False
-        )
+        return consuming[0].forward(bytes(size), b"\0\0", next(iter(consuming[0].consumers)), "", "r", False)
     except (LocalProtocolError, EndpointClosed) as error:
         return str(error)
 
@@ -103,10 +101,7 @@ def _transfers(random: Random) -> list[object]:
     """Messages of every size for two subscriptions, which the client completes at once or when all have come."""
     client, server = open_pair({"stream_above": random.choice((None, None, 100))})
     session, served = client.session(0), server.session(0)
-    mode, credit = (
-        random.choice((WINDOW, CREDIT)),
-        random.choice(((None, None), (1000, None), (8, 200_000))),
-    )
+    mode, credit = (random.choice((WINDOW, CREDIT)), random.choice(((None, None), (1000, None), (8, 200_000))))
     for destination in ("a", "b"):
         session.call(MessageSubscribe("q", destination))
         session.call(MessageSetFlowMode(destination, mode))
@@ -123,11 +118,7 @@ def _transfers(random: Random) -> list[object]:
         properties = DeliveryProperties(routing_key="k") if random.random() < 0.5 else None
         message = Message(bytes(size), delivery_properties=properties)
         try:
-            found.append(
-                served.transfer(
-                    destination, message, sync=random.random() < 0.1, **wanted
-                ).command_id
-            )
+            found.append(served.transfer(destination, message, sync=random.random() < 0.1, **wanted).command_id)
         except NoCredit as error:
             found.append(str(error))
     octets = server.data_to_send(0.0)
@@ -215,8 +206,7 @@ def counted(entry: Entry, taken: list[object]) -> Generator[None]:
 
 
 @pytest.mark.parametrize(
-    "entry",
-    [pytest.param(row, id=f"{name} {row.name}") for name, rows in TABLES.items() for row in rows],
+    "entry", [pytest.param(row, id=f"{name} {row.name}") for name, rows in TABLES.items() for row in rows]
 )
 def test_a_fast_path_makes_no_difference(entry: Entry) -> None:
     traffic = _traffic(entry)
@@ -234,8 +224,5 @@ def test_the_page_of_fast_paths_has_each_row(version: str) -> None:
     page = (ROOT / "docs" / "fast-paths.md").read_text(encoding="utf-8")
     section = page.split(f"\n## {version.replace(', ', ' and ')}\n")[1].split("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| ")][1:]
-    expected = [
-        f"| {each.name} | {each.taken} | {each.writes} | {each.equals} |"
-        for each in TABLES[version]
-    ]
+    expected = [f"| {each.name} | {each.taken} | {each.writes} | {each.equals} |" for each in TABLES[version]]
     assert rows == expected

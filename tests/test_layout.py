@@ -143,9 +143,7 @@ def _imports(path: Path, base: Path) -> Iterator[Import]:
 
 def adapter_files() -> list[tuple[Path, Path]]:
     """(file, folder its package stands in) of every adapter module."""
-    return [
-        (path, ADAPTERS / path.relative_to(ADAPTERS).parts[0]) for path in python_files(ADAPTERS)
-    ]
+    return [(path, ADAPTERS / path.relative_to(ADAPTERS).parts[0]) for path in python_files(ADAPTERS)]
 
 
 def test_core_imports_only_itself_and_pure_modules() -> None:
@@ -181,11 +179,7 @@ def test_core_uses_no_impure_name() -> None:
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Attribute) and ast.unparse(node) in IMPURE_NAMES:
                 wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}")
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Name)
-                and node.func.id in IMPURE_CALLS
-            ):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in IMPURE_CALLS:
                 wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.func.id}()")
     assert not wrong, "\n".join(wrong)
 
@@ -196,10 +190,7 @@ def test_importing_the_whole_core_loads_nothing_impure() -> None:
     lines = ["import sys", f"sys.path.insert(0, {str(ROOT)!r})"]
     lines += [*(f"import {name}" for name in names), "print(*sys.modules)"]
     run = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", "\n".join(lines)],
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-I", "-S", "-c", "\n".join(lines)], capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
     assert "amqp_sansio.versions" in run.stdout.split()
@@ -288,11 +279,7 @@ def _offered(path: Path) -> list[str]:
     """What `__all__` of the file lists."""
     for node in tree_of(path).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            return [
-                str(ast.literal_eval(it))
-                for it in ast.walk(node.value)
-                if isinstance(it, ast.Constant)
-            ]
+            return [str(ast.literal_eval(it)) for it in ast.walk(node.value) if isinstance(it, ast.Constant)]
     return []
 
 
@@ -336,11 +323,7 @@ def test_nothing_names_a_machine_or_says_it_is_unfinished() -> None:
 
 
 def test_each_version_of_the_package_name_is_spelled_out() -> None:
-    wrong = [
-        str(path.relative_to(ROOT))
-        for path in python_files(ROOT)
-        if re.search(r"(^|_)v\d+(_|$)", path.stem)
-    ]
+    wrong = [str(path.relative_to(ROOT)) for path in python_files(ROOT) if re.search(r"(^|_)v\d+(_|$)", path.stem)]
     assert not wrong, "\n".join(wrong)
 
 

@@ -16,14 +16,7 @@ ENDS = re.compile(r"(?<=[.?!:])[\"')`]*\s+")
 BREAK = re.compile(r"\n\s*\n|\n\s*(?=(?:[-*]|\d+\.) )")
 """Ends of paragraphs, and list items."""
 BETWEEN = frozenset(
-    {
-        tokenize.NEWLINE,
-        tokenize.NL,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        tokenize.COMMENT,
-        tokenize.ENCODING,
-    }
+    {tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT, tokenize.ENCODING}
 )
 
 
@@ -72,10 +65,7 @@ def _texts(source: str) -> Iterator[str]:
             if not alone or token.start[0] != last + 1:
                 yield comment
                 comment = ""
-            comment, last = (
-                f"{comment} {token.string.lstrip('#: ')}",
-                token.start[0] if alone else 0,
-            )
+            comment, last = (f"{comment} {token.string.lstrip('#: ')}", token.start[0] if alone else 0)
         elif token.type == tokenize.STRING and starts_statement:
             yield token.string.lstrip("rbuRBU").strip("\"'")
         if token.type not in BETWEEN:

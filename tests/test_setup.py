@@ -37,9 +37,9 @@ def test_the_suite_is_collected_without_any_other_client() -> None:
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
     only = {name_of(each) for group in ("peers", "clients") for each in groups[group]}
     assert {"pika", "python-qpid-proton", "kombu"} <= only
-    foreign = {
-        module for module, of in packages_distributions().items() if only & {each.lower() for each in of}
-    } - {"tests"}
+    foreign = {module for module, of in packages_distributions().items() if only & {each.lower() for each in of}} - {
+        "tests"
+    }
     uses = re.compile(rf"\b(?:import|from|importorskip\(.)\s*(?:{'|'.join(foreign)}|tests\.interop)\b")
     # The other modules can't miss what they don't name; to collect them all takes long.
     tests = {path for path in (ROOT / "tests").rglob("*.py") if uses.search(path.read_text(encoding="utf-8"))}

@@ -230,11 +230,7 @@ def _rule_ids(version: str) -> frozenset[str]:
         return frozenset(row["id"] for row in csv.DictReader(file))
 
 
-SET_LATER: Final = {
-    "Delivery": {"_message"},
-    "Message": {"_bare"},
-    "_UUID": {"int", "is_safe"},
-}
+SET_LATER: Final = {"Delivery": {"_message"}, "Message": {"_bare"}, "_UUID": {"int", "is_safe"}}
 """Slots that are filled in another way: `_bare` and `_message` when they are first asked for, those of a UUID past its
 own refusal."""
 
@@ -312,12 +308,7 @@ def _attributes_set(function: ast.FunctionDef, name: str) -> set[str]:
 
 
 def _slots_of(kind: type[object]) -> set[str]:
-    return {
-        slot
-        for base in kind.__mro__
-        for slot in base.__dict__.get("__slots__", ())
-        if not slot.startswith("__")
-    }
+    return {slot for base in kind.__mro__ for slot in base.__dict__.get("__slots__", ()) if not slot.startswith("__")}
 
 
 @pytest.mark.parametrize("engine", sorted(set(ENGINES.values())))

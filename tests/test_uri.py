@@ -16,14 +16,8 @@ from amqp_sansio.uri import AmqpUri, UriError, parse
     ("text", "uri"),
     [
         # The examples of RabbitMQ's specification.
-        (
-            "amqp://user:pass@host:10000/vhost",
-            AmqpUri("amqp", "host", 10000, "user", "pass", "vhost"),
-        ),
-        (
-            "amqp://user%61:%61pass@ho%61st:10000/v%2fhost",
-            AmqpUri("amqp", "hoast", 10000, "usera", "apass", "v/host"),
-        ),
+        ("amqp://user:pass@host:10000/vhost", AmqpUri("amqp", "host", 10000, "user", "pass", "vhost")),
+        ("amqp://user%61:%61pass@ho%61st:10000/v%2fhost", AmqpUri("amqp", "hoast", 10000, "usera", "apass", "v/host")),
         ("amqp://", AmqpUri("amqp", "localhost", 5672)),
         ("amqp://:@/", AmqpUri("amqp", "localhost", 5672, "", "")),
         ("amqp://user@", AmqpUri("amqp", "localhost", 5672, "user")),
@@ -47,10 +41,7 @@ from amqp_sansio.uri import AmqpUri, UriError, parse
         ("amqp://m\u00fcnchen.example", AmqpUri("amqp", "m\u00fcnchen.example", 5672)),
         ("amqp://a_b-c.d~", AmqpUri("amqp", "a_b-c.d~", 5672)),
         # Names with special characters.
-        (
-            "amqp://a%3Ab:p%40ss%2Fw%23o%3Frd%25@host",
-            AmqpUri("amqp", "host", 5672, "a:b", "p@ss/w#o?rd%"),
-        ),
+        ("amqp://a%3Ab:p%40ss%2Fw%23o%3Frd%25@host", AmqpUri("amqp", "host", 5672, "a:b", "p@ss/w#o?rd%")),
         ("amqp://a:b:c@host", AmqpUri("amqp", "host", 5672, "a", "b:c")),
         ("amqp://a:b@c@host", AmqpUri("amqp", "host", 5672, "a", "b@c")),
         ("amqp://a:+!$&'()*,;=@host", AmqpUri("amqp", "host", 5672, "a", "+!$&'()*,;=")),
@@ -201,10 +192,7 @@ def test_refused(text: str, part: str, position: int, says: str) -> None:
 
 
 def test_secrets_do_not_show() -> None:
-    text = (
-        "amqps://me:s3cret@host/v?password=s3cret&keyPassphrase=s3cret&access_token=s3cret"
-        "&name=plainly"
-    )
+    text = "amqps://me:s3cret@host/v?password=s3cret&keyPassphrase=s3cret&access_token=s3cret&name=plainly"
     uri = parse(text)
     assert uri.password == "s3cret"
     assert uri.option("password") == ("s3cret",)
@@ -308,8 +296,7 @@ def test_what_is_written_reads_back(uri: AmqpUri) -> None:
 @given(uris())
 def test_the_redacted_form_differs_in_secrets_only(uri: AmqpUri) -> None:
     assert (uri.redacted() == uri.format()) == (
-        uri.password in (None, "***")
-        and all(value == "***" for name, value in uri.options if name == "password")
+        uri.password in (None, "***") and all(value == "***" for name, value in uri.options if name == "password")
     )
     assert parse(uri.redacted()).vhost == uri.vhost
 

@@ -109,8 +109,7 @@ class BaseConnection(Generic[_C]):
         ended = self._close_hint is not _KEEP or self._ending is not None
         if after > self._unparsed and not ended and octets:
             raise LimitExceeded(
-                f"receive_data with {len(octets)} octets, receive_budget is {self.receive_budget}; "
-                "take events first"
+                f"receive_data with {len(octets)} octets, receive_budget is {self.receive_budget}; take events first"
             )
         self._clock.advance(now)
         if ended:
@@ -431,11 +430,7 @@ class BaseConnection(Generic[_C]):
 
     def _kept(self) -> dict[str, object]:
         """Every slot, by name: what a snapshot holds."""
-        return {
-            name: getattr(self, name)
-            for kind in type(self).__mro__
-            for name in kind.__dict__.get("__slots__", ())
-        }
+        return {name: getattr(self, name) for kind in type(self).__mro__ for name in kind.__dict__.get("__slots__", ())}
 
     def __reduce__(self) -> tuple[object, ...]:
         state = self._kept()

@@ -39,9 +39,7 @@ class OpaqueObserver:
         self._directions = (_Direction(Side.SERVER, begun), _Direction(Side.CLIENT, begun))
         self._seq = 0
         self._at_ns = setting.at_ns
-        self._events.append(
-            Identified(setting.version, "", setting.client, setting.server, setting.by, setting.at_ns)
-        )
+        self._events.append(Identified(setting.version, "", setting.client, setting.server, setting.by, setting.at_ns))
 
     def receive(self, client: bool, octets: bytes, at_ns: int) -> None:
         """Count octets; the first eight may be a protocol header."""
@@ -78,8 +76,12 @@ class OpaqueObserver:
         text = f"a connection begins with a protocol header, this one with {first!r}"
         self._events.append(
             Violation(
-                Side.CLIENT, "0-9-1/wire/header-client-first", "error" if spoken else "warning",
-                f"{text}; {hint}" if hint else text, 0, self._at_ns,
+                Side.CLIENT,
+                "0-9-1/wire/header-client-first",
+                "error" if spoken else "warning",
+                f"{text}; {hint}" if hint else text,
+                0,
+                self._at_ns,
             )
         )
 

@@ -38,9 +38,7 @@ def _hash(self: Any) -> int:
 
 def _repr(self: Any) -> str:
     fields = ", ".join(
-        f"{name}={getattr(self, name)!r}"
-        for name in self.__match_args__
-        if name not in self.__record_hidden__
+        f"{name}={getattr(self, name)!r}" for name in self.__match_args__ if name not in self.__record_hidden__
     )
     return f"{self.__class__.__qualname__}({fields})"
 

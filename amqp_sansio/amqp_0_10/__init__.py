@@ -6,14 +6,7 @@ from .codec import records
 from .codec.dialect import Dialect
 from .codec.message import Headers, Message
 from .codec.message_fields import ObservedCommand
-from .codec.record import (
-    Command,
-    Control,
-    decode_command,
-    decode_control,
-    decode_headers,
-    encode_headers,
-)
+from .codec.record import Command, Control, decode_command, decode_control, decode_headers, encode_headers
 from .codec.records import *  # noqa: F403
 from .codec.sequence_set import ByteRanges, SequenceSet
 from .codec.structs import Struct, decode_struct

@@ -8,15 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from .direction import OVERHEAD, Direction, Ready
-from .records import (
-    ConnectionEnd,
-    ConnectionStart,
-    Item,
-    StreamDamage,
-    StreamData,
-    StreamGap,
-    endpoint,
-)
+from .records import ConnectionEnd, ConnectionStart, Item, StreamDamage, StreamData, StreamGap, endpoint
 
 if TYPE_CHECKING:
     from .records import Segment
@@ -120,9 +112,7 @@ class Connection:
         syn = self.first.syn or self.second.syn
         items.append(ConnectionStart(self.id, client, server, a, b, self.first_ts_ns, syn))
 
-    def damage(
-        self, direction: Direction, kind: str, text: str, ts_ns: int, items: list[Item]
-    ) -> None:
+    def damage(self, direction: Direction, kind: str, text: str, ts_ns: int, items: list[Item]) -> None:
         """Report a contradiction in one direction."""
         self.start(items)
         self.clock = max(self.clock, ts_ns)
@@ -142,9 +132,7 @@ class Connection:
             may_x = x is not None and (x.need <= second.out or second.fin_out)
             may_y = y is not None and (y.need <= first.out or first.fin_out)
             if not may_x and not may_y:
-                circular = (
-                    x is not None and y is not None and x.need <= second.pos and y.need <= first.pos
-                )
+                circular = x is not None and y is not None and x.need <= second.pos and y.need <= first.pos
                 if not circular and not force:
                     return
                 may_x, may_y = x is not None, y is not None
@@ -272,11 +260,7 @@ class Connection:
         else:
             self.gaps += 1
             self.start(items)
-            items.append(
-                StreamGap(
-                    self.id, direction.name, entry.size, self.clock, entry.offset, entry.reason
-                )
-            )
+            items.append(StreamGap(self.id, direction.name, entry.size, self.clock, entry.offset, entry.reason))
         direction.held -= OVERHEAD
 
 

@@ -160,16 +160,7 @@ class Direction:
         while self.history_size > _HISTORY and len(history) > 1:
             self.history_size -= len(history.popleft()[1]) + _HISTORY_OVERHEAD
 
-    def insert(
-        self,
-        offset: int,
-        data: bytes,
-        size: int,
-        need: int,
-        ts_ns: int,
-        order: int,
-        damages: Damages,
-    ) -> None:
+    def insert(self, offset: int, data: bytes, size: int, need: int, ts_ns: int, order: int, damages: Damages) -> None:
         """Insert a segment of `size` octets at `offset`, of which `data` was captured.
 
         The first octets of a place win.
@@ -178,9 +169,7 @@ class Direction:
         if size == 1 and end == self.top:
             return  # a keep-alive probe: its octet has no meaning (RFC 9293 section 3.8.4)
         if 0 <= self.fin < end:
-            damages.append(
-                ("after-fin", f"{end - max(offset, self.fin)} octets after the FIN at {self.fin}")
-            )
+            damages.append(("after-fin", f"{end - max(offset, self.fin)} octets after the FIN at {self.fin}"))
             end = max(offset, self.fin)
             data = data[: end - offset]
         self.top = max(self.top, end)
@@ -307,9 +296,7 @@ class Direction:
                 break
             self._compare(offset, data, start, known, damages)
 
-    def _compare(
-        self, offset: int, data: bytes, start: int, known: bytes, damages: Damages
-    ) -> None:
+    def _compare(self, offset: int, data: bytes, start: int, known: bytes, damages: Damages) -> None:
         first = max(offset, start)
         end = min(offset + len(data), start + len(known))
         ours, theirs = data[first - offset : end - offset], known[first - start : end - start]

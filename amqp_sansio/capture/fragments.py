@@ -37,14 +37,7 @@ class Fragments:
         self._given_up: list[tuple[Packet, str]] = []
 
     def add(
-        self,
-        key: bytes,
-        offset: int,
-        more: bool,
-        data: bytes,
-        size: int,
-        kind: int,
-        packet: Packet,
+        self, key: bytes, offset: int, more: bool, data: bytes, size: int, kind: int, packet: Packet
     ) -> tuple[bytes, int, int] | None:
         """Take a fragment of the datagram `key`; return the datagram if it is complete now.
 

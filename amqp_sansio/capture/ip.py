@@ -45,14 +45,7 @@ class PacketDecoder:
         self._fragments = Fragments()
 
     def decode(
-        self,
-        buf: bytes,
-        start: int,
-        stop: int,
-        wire: int,
-        link: int,
-        where: tuple[int, int, int],
-        out: Output,
+        self, buf: bytes, start: int, stop: int, wire: int, link: int, where: tuple[int, int, int], out: Output
     ) -> None:
         """Read the packet `buf[start:stop]`, of `wire` octets on the wire, into `out`.
 
@@ -138,18 +131,14 @@ class PacketDecoder:
         for packet, text in self._fragments.finish():
             self._damage(packet, "incomplete-fragments", text, out)
 
-    def _ipv4(
-        self, buf: bytes, at: int, stop: int, end: int, packet: Packet, point: str, out: Output
-    ) -> None:
+    def _ipv4(self, buf: bytes, at: int, stop: int, end: int, packet: Packet, point: str, out: Output) -> None:
         if stop - at < 20:
             if stop < end:
                 self._cut(packet, "its IPv4 header", out)
             else:
                 self._bad(packet, "an IPv4 header has 20 octets, but not so many are there", out)
             return
-        first, _tos, total, ident, fragment, _ttl, protocol, _checksum, src, dst = _IPV4_HEADER(
-            buf, at
-        )
+        first, _tos, total, ident, fragment, _ttl, protocol, _checksum, src, dst = _IPV4_HEADER(buf, at)
         header = (first & 15) * 4
         if first >> 4 != 4 or header < 20:
             self._bad(packet, f"0x{first:02x} can't begin an IPv4 header", out)
@@ -170,22 +159,14 @@ class PacketDecoder:
             return
         key = b"4" + src + dst + ident.to_bytes(2, "big") + point.encode()
         whole = self._fragments.add(
-            key,
-            (fragment & 0x1FFF) * 8,
-            bool(fragment & 0x2000),
-            buf[body:stop],
-            end - body,
-            _TCP,
-            packet,
+            key, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), buf[body:stop], end - body, _TCP, packet
         )
         self._report_fragments(out)
         if whole is not None:
             data, size, _ = whole
             self._tcp(data, 0, len(data), size, src, dst, packet, point, out)
 
-    def _ipv6(
-        self, buf: bytes, at: int, stop: int, end: int, packet: Packet, point: str, out: Output
-    ) -> None:
+    def _ipv6(self, buf: bytes, at: int, stop: int, end: int, packet: Packet, point: str, out: Output) -> None:
         if stop - at < 40:
             if stop < end:
                 self._cut(packet, "its IPv6 header", out)
@@ -232,9 +213,7 @@ class PacketDecoder:
                 field = int.from_bytes(buf[at + 2 : at + 4], "big")
                 if field & 0xFFF9:
                     key = b"6" + src + dst + buf[at + 4 : at + 8] + point.encode()
-                    self._ipv6_fragment(
-                        buf, at + 8, stop, end, key, field, following, src, dst, packet, point, out
-                    )
+                    self._ipv6_fragment(buf, at + 8, stop, end, key, field, following, src, dst, packet, point, out)
                     return
                 at += 8
             elif kind == _AUTHENTICATION:
@@ -263,25 +242,14 @@ class PacketDecoder:
         # The first fragment has the protocol; other fragments than TCP's aren't kept.
         if kind != _TCP and kind not in _EXTENSIONS and kind != _AUTHENTICATION:
             return
-        whole = self._fragments.add(
-            key, offset, bool(field & 1), buf[at:stop], end - at, kind, packet
-        )
+        whole = self._fragments.add(key, offset, bool(field & 1), buf[at:stop], end - at, kind, packet)
         self._report_fragments(out)
         if whole is not None:
             data, size, kind = whole
             self._extensions(data, 0, len(data), size, kind, src, dst, packet, point, out)
 
     def _tcp(
-        self,
-        buf: bytes,
-        at: int,
-        stop: int,
-        end: int,
-        src: bytes,
-        dst: bytes,
-        packet: Packet,
-        point: str,
-        out: Output,
+        self, buf: bytes, at: int, stop: int, end: int, src: bytes, dst: bytes, packet: Packet, point: str, out: Output
     ) -> None:
         if stop - at < 20:
             if stop < end:
@@ -336,6 +304,4 @@ class PacketDecoder:
         self._damage(packet, "bad-packet", text, out)
 
     def _damage(self, packet: Packet, kind: str, text: str, out: Output) -> None:
-        out.append(
-            CaptureDamage(self._file, packet.number, packet.ts_ns, packet.offset, kind, text)
-        )
+        out.append(CaptureDamage(self._file, packet.number, packet.ts_ns, packet.offset, kind, text))

@@ -54,17 +54,7 @@ class Parser:
     the last one, `need` the fewest octets that the next record needs.
     """
 
-    __slots__ = (
-        "_decoder",
-        "_link_reported",
-        "_lost_at",
-        "_lost_why",
-        "file",
-        "need",
-        "offset",
-        "packet",
-        "ts_ns",
-    )
+    __slots__ = ("_decoder", "_link_reported", "_lost_at", "_lost_why", "file", "need", "offset", "packet", "ts_ns")
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -96,14 +86,7 @@ class Parser:
         self.ts_ns = ts_ns
 
     def decode(
-        self,
-        buf: bytes,
-        start: int,
-        stop: int,
-        wire: int,
-        link: int,
-        where: tuple[int, int, int],
-        out: Output,
+        self, buf: bytes, start: int, stop: int, wire: int, link: int, where: tuple[int, int, int], out: Output
     ) -> None:
         """Read one packet, as `PacketDecoder.decode` does."""
         self._decoder.decode(buf, start, stop, wire, link, where, out)

@@ -82,9 +82,7 @@ class PcapParser(Parser):
                 if not self._link_reported:
                     self._link_reported = True
                     self.packet, self.ts_ns = index, ts_ns
-                    self.damage(
-                        base + pos, "unknown-link-type", f"link type {link} is not known", out
-                    )
+                    self.damage(base + pos, "unknown-link-type", f"link type {link} is not known", out)
             elif captured < least and wire <= captured:
                 pass  # An empty record. A file can hold millions of these in few octets of gzip.
             elif decode or may_be_fragment(buf, start, stop, link):
@@ -100,9 +98,7 @@ class PcapParser(Parser):
         """Return the layout of the records at `offset`; None if they need `parse`."""
         if not self._header or self._lost_at >= 0 or not (self._link_known or self._link_reported):
             return None
-        return PcapLayout(
-            self._big, self._header, self._limit, self._unit_ns, self._link, self._link_known
-        )
+        return PcapLayout(self._big, self._header, self._limit, self._unit_ns, self._link, self._link_known)
 
     def finish(self, rest: bytes, out: Output) -> None:
         """Note the end of the file; `rest` is the part that `parse` left."""

@@ -120,9 +120,7 @@ class PcapngParser(Parser):
                 if seen > end and not self._at_end:
                     need = length + _MIN_SECTION
                     break
-                if not _plausible(order, buf, following) and (
-                    find_section(buf, pos + 4, following - 4, seen) >= 0
-                ):
+                if not _plausible(order, buf, following) and (find_section(buf, pos + 4, following - 4, seen) >= 0):
                     self._lose(base + pos, f"a block of type {kind} that was cut short")
                     pos += 4
                     continue
@@ -149,9 +147,7 @@ class PcapngParser(Parser):
             return None
         interfaces = [
             Interface(link, multiplier, divisor, offset_ns, link in LINK_TYPES, silent)
-            for (link, _, multiplier, divisor, offset_ns), silent in zip(
-                self._interfaces, self._silent, strict=True
-            )
+            for (link, _, multiplier, divisor, offset_ns), silent in zip(self._interfaces, self._silent, strict=True)
         ]
         return PcapngLayout(self._big, tuple(interfaces))
 
@@ -163,10 +159,7 @@ class PcapngParser(Parser):
             # A recording that was cut and then appended to: the cut block's length covers the next section.
             found = find_section(rest, pos + 4)
             if found < 0:
-                text = (
-                    f"the file ends inside of a block, after {len(rest) - pos} of at least "
-                    f"{self.need} octets"
-                )
+                text = f"the file ends inside of a block, after {len(rest) - pos} of at least {self.need} octets"
                 self.damage(self.offset, "truncated-file", text, out)
                 break
             self._lose(self.offset, "a block that was cut short")
@@ -186,9 +179,7 @@ class PcapngParser(Parser):
             return False
         return True
 
-    def _interface(
-        self, order: _Order, buf: bytes, pos: int, length: int, at: int, out: Output
-    ) -> None:
+    def _interface(self, order: _Order, buf: bytes, pos: int, length: int, at: int, out: Output) -> None:
         if length < 20 or len(self._interfaces) >= _MAX_INTERFACES:
             text = f"interface {len(self._interfaces)} in a block of {length} octets"
             self.damage(at, "bad-block", text, out)
@@ -209,16 +200,7 @@ class PcapngParser(Parser):
         self._interfaces.append((link, snaplen, multiplier, divisor, offset_ns))
         self._silent.append(False)
 
-    def _enhanced(
-        self,
-        order: _Order,
-        buf: bytes,
-        pos: int,
-        length: int,
-        at: int,
-        out: Output,
-        decode: bool,
-    ) -> None:
+    def _enhanced(self, order: _Order, buf: bytes, pos: int, length: int, at: int, out: Output, decode: bool) -> None:
         if length < 32:
             self._bad_packet(f"an enhanced packet block of {length} octets", at, out)
             return
@@ -230,16 +212,7 @@ class PcapngParser(Parser):
         units = high << 32 | low
         self._packet(buf, pos + 28, captured, wire, interface, units, at, out, decode)
 
-    def _old(
-        self,
-        order: _Order,
-        buf: bytes,
-        pos: int,
-        length: int,
-        at: int,
-        out: Output,
-        decode: bool,
-    ) -> None:
+    def _old(self, order: _Order, buf: bytes, pos: int, length: int, at: int, out: Output, decode: bool) -> None:
         if length < 32:
             self._bad_packet(f"a packet block of {length} octets", at, out)
             return
@@ -250,16 +223,7 @@ class PcapngParser(Parser):
         units = high << 32 | low
         self._packet(buf, pos + 28, captured, wire, interface, units, at, out, decode)
 
-    def _simple(
-        self,
-        order: _Order,
-        buf: bytes,
-        pos: int,
-        length: int,
-        at: int,
-        out: Output,
-        decode: bool,
-    ) -> None:
+    def _simple(self, order: _Order, buf: bytes, pos: int, length: int, at: int, out: Output, decode: bool) -> None:
         if length < 16:
             self._bad_packet(f"a simple packet block of {length} octets", at, out)
             return
@@ -346,9 +310,7 @@ def _plausible(order: _Order, buf: bytes, pos: int) -> bool:
     return kind in _STANDARD or kind >= 0x8000_0000
 
 
-def read_options(
-    order: _Order, buf: bytes, pos: int, stop: int
-) -> tuple[list[tuple[int, bytes]], bool]:
+def read_options(order: _Order, buf: bytes, pos: int, stop: int) -> tuple[list[tuple[int, bytes]], bool]:
     """Return the options in `buf[pos:stop]`, and whether the list was well-formed."""
     result: list[tuple[int, bytes]] = []
     while stop - pos >= 4:

@@ -23,9 +23,7 @@ SLICE: Final = 262_144
 """Most octets parsed at a time, whatever the size of the input."""
 
 
-def read_segments(
-    data: Buffer | Iterable[Buffer], *, file: str = ""
-) -> Iterator[Segment | CaptureDamage]:
+def read_segments(data: Buffer | Iterable[Buffer], *, file: str = "") -> Iterator[Segment | CaptureDamage]:
     """Yield the TCP segments of a capture, in its order, and its unreadable parts.
 
     `data` is the whole capture or its pieces in order, cut anywhere (an open binary file will do); `file` is the name

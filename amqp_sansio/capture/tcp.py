@@ -56,22 +56,10 @@ class Reassembler:
     An item's time is that of the segment with its octets, but never before the time of the item before it.
     """
 
-    __slots__ = (
-        "_connection",
-        "_grace_ns",
-        "_limit",
-        "_now",
-        "_patience_ns",
-        "_previous",
-        "_started",
-    )
+    __slots__ = ("_connection", "_grace_ns", "_limit", "_now", "_patience_ns", "_previous", "_started")
 
     def __init__(
-        self,
-        *,
-        limit: int = DEFAULT_LIMIT,
-        grace_ns: int = DEFAULT_GRACE_NS,
-        patience_ns: int = DEFAULT_PATIENCE_NS,
+        self, *, limit: int = DEFAULT_LIMIT, grace_ns: int = DEFAULT_GRACE_NS, patience_ns: int = DEFAULT_PATIENCE_NS
     ) -> None:
         self._limit = limit
         self._grace_ns = grace_ns
@@ -86,9 +74,7 @@ class Reassembler:
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
         if state[0] != _SCHEMA:
-            raise LocalProtocolError(
-                f"the state of a reassembler has schema {state[0]}, this release reads {_SCHEMA}"
-            )
+            raise LocalProtocolError(f"the state of a reassembler has schema {state[0]}, this release reads {_SCHEMA}")
         for name, value in zip(self.__slots__, state[1:], strict=True):
             setattr(self, name, value)
 
@@ -145,9 +131,7 @@ class Reassembler:
             this.remember(pos, segment.payload)
             if segment.ts_ns > connection.clock:
                 connection.clock = segment.ts_ns
-            items.append(
-                StreamData(connection.id, this.name, segment.payload, connection.clock, pos)
-            )
+            items.append(StreamData(connection.id, this.name, segment.payload, connection.clock, pos))
             return items
         offset = _offset(this, other, segment)
         if size and _is_foreign(this, offset):
@@ -196,13 +180,7 @@ class Reassembler:
         return position
 
     def _take(
-        self,
-        connection: Connection,
-        this: Direction,
-        segment: Segment,
-        offset: int,
-        need: int,
-        items: list[Item],
+        self, connection: Connection, this: Direction, segment: Segment, offset: int, need: int, items: list[Item]
     ) -> None:
         damages: Damages = []
         size, ts_ns = segment.wire_len, segment.ts_ns
@@ -229,9 +207,7 @@ class Reassembler:
         if not connection.ended:
             self._settle(connection, items)
 
-    def _select(
-        self, connection: Connection | None, segment: Segment, items: list[Item]
-    ) -> Connection | None:
+    def _select(self, connection: Connection | None, segment: Segment, items: list[Item]) -> Connection | None:
         """Return the connection of a segment that may begin or end one; None: it needs no more work."""
         flags = segment.flags
         if connection is None:
@@ -282,12 +258,7 @@ class Reassembler:
             self._previous = tuple([(it.base, it.top) for it in (connection.first, connection.second)])
 
     def _greeted(
-        self,
-        connection: Connection,
-        this: Direction,
-        other: Direction,
-        segment: Segment,
-        items: list[Item],
+        self, connection: Connection, this: Direction, other: Direction, segment: Segment, items: list[Item]
     ) -> Connection | None:
         """Return the connection of a SYN if one is known: that, a new one, or None for a past one."""
         base = (segment.seq + 1) & _MASK
@@ -314,9 +285,7 @@ class Reassembler:
             return connection
         return self._begin(connection, segment, items)
 
-    def _reset(
-        self, connection: Connection, this: Direction, segment: Segment, items: list[Item]
-    ) -> None:
+    def _reset(self, connection: Connection, this: Direction, segment: Segment, items: list[Item]) -> None:
         offset = this.pos
         if this.base >= 0 and (segment.seq or this.syn):
             offset = this.place(segment.seq)

@@ -91,9 +91,7 @@ class PcapngWriter:
         number = self._count
         # Different for successive connections on the same endpoints.
         seed = crc32(f"{client} {server} {ts_ns} {number}".encode())
-        recorded = _Recorded(
-            _Side(one, one_port, seed), _Side(two, two_port, crc32(b"server", seed))
-        )
+        recorded = _Recorded(_Side(one, one_port, seed), _Side(two, two_port, crc32(b"server", seed)))
         self._count += 1
         self._connections[number] = recorded
         ours, theirs = recorded.client, recorded.server
@@ -104,13 +102,7 @@ class PcapngWriter:
         ]
         return number, b"".join(packets)
 
-    def data(
-        self,
-        connection: int,
-        sender: Side | Literal["client", "server"],
-        data: Buffer,
-        ts_ns: int,
-    ) -> bytes:
+    def data(self, connection: int, sender: Side | Literal["client", "server"], data: Buffer, ts_ns: int) -> bytes:
         """Return the octets from `sender` as packets of at most 65,535 octets.
 
         Raises LocalProtocolError if the connection isn't open.
@@ -120,24 +112,13 @@ class PcapngWriter:
         view = memoryview(data).cast("B")
         return b"".join(
             [
-                self._packet(
-                    recorded,
-                    ours,
-                    theirs,
-                    PSH | ACK,
-                    bytes(view[start : start + _MAX_PAYLOAD]),
-                    ts_ns,
-                )
+                self._packet(recorded, ours, theirs, PSH | ACK, bytes(view[start : start + _MAX_PAYLOAD]), ts_ns)
                 for start in range(0, len(view), _MAX_PAYLOAD)
             ]
         )
 
     def close(
-        self,
-        connection: int,
-        by: Side | Literal["client", "server"] | None,
-        ts_ns: int,
-        reset: bool = False,
+        self, connection: int, by: Side | Literal["client", "server"] | None, ts_ns: int, reset: bool = False
     ) -> bytes:
         """End a connection, by a FIN of `by` that the other end answers, or by a RST with `reset`.
 
@@ -163,9 +144,7 @@ class PcapngWriter:
             raise LocalProtocolError(f"connection {connection} of this recording isn't open")
         return recorded
 
-    def _packet(
-        self, recorded: _Recorded, ours: _Side, theirs: _Side, flags: int, data: bytes, ts_ns: int
-    ) -> bytes:
+    def _packet(self, recorded: _Recorded, ours: _Side, theirs: _Side, flags: int, data: bytes, ts_ns: int) -> bytes:
         ts_ns = recorded.ts_ns = max(recorded.ts_ns, ts_ns)
         options = _SYN_OPTIONS if flags & SYN else b""
         ack = theirs.next if flags & ACK else 0

@@ -75,10 +75,7 @@ class AnyConnection(Generic[_C]):
         return self
 
     async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         client = self._client
         before = dict(client.unseen)
@@ -94,11 +91,7 @@ class AnyConnection(Generic[_C]):
 
 
 def open_stream(
-    client: BaseClient[Any],
-    streams: Streams,
-    kinds: tuple[type[Any], ...],
-    limit: int,
-    ended: EndpointClosed | None,
+    client: BaseClient[Any], streams: Streams, kinds: tuple[type[Any], ...], limit: int, ended: EndpointClosed | None
 ) -> EventStream[Any]:
     """Add a stream of `kinds` of events to `streams`; with the error `ended` it is at its end."""
     inbox: Inbox[Any] = Inbox(client, limit)

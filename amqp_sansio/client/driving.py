@@ -357,9 +357,7 @@ class BaseClient(Generic[CoreT]):
         pending.waiters = []
         return self.driver.wait(pending)
 
-    async def result(
-        self, pending: Pending[_R], late: Callable[[_R], object] | None = None
-    ) -> _R:
+    async def result(self, pending: Pending[_R], late: Callable[[_R], object] | None = None) -> _R:
         """Wait for an answer and return it. `late` gets it if the caller is interrupted before.
 
         Raises the call's error.

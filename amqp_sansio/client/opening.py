@@ -38,10 +38,7 @@ class Opening(Generic[_T]):
         return self._opened
 
     async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         opened, self._opened = self._opened, None
         if opened is not None:

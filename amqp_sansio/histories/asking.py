@@ -253,7 +253,6 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
-
 _ONE_ZERO: Final[dict[str, Callable[[Acts, Happening, dict[str, Any]], None]]] = {
     "open": _open,
     "attach": _attach,

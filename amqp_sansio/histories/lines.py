@@ -49,12 +49,7 @@ class History:
         return None if self.unseen else self.message.ts_ns
 
     def deliver(
-        self,
-        queue: str | None,
-        back_ns: int | None,
-        *,
-        rejected_ns: int | None = None,
-        held: bool = False,
+        self, queue: str | None, back_ns: int | None, *, rejected_ns: int | None = None, held: bool = False
     ) -> None:
         """Record a delivery from a queue and how it ended."""
         copy = self.copies.get(queue)
@@ -117,9 +112,7 @@ class Line:
                 return history
         return None
 
-    def pick(
-        self, message: Message, queue: str | None, *, dead: bool, died: str | None
-    ) -> tuple[History, bool] | None:
+    def pick(self, message: Message, queue: str | None, *, dead: bool, died: str | None) -> tuple[History, bool] | None:
         """Return the publish that a delivery from `queue` belongs to, and whether there are other candidates.
 
         `dead`: it is a dead letter, of the queue `died` if that is known, so messages rejected there come first, in the
@@ -141,9 +134,7 @@ class Line:
             return chosen, True
         return chosen, not message.redelivered and self._not_delivered(queue, chosen.number + 1) is not None
 
-    def commit(
-        self, history: History, message: Message, queue: str | None, *, dead: bool = False
-    ) -> None:
+    def commit(self, history: History, message: Message, queue: str | None, *, dead: bool = False) -> None:
         """Record the delivery of a publish, which leaves the queue; `dead`: it came there as a dead letter."""
         if dead and queue not in history.copies:
             for place, (_, number, _) in enumerate(self._rejected[:_LOOKS]):
@@ -245,17 +236,13 @@ class Lines:
             if not lines:
                 del self._by_id[line.message_id]
 
-    def with_route(
-        self, message_id: str | None, correlation_id: str | None, route: Route
-    ) -> Iterator[Line]:
+    def with_route(self, message_id: str | None, correlation_id: str | None, route: Route) -> Iterator[Line]:
         """Yield the lines with exactly these ids and this route."""
         for (own_id, own_correlation, own_route, _, _), line in list(self._by_id.get(message_id, {}).items()):
             if (own_id, own_correlation, own_route) == (message_id, correlation_id, route):
                 yield line
 
-    def compatible(
-        self, message: Message, deaths: list[dict[str, Any]], may_die: bool
-    ) -> Iterator[Line]:
+    def compatible(self, message: Message, deaths: list[dict[str, Any]], may_die: bool) -> Iterator[Line]:
         """Yield the lines that nothing in a delivery contradicts."""
         vhost = _vhost(message)
         looked = 0
@@ -296,13 +283,7 @@ def _vhost(message: Message) -> str | None:
     return message.vhost.removeprefix("vhost:") if message.vhost.startswith("vhost:") else None
 
 
-def _agrees(
-    line: Line,
-    message: Message,
-    vhost: str | None,
-    deaths: list[dict[str, Any]],
-    may_die: bool,
-) -> bool:
+def _agrees(line: Line, message: Message, vhost: str | None, deaths: list[dict[str, Any]], may_die: bool) -> bool:
     if line.vhost is not None and vhost is not None and line.vhost != vhost:
         return False
     same_protocol = line.protocol == message.protocol

@@ -38,9 +38,7 @@ def order_key(message: Message, skew_ns: int = 0) -> tuple[int, int, str, int]:
     return (message.ts_ns - skew_ns if rank == 0 else message.ts_ns, rank, message.connection, message.seq)
 
 
-def histories(
-    messages: Iterable[Message], topology: Topology | None = None, *, skew_ns: int = 0
-) -> Iterator[Step]:
+def histories(messages: Iterable[Message], topology: Topology | None = None, *, skew_ns: int = 0) -> Iterator[Step]:
     """Yield the histories of messages in any order: steps (`HISTORY_COLUMNS`). Messages are held in memory and sorted.
 
     `topology` has the exchanges and queues in the trace. `skew_ns` is the largest difference between the clocks of the
@@ -90,9 +88,7 @@ class Matcher:
         self._lines.add(history, route_of(message))
         if message.outcome in ("accepted", "rejected", "released") and message.settled_ns is not None:
             after = message.settled_ns - message.ts_ns
-            steps.append(
-                _step(history, message, "confirm", message.settled_ns, outcome=message.outcome, latency=after)
-            )
+            steps.append(_step(history, message, "confirm", message.settled_ns, outcome=message.outcome, latency=after))
         return steps
 
     def _return(self, message: Message) -> list[Step]:
@@ -216,12 +212,7 @@ class Matcher:
             weak = line.route.exchange is None or message.exchange is None
             insort(
                 candidates,
-                (
-                    (weak, history.message.ts_ns, history.message.connection, history.message.seq),
-                    line,
-                    history,
-                    dead,
-                ),
+                ((weak, history.message.ts_ns, history.message.connection, history.message.seq), line, history, dead),
                 key=lambda each: each[0],
             )
         if not candidates:
@@ -258,12 +249,7 @@ class Matcher:
         return message.protocol in ("0-10", ONE_ZERO) and queue is not None and not message.redelivered
 
     def _evidence(
-        self,
-        line: Line,
-        history: History,
-        message: Message,
-        queue: str | None,
-        deaths: list[dict[str, Any]],
+        self, line: Line, history: History, message: Message, queue: str | None, deaths: list[dict[str, Any]]
     ) -> list[str]:
         published = history.message
         evidence: list[str] = []
@@ -304,9 +290,7 @@ def _deaths(message: Message) -> list[dict[str, Any]]:
     return [each for each in deaths if isinstance(each, dict)]
 
 
-def _came_as_dead_letter(
-    history: History, message: Message, deaths: list[dict[str, Any]], evidence: list[str]
-) -> bool:
+def _came_as_dead_letter(history: History, message: Message, deaths: list[dict[str, Any]], evidence: list[str]) -> bool:
     """Whether a queue off the publish's route has the message because a client rejected it elsewhere."""
     if deaths or "queue" in evidence or "binding" in evidence:
         return False

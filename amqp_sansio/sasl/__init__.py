@@ -40,17 +40,7 @@ from ._base import (
     ServerStep,
     Verified,
 )
-from ._client import (
-    AmqPlain,
-    Anonymous,
-    External,
-    OAuthBearer,
-    Plain,
-    XOAuth2,
-    choose,
-    client_mechanisms,
-    with_nonce,
-)
+from ._client import AmqPlain, Anonymous, External, OAuthBearer, Plain, XOAuth2, choose, client_mechanisms, with_nonce
 from ._scram import ScramSha1, ScramSha256, decoy_scram_keys, scram_keys
 from ._server import SERVER_MECHANISMS, server_mechanism
 

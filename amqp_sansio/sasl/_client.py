@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 def choose(
-    configured: Sequence[ClientMechanism],
-    offered: str | bytes | Sequence[str],
-    *,
-    keep_order: bool = False,
+    configured: Sequence[ClientMechanism], offered: str | bytes | Sequence[str], *, keep_order: bool = False
 ) -> ClientMechanism:
     """Return the configured mechanism to use with a server that offers `offered`.
 
@@ -45,9 +42,7 @@ def choose(
     if not usable:
         ours = ", ".join([mechanism.name for mechanism in configured]) or "nothing"
         theirs = ", ".join(names)[:500] or "nothing"
-        raise SaslError(
-            f"no SASL mechanism in common: {ours} is configured, the server offers {theirs}"
-        )
+        raise SaslError(f"no SASL mechanism in common: {ours} is configured, the server offers {theirs}")
     return usable[0] if keep_order else max(usable, key=_strength)
 
 

@@ -35,9 +35,7 @@ SCRAM_DIGESTS = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-1": "sha1"}
 _DIGEST_SIZES = {"sha256": 32, "sha1": 20}
 
 
-def scram_keys(
-    password: str, salt: bytes, iterations: int = 4096, digest: str = "sha256"
-) -> ScramKeys:
+def scram_keys(password: str, salt: bytes, iterations: int = 4096, digest: str = "sha256") -> ScramKeys:
     """Return a server's record of a user for SCRAM: salt, count and two keys, not the password.
 
     `salt` is at least 16 random octets, different for each user, `digest` "sha256" or "sha1". Raises SaslError for
@@ -59,9 +57,7 @@ def scram_keys(
     return ScramKeys(salt, iterations, *_scram_math.derive_keys(salted, digest))
 
 
-def decoy_scram_keys(
-    user: str, secret: bytes, iterations: int = 4096, digest: str = "sha256"
-) -> ScramKeys:
+def decoy_scram_keys(user: str, secret: bytes, iterations: int = 4096, digest: str = "sha256") -> ScramKeys:
     """Return keys that no password proves, always the same for a user.
 
     If these answer `NeedScramKeys` for an unknown user, the client sees a wrong password, and doesn't learn which users
@@ -116,14 +112,7 @@ class ScramClient(ClientMechanism):
 
     def with_nonce(self, nonce: str) -> Self:
         """Return the same mechanism with another nonce."""
-        return self.__class__(
-            self.user,
-            self.password,
-            nonce,
-            self.authzid,
-            self.min_iterations,
-            self.max_iterations,
-        )
+        return self.__class__(self.user, self.password, nonce, self.authzid, self.min_iterations, self.max_iterations)
 
     def initial(self) -> tuple[SaslState, bytes]:
         """Return GS2 header, prepared user name and nonce (client-first-message)."""

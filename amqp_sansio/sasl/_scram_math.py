@@ -45,9 +45,7 @@ def same(one: bytes, other: bytes) -> bool:
 
 def decoy(user: bytes, secret: bytes, digest: str) -> tuple[bytes, bytes, bytes]:
     """Return a salt and two keys that only the holder of `secret` can tell from real ones."""
-    salt, stored, server = [
-        hmac.digest(secret, label + user, digest) for label in (b"salt:", b"stored:", b"server:")
-    ]
+    salt, stored, server = [hmac.digest(secret, label + user, digest) for label in (b"salt:", b"stored:", b"server:")]
     return salt, stored, server
 
 

@@ -51,16 +51,15 @@ def table_values(dialect: AnyDialect) -> st.SearchStrategy[Any]:
 def _table_values(dialect: Dialect) -> st.SearchStrategy[Any]:
     rules = dialect.tables
     bits = 63 if rules.wide else 31
-    some: list[st.SearchStrategy[Any]] = [
-        st.text(max_size=20),
-        st.integers(-(2**bits), 2**bits - 1),
-    ]
+    some: list[st.SearchStrategy[Any]] = [st.text(max_size=20), st.integers(-(2**bits), 2**bits - 1)]
     some += [strategy for tag, strategy in _scalars() if tag in rules.writes]
     leaves = st.one_of(some)
     return st.recursive(
         leaves,
-        lambda inner: st.dictionaries(names(), inner, max_size=4)
-        | (st.lists(inner, max_size=4) if "A" in rules.writes else st.nothing()),
+        lambda inner: (
+            st.dictionaries(names(), inner, max_size=4)
+            | (st.lists(inner, max_size=4) if "A" in rules.writes else st.nothing())
+        ),
         max_leaves=_LEAVES,
     )
 
@@ -115,11 +114,7 @@ def _records(kind: type[Any], dialect: Dialect) -> st.SearchStrategy[Any]:
 def methods(dialect: AnyDialect, sent_by: Side | None) -> st.SearchStrategy[Any]:
     """Records of all methods that a side may send; None: either side."""
     found = dialect_of(dialect)
-    kinds = [
-        kind
-        for number, kind in found.methods.items()
-        if sent_by is None or sent_by in found.senders[number]
-    ]
+    kinds = [kind for number, kind in found.methods.items() if sent_by is None or sent_by in found.senders[number]]
     return st.sampled_from(kinds).flatmap(lambda kind: records(kind, found))
 
 
@@ -130,9 +125,7 @@ def properties(dialect: AnyDialect, kind: type[Any]) -> st.SearchStrategy[Any]:
 
 @cache
 def _properties(dialect: Dialect, kind: type[Any]) -> st.SearchStrategy[Any]:
-    return st.builds(
-        kind, **{name: st.none() | field_values(wire, dialect) for name, wire in kind.FIELDS}
-    )
+    return st.builds(kind, **{name: st.none() | field_values(wire, dialect) for name, wire in kind.FIELDS})
 
 
 def messages(
@@ -143,9 +136,7 @@ def messages(
     carriers = [
         kind
         for number, kind in found.methods.items()
-        if kind.HAS_CONTENT
-        and (not kinds or kind in kinds)
-        and (sent_by is None or sent_by in found.senders[number])
+        if kind.HAS_CONTENT and (not kinds or kind in kinds) and (sent_by is None or sent_by in found.senders[number])
     ]
     if not carriers:
         raise ValueError(f"no such method carries content in the dialect {found.name}")

@@ -36,17 +36,13 @@ _NAMES: list[str] = cast("Any", version).__all__
 _ALL: tuple[type[Any], ...] = tuple(
     kind
     for name in _NAMES
-    if isinstance(kind := getattr(version, name), type)
-    and issubclass(kind, Struct)
-    and "NAME" in vars(kind)
+    if isinstance(kind := getattr(version, name), type) and issubclass(kind, Struct) and "NAME" in vars(kind)
 )
 COMMANDS: tuple[type[Any], ...] = tuple(kind for kind in _ALL if hasattr(kind, "HAS_BODY"))
 """Every command."""
 CONTROLS: tuple[type[Control], ...] = tuple(kind for kind in _ALL if issubclass(kind, Control))
 """Every control."""
-STRUCTS: tuple[type[Struct], ...] = tuple(
-    kind for kind in _ALL if kind not in COMMANDS and kind not in CONTROLS
-)
+STRUCTS: tuple[type[Struct], ...] = tuple(kind for kind in _ALL if kind not in COMMANDS and kind not in CONTROLS)
 """Every other struct."""
 _CODED = tuple(kind for kind in STRUCTS if kind.CODE and kind is not SessionHeader)
 _SENT_TO = {Side.CLIENT: "server", Side.SERVER: "client"}
@@ -235,9 +231,7 @@ def headers() -> st.SearchStrategy[tuple[Struct | Struct32, ...]]:
     >>> segment = headers().map(version.encode_headers)
     """
     some = st.tuples(
-        st.none() | records(DeliveryProperties),
-        st.none() | records(MessageProperties),
-        st.none() | unknown_structs(),
+        st.none() | records(DeliveryProperties), st.none() | records(MessageProperties), st.none() | unknown_structs()
     )
     present = some.map(lambda found: [each for each in found if each is not None])
     return present.flatmap(st.permutations).map(tuple)

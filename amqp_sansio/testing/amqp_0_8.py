@@ -60,9 +60,7 @@ def methods(*, sent_by: Side | None = None, dialect: AnyDialect = DIALECT) -> st
     return _classic.methods(dialect, sent_by)
 
 
-def properties(
-    kind: type[Any] = BasicProperties, *, dialect: AnyDialect = DIALECT
-) -> st.SearchStrategy[Any]:
+def properties(kind: type[Any] = BasicProperties, *, dialect: AnyDialect = DIALECT) -> st.SearchStrategy[Any]:
     """Properties of one class of content, each optional.
 
     >>> some = properties()  # BasicProperties(content_type="text/plain", headers={...})
@@ -71,10 +69,7 @@ def properties(
 
 
 def messages(
-    *kinds: type[Any],
-    sent_by: Side | None = None,
-    max_body: int = 300,
-    dialect: AnyDialect = DIALECT,
+    *kinds: type[Any], sent_by: Side | None = None, max_body: int = 300, dialect: AnyDialect = DIALECT
 ) -> st.SearchStrategy[Message[Any]]:
     """Methods that carry content (restricted to `kinds`, if given), with properties and a body of at most `max_body`
     octets.

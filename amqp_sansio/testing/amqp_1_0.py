@@ -66,9 +66,7 @@ _NAMES: list[str] = cast("Any", version).__all__
 RECORDS: tuple[type[Any], ...] = tuple(
     kind
     for name in _NAMES
-    if isinstance(kind := getattr(version, name), type)
-    and issubclass(kind, Composite)
-    and "NAME" in vars(kind)
+    if isinstance(kind := getattr(version, name), type) and issubclass(kind, Composite) and "NAME" in vars(kind)
 )
 """Every composite type."""
 _SASL, _AMQP = 1, 0
@@ -115,9 +113,9 @@ SCALARS: dict[Any, st.SearchStrategy[Any]] = {
 }
 """Values of each primitive type that contains no others."""
 _scalars = st.one_of(*SCALARS.values())
-_opaque = st.sampled_from(
-    [b"\x46", b"\x5a\x01", b"\x5f\x03\x07", b"\xa7\x02xy", b"\xef\x01\x03\x01\x50\x01"]
-).map(Opaque)
+_opaque = st.sampled_from([b"\x46", b"\x5a\x01", b"\x5f\x03\x07", b"\xa7\x02xy", b"\xef\x01\x03\x01\x50\x01"]).map(
+    Opaque
+)
 
 
 def strings() -> st.SearchStrategy[str]:
@@ -178,9 +176,7 @@ def arrays() -> st.SearchStrategy[Array]:
     def of(kind: Any) -> st.SearchStrategy[Array]:
         items = st.lists(SCALARS[kind], min_size=1, max_size=4)
         described = st.tuples(items, _unknown).map(
-            lambda pair: Array(
-                [Described(pair[1], item) for item in pair[0]], pair[0][0].__class__, (pair[1],)
-            )
+            lambda pair: Array([Described(pair[1], item) for item in pair[0]], pair[0][0].__class__, (pair[1],))
         )
         return items.map(Array) | described
 
@@ -248,9 +244,9 @@ _BY_KIND: dict[str, Callable[[], st.SearchStrategy[Any]]] = {
     "receiver-settle-mode": lambda: st.integers(0, 1),
     "sasl-code": lambda: st.integers(0, 4),
     "terminus-durability": lambda: st.integers(0, 2),
-    "terminus-expiry-policy": lambda: st.sampled_from(
-        ["link-detach", "session-end", "connection-close", "never"]
-    ).map(Symbol),
+    "terminus-expiry-policy": lambda: st.sampled_from(["link-detach", "session-end", "connection-close", "never"]).map(
+        Symbol
+    ),
     "string": strings,
     "symbol": symbols,
     "ietf-language-tag": symbols,

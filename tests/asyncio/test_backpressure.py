@@ -114,9 +114,7 @@ def test_a_publisher_waits_for_a_server_that_does_not_read() -> None:
         async with (
             serve(floods.handle, config=Config(limits=SMALL)) as server,
             connect(
-                url_of(server),
-                limits=SMALL,
-                connector=lambda factory: connect_small(factory, server.port),
+                url_of(server), limits=SMALL, connector=lambda factory: connect_small(factory, server.port)
             ) as connection,
         ):
             ch = await connection.open_channel()
@@ -171,9 +169,7 @@ def test_a_consumer_without_bound_stops_the_reading() -> None:
         floods = Floods(3000, 4000)
         async with (
             serve(floods.handle) as server,
-            connect(
-                url_of(server), connector=lambda factory: connect_small(factory, server.port)
-            ) as connection,
+            connect(url_of(server), connector=lambda factory: connect_small(factory, server.port)) as connection,
         ):
             ch = await connection.open_channel()
             async with ch.consume("q", no_ack=True, buffer=50) as deliveries:
@@ -256,9 +252,7 @@ def test_no_deadlock_with_both_sockets_full() -> None:
         async with (
             serve(floods.handle, config=Config(limits=SMALL)) as server,
             connect(
-                url_of(server),
-                limits=SMALL,
-                connector=lambda factory: connect_small(factory, server.port),
+                url_of(server), limits=SMALL, connector=lambda factory: connect_small(factory, server.port)
             ) as connection,
         ):
             ch = await connection.open_channel()
@@ -279,9 +273,7 @@ def test_heartbeats_go_on_while_reading_is_paused(busy: bool) -> None:
         async with (
             serve(floods.handle) as server,
             connect(
-                url_of(server),
-                heartbeat=2,
-                connector=lambda factory: connect_small(factory, server.port),
+                url_of(server), heartbeat=2, connector=lambda factory: connect_small(factory, server.port)
             ) as connection,
         ):
             ch = await connection.open_channel()

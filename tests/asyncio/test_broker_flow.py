@@ -18,15 +18,7 @@ from amqp_sansio.amqp_0_10 import MessageSubscribe as MessageSubscribe010
 from amqp_sansio.amqp_1_0 import Message
 from amqp_sansio.broker import BrokerLimits, Hub, Settings
 from amqp_sansio.broker.model.commands import OpenOwner, PurgeQueue
-from amqp_sansio_asyncio import (
-    BrokerServer,
-    Connection,
-    Faults,
-    Line,
-    VirtualClock,
-    connect,
-    serve_broker,
-)
+from amqp_sansio_asyncio import BrokerServer, Connection, Faults, Line, VirtualClock, connect, serve_broker
 from tests.kit.asyncio_broker import driver_of, until
 from tests.kit.asyncio_loops import run
 
@@ -170,9 +162,7 @@ def test_publishers_wait_while_the_broker_is_full() -> None:
     async def main() -> None:
         async with serve_broker(Settings(limits=limits)) as broker, connect(broker.url) as connection:
             channel = await queue_of(connection)
-            publishing = [
-                asyncio.ensure_future(channel.publish(BODY, routing_key="jobs")) for _ in range(100)
-            ]
+            publishing = [asyncio.ensure_future(channel.publish(BODY, routing_key="jobs")) for _ in range(100)]
             await until(lambda: broker.hub.is_blocked)
             await until(lambda: connection.blocked is not None)
             publisher = next(iter(broker.hub.clients.values()))
@@ -237,8 +227,7 @@ def test_a_client_that_reads_nothing_is_given_up_for_its_silence() -> None:
             channel = await connection.open_channel()
             stop_reading(connection)
             publishing = [
-                asyncio.ensure_future(channel.publish(BODY, routing_key="nowhere", mandatory=True))
-                for _ in range(400)
+                asyncio.ensure_future(channel.publish(BODY, routing_key="nowhere", mandatory=True)) for _ in range(400)
             ]
             (number,) = broker.hub.clients
             await until(lambda: broker.line(number).reading_paused)
@@ -261,9 +250,7 @@ def test_a_blocked_publisher_is_not_given_up_for_its_silence() -> None:
         settings = Settings(limits=limits)
         async with serve_broker(settings, clock=clock) as broker, connect(broker.url) as connection:
             channel = await queue_of(connection)
-            publishing = [
-                asyncio.ensure_future(channel.publish(BODY, routing_key="jobs")) for _ in range(50)
-            ]
+            publishing = [asyncio.ensure_future(channel.publish(BODY, routing_key="jobs")) for _ in range(50)]
             await until(lambda: broker.hub.is_blocked)
             await until(lambda: connection.blocked is not None)
             for _ in range(10):

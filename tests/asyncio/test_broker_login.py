@@ -15,16 +15,7 @@ import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, EndpointClosed, Version
 from amqp_sansio.broker import ANONYMOUS_USER, Settings, User
-from amqp_sansio.sasl import (
-    AmqPlain,
-    Anonymous,
-    ClientMechanism,
-    External,
-    Plain,
-    ScramSha1,
-    ScramSha256,
-    XOAuth2,
-)
+from amqp_sansio.sasl import AmqPlain, Anonymous, ClientMechanism, External, Plain, ScramSha1, ScramSha256, XOAuth2
 from amqp_sansio_asyncio import BrokerServer, connect, serve_broker
 from amqp_sansio_asyncio.broker_driver import certificate_name
 from tests.kit.asyncio_broker import until
@@ -34,8 +25,7 @@ from tests.kit.certificates import Certificates, make_certificates
 VERSIONS = (AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
 CLASSIC = (AMQP_0_8, AMQP_0_9_1)
 SETTINGS = Settings(
-    users={"guest": "guest", "me": User("s3cret", vhosts=("test",)), "card": User(), "ü": "ö"},
-    vhosts=("/", "test"),
+    users={"guest": "guest", "me": User("s3cret", vhosts=("test",)), "card": User(), "ü": "ö"}, vhosts=("/", "test")
 )
 
 
@@ -105,9 +95,7 @@ def test_mechanisms_that_a_client_may_use(version: Version, mechanism: Any) -> N
     ids=["wrong", "nobody", "for-another", "no-password", "scram-wrong", "scram-nobody", "scram-no-password",
          "scram-for-another"],
 )  # fmt: skip
-def test_a_refused_login_has_the_versions_code(
-    version: Version, mechanism: ClientMechanism
-) -> None:
+def test_a_refused_login_has_the_versions_code(version: Version, mechanism: ClientMechanism) -> None:
     """0-9-1: 403 for who announces that it takes that; 0-8: the socket; 0-10: 320; 1.0: sasl-outcome auth."""
 
     async def main() -> None:
@@ -246,9 +234,7 @@ def test_a_handshake_that_ends_too_late(certificates: Certificates) -> None:
             await asyncio.sleep(0.05)
             await broker.close(timeout=0.2)
             context = ssl.create_default_context(cafile=str(certificates.ca))
-            reader, writer = await asyncio.open_connection(
-                sock=sock, ssl=context, server_hostname="localhost"
-            )
+            reader, writer = await asyncio.open_connection(sock=sock, ssl=context, server_hostname="localhost")
             assert await reader.read() == b""
             writer.close()
         assert not broker.connections and not broker.hub.clients
@@ -300,9 +286,7 @@ def test_the_log_says_whose_connection_the_broker_closed(
         async with serve_broker(SETTINGS, ssl=tls_server(certificates) if has_tls else None) as broker:
             context = ssl.create_default_context(cafile=str(certificates.ca)) if has_tls else None
             name = "localhost" if has_tls else None
-            reader, writer = await asyncio.open_connection(
-                "127.0.0.1", broker.port, ssl=context, server_hostname=name
-            )
+            reader, writer = await asyncio.open_connection("127.0.0.1", broker.port, ssl=context, server_hostname=name)
             writer.write(b"AMQP\x00\x00\x09\x01" + b"\xff" * 100)
             await reader.read()
             ours = writer.get_extra_info("sockname")

@@ -86,9 +86,7 @@ def test_late_answers_are_taken_and_dropped() -> None:
             for call in calls[::2]:
                 call.cancel()
             results = await asyncio.gather(*calls, return_exceptions=True)
-            assert [isinstance(each, asyncio.CancelledError) for each in results] == [
-                n % 2 == 0 for n in range(9)
-            ]
+            assert [isinstance(each, asyncio.CancelledError) for each in results] == [n % 2 == 0 for n in range(9)]
             assert (await ch.call(QueueDeclare(queue="last"))).queue == "last"
 
     run(main())

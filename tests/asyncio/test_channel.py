@@ -48,18 +48,7 @@ from amqp_sansio.errors import LimitExceeded
 from amqp_sansio.events import Accepted, Closed, Event, Opened, Rejected
 from amqp_sansio.limits import Limits
 from amqp_sansio_asyncio import PublishOutcome, ServerConnection, connect
-from tests.kit.asyncio_broker import (
-    asks,
-    broker,
-    channel,
-    client,
-    driver_of,
-    fill,
-    scripted,
-    state_of,
-    until,
-    url_of,
-)
+from tests.kit.asyncio_broker import asks, broker, channel, client, driver_of, fill, scripted, state_of, until, url_of
 from tests.kit.asyncio_loops import run
 
 
@@ -98,9 +87,7 @@ def test_a_refused_call_ends_its_channel_and_no_other() -> None:
             two = await connection.open_channel()
             waiting = asyncio.ensure_future(one.call(QueueDeclare(queue="nowhere", passive=True)))
             behind = asyncio.ensure_future(one.call(QueueDeclare(queue="other")))
-            with pytest.raises(
-                EndpointClosed, match="404 NOT_FOUND - no queue 'nowhere'"
-            ) as caught:
+            with pytest.raises(EndpointClosed, match="404 NOT_FOUND - no queue 'nowhere'") as caught:
                 await waiting
             report = caught.value.report
             assert report is not None
@@ -237,9 +224,7 @@ def test_publishes_without_an_answer_fail_with_their_channel() -> None:
     async def main() -> None:
         async with client(scripted(answer)) as connection:
             ch = await connection.open_channel(confirm=True)
-            results = await asyncio.gather(
-                *[ch.publish(b"", exchange="x") for _ in range(3)], return_exceptions=True
-            )
+            results = await asyncio.gather(*[ch.publish(b"", exchange="x") for _ in range(3)], return_exceptions=True)
             assert len({id(result) for result in results}) == 3
             for result in results:
                 assert isinstance(result, EndpointClosed)

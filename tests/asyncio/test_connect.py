@@ -221,9 +221,7 @@ def test_0_8_is_spoken_too() -> None:
         ("amqps://localhost?verify=verify_none", ValueError, {"ssl": ssl.create_default_context()}),
     ],
 )
-def test_what_can_not_be_meant(
-    url: str, error: type[Exception], options: dict[str, Any]
-) -> None:
+def test_what_can_not_be_meant(url: str, error: type[Exception], options: dict[str, Any]) -> None:
     async def main() -> None:
         with pytest.raises(error):
             await connect(url, **options)
@@ -322,8 +320,7 @@ def test_a_connector_brings_another_transport(tmp_path: Path) -> None:
             async with (
                 await asyncio.start_unix_server(relay, path),
                 connect(
-                    "amqp://guest:guest@localhost",
-                    connector=lambda factory: loop.create_unix_connection(factory, path),
+                    "amqp://guest:guest@localhost", connector=lambda factory: loop.create_unix_connection(factory, path)
                 ) as connection,
             ):
                 channel = await connection.open_channel()

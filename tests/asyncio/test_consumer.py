@@ -24,24 +24,8 @@ from amqp_sansio.amqp_0_9_1 import (
 )
 from amqp_sansio.amqp_0_9_1 import Delivery as Delivered
 from amqp_sansio.events import Event
-from amqp_sansio_asyncio import (
-    Channel,
-    Consumer,
-    ConsumerEnded,
-    Delivery,
-    ServerConnection,
-    connect,
-)
-from tests.kit.asyncio_broker import (
-    broker,
-    channel,
-    client,
-    fill,
-    scripted,
-    state_of,
-    until,
-    url_of,
-)
+from amqp_sansio_asyncio import Channel, Consumer, ConsumerEnded, Delivery, ServerConnection, connect
+from tests.kit.asyncio_broker import broker, channel, client, fill, scripted, state_of, until, url_of
 from tests.kit.asyncio_loops import run
 
 
@@ -369,10 +353,7 @@ def test_a_cancelled_wait_loses_no_delivery() -> None:
             await ch.call(QueueDeclare(queue="q"))
             consumer = ch.consume("q", prefetch=10)
             await consumer.start()
-            one, two = (
-                asyncio.ensure_future(anext(consumer)),
-                asyncio.ensure_future(anext(consumer)),
-            )
+            one, two = (asyncio.ensure_future(anext(consumer)), asyncio.ensure_future(anext(consumer)))
             await asyncio.sleep(0)
             feed = state_of(ch).inboxes[consumer.consumer_tag]
             tables = state_of(ch).client.core.dialect.tables

@@ -82,9 +82,7 @@ def test_what_waits_ends_at_once_with_the_fault(version: Version, scope: str) ->
     fault = FAULTS[version][scope]
 
     async def main(server: FaultyServer) -> None:
-        connection: Any = await connect(
-            server.url, version=version, close_timeout=LATE, limits=LIMITS
-        )
+        connection: Any = await connect(server.url, version=version, close_timeout=LATE, limits=LIMITS)
         tasks = [asyncio.create_task(each) for each in await waits_of(connection, server, scope)]
         await asyncio.sleep(0.05)
         assert not [task for task in tasks if task.done()]

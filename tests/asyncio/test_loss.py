@@ -139,10 +139,7 @@ def test_idle_connections_stay_alive_by_heartbeats() -> None:
                 beats += isinstance(event, HeartbeatReceived)
 
         config = Config(heartbeat=1, report_heartbeats=True)
-        async with (
-            serve(handle, config=config) as server,
-            connect(url_of(server), heartbeat=1) as connection,
-        ):
+        async with serve(handle, config=config) as server, connect(url_of(server), heartbeat=1) as connection:
             await asyncio.sleep(4.5)
             assert connection.is_open
             assert seen[0].is_open
@@ -186,9 +183,7 @@ async def silent_relay(port: int) -> tuple[Silent, asyncio.Server, str]:
 
 
 @pytest.mark.rule("0-9-1/wire/heartbeat-timeout")
-def test_a_peer_that_goes_silent_is_noticed_on_both_sides(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_peer_that_goes_silent_is_noticed_on_both_sides(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         ended: list[Event] = []

@@ -24,14 +24,7 @@ from amqp_sansio.amqp_1_0 import (
 from amqp_sansio.amqp_1_0.codec.conditions import NOT_FOUND
 from amqp_sansio.errors import EndpointClosed, LocalProtocolError
 from amqp_sansio.sasl import Anonymous, Plain, ScramSha256
-from amqp_sansio_asyncio import (
-    LinkEnded,
-    OneZeroConnection,
-    OneZeroServerConnection,
-    ServerConnection,
-    connect,
-    serve,
-)
+from amqp_sansio_asyncio import LinkEnded, OneZeroConnection, OneZeroServerConnection, ServerConnection, connect, serve
 from tests.kit.asyncio_broker import until, url_of, waiting_in
 from tests.kit.asyncio_loops import run
 from tests.kit.asyncio_nodes import nodes, peer

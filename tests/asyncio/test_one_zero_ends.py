@@ -8,25 +8,12 @@ from collections.abc import Awaitable
 import pytest
 
 from amqp_sansio import AMQP_1_0, By
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    CreditChanged,
-    Delivery,
-    Message,
-)
+from amqp_sansio.amqp_1_0 import Accepted, CreditChanged, Delivery, Message
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
-from amqp_sansio.amqp_1_0.codec.conditions import (
-    DETACH_FORCED,
-    FRAMING_ERROR,
-    INTERNAL_ERROR,
-    RESOURCE_DELETED,
-)
+from amqp_sansio.amqp_1_0.codec.conditions import DETACH_FORCED, FRAMING_ERROR, INTERNAL_ERROR, RESOURCE_DELETED
 from amqp_sansio.errors import EndpointClosed, RemoteProtocolError
-from amqp_sansio_asyncio import (
-    LinkEnded,
-    connect,
-)
+from amqp_sansio_asyncio import LinkEnded, connect
 from tests.kit.asyncio_broker import session_state, until, url_of, waiting_in
 from tests.kit.asyncio_loops import Problems, run
 from tests.kit.asyncio_nodes import core_link, nodes, opened, peer
@@ -293,10 +280,7 @@ def test_a_server_that_breaks_the_rules() -> None:
             made.hold = True
             session = await connection.open_session()
             sender, receiver = await opened(session)
-            tasks = [
-                asyncio.ensure_future(sender.send(b"x")),
-                asyncio.ensure_future(receiver.fetch()),
-            ]
+            tasks = [asyncio.ensure_future(sender.send(b"x")), asyncio.ensure_future(receiver.fetch())]
             await asyncio.sleep(0.01)
             transport = made.connections[0]._driver.transport  # pyright: ignore[reportPrivateUsage]
             assert transport is not None

@@ -13,15 +13,7 @@ import pytest
 
 from amqp_sansio import AMQP_1_0
 from amqp_sansio.amqp_1_0 import Accepted, Message
-from amqp_sansio.client.amqp_1_0 import (
-    connection,
-    link,
-    receiver,
-    requester,
-    sender,
-    session,
-    transaction,
-)
+from amqp_sansio.client.amqp_1_0 import connection, link, receiver, requester, sender, session, transaction
 from amqp_sansio_asyncio import client, connect, serve, server
 from amqp_sansio_asyncio.amqp_1_0 import server as server_module
 from tests.asyncio.test_one_zero_requests import answer
@@ -72,10 +64,7 @@ def test_the_example_runs(name: str, source: str, names: dict[str, Any]) -> None
     example: Example = names["example"]
 
     async def main() -> None:
-        async with (
-            nodes() as (listening, _),
-            connect(url_of(listening), version=AMQP_1_0) as opened,
-        ):
+        async with nodes() as (listening, _), connect(url_of(listening), version=AMQP_1_0) as opened:
             one = await opened.open_session()
             sends = await one.open_sender("jobs")
             await sends.send(Message("ping"))
@@ -102,9 +91,7 @@ def test_the_example_runs(name: str, source: str, names: dict[str, Any]) -> None
 
 
 def test_the_server_of_the_docstring() -> None:
-    ((_, source, names),) = [
-        each for each in examples(server_module) if "handle(connection" in each[1]
-    ]
+    ((_, source, names),) = [each for each in examples(server_module) if "handle(connection" in each[1]]
     exec(source, names)
 
     async def main() -> None:

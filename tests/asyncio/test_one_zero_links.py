@@ -7,27 +7,13 @@ import asyncio
 import pytest
 
 from amqp_sansio import AMQP_1_0
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    CreditChanged,
-    Delivery,
-    LinkRequested,
-    Message,
-    Received,
-    SessionRequested,
-)
+from amqp_sansio.amqp_1_0 import Accepted, CreditChanged, Delivery, LinkRequested, Message, Received, SessionRequested
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
 from amqp_sansio.amqp_1_0.codec.conditions import NOT_IMPLEMENTED
 from amqp_sansio.errors import LocalProtocolError, RemoteProtocolError
 from amqp_sansio.events import Event, Failed, Opened
-from amqp_sansio_asyncio import (
-    OneZeroServerConnection,
-    Receiver,
-    Sender,
-    connect,
-    serve,
-)
+from amqp_sansio_asyncio import OneZeroServerConnection, Receiver, Sender, connect, serve
 from tests.kit.asyncio_broker import driver_of, until, url_of, waiting_in
 from tests.kit.asyncio_loops import run
 from tests.kit.asyncio_nodes import Nodes, core_link, opened, peer
@@ -319,11 +305,7 @@ def test_links_and_sessions_of_the_peer() -> None:
 
     def refused() -> list[str]:
         failures = [event for event in outcomes if isinstance(event, Failed)]
-        return [
-            event.error.condition
-            for event in failures
-            if isinstance(event.error, RemoteProtocolError)
-        ]
+        return [event.error.condition for event in failures if isinstance(event.error, RemoteProtocolError)]
 
     async def main() -> None:
         async with serve(handle, version=AMQP_1_0) as server:

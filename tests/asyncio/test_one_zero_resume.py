@@ -180,9 +180,7 @@ def test_a_receiver_resumes(mode: int) -> None:
         async with serve(durable.handle, version=AMQP_1_0) as server:
             async with connect(url_of(server), version=AMQP_1_0) as connection:
                 session = await connection.open_session()
-                receiver = await session.open_receiver(
-                    "jobs", name="inbox", credit=4, rcv_settle_mode=mode
-                )
+                receiver = await session.open_receiver("jobs", name="inbox", credit=4, rcv_settle_mode=mode)
                 first = await receiver.__anext__()
                 await first.accept()
                 held = await receiver.__anext__()

@@ -13,15 +13,7 @@ import pytest
 
 from amqp_sansio import AMQP_0_9_1, AMQP_1_0, By
 from amqp_sansio.amqp_0_9_1 import Config as ClassicConfig
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Config,
-    CreditChanged,
-    Delivery,
-    LinkRequested,
-    Message,
-    SessionRequested,
-)
+from amqp_sansio.amqp_1_0 import Accepted, Config, CreditChanged, Delivery, LinkRequested, Message, SessionRequested
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
 from amqp_sansio.amqp_1_0.codec.conditions import CONNECTION_FORCED, INTERNAL_ERROR
@@ -30,12 +22,7 @@ from amqp_sansio.events import Closed
 from amqp_sansio.limits import Limits
 from amqp_sansio.sasl import Credentials
 from amqp_sansio.uri import parse
-from amqp_sansio_asyncio import (
-    OneZeroServerConnection,
-    Recorder,
-    connect,
-    serve,
-)
+from amqp_sansio_asyncio import OneZeroServerConnection, Recorder, connect, serve
 from tests.asyncio.test_recording import streams_of
 from tests.kit.asyncio_broker import client_of, driver_of, until, url_of, waiting_in
 from tests.kit.asyncio_loops import run, run_fast
@@ -102,9 +89,7 @@ def test_the_server_closes() -> None:
         async with peer() as (connection, made):
             session = await connection.open_session()
             receiver = await session.open_receiver("jobs")
-            closing = asyncio.ensure_future(
-                made.connections[0].close("amqp:internal-error", "why not")
-            )
+            closing = asyncio.ensure_future(made.connections[0].close("amqp:internal-error", "why not"))
             with pytest.raises(LinkEnded, match="why not"):
                 await receiver.__anext__()
             assert (await connection.wait_closed()).condition == INTERNAL_ERROR
@@ -174,9 +159,7 @@ def test_closing_the_server_while_a_client_logs_in() -> None:
 
         made = Nodes()
         listening = await serve(made.handle, version=AMQP_1_0, authenticate=decide)
-        connecting = asyncio.ensure_future(
-            connect(url_of(listening), version=AMQP_1_0).__aenter__()
-        )
+        connecting = asyncio.ensure_future(connect(url_of(listening), version=AMQP_1_0).__aenter__())
         await asked.wait()
         await listening.close(timeout=0.05)
         with pytest.raises(EndpointClosed):
@@ -202,9 +185,7 @@ def test_a_client_that_says_nothing_more() -> None:
     async def main() -> None:
         config = Config(mechanisms=("PLAIN",), idle_time_out=6, handshake_timeout=2)
         async with nodes(config=config) as (listening, made):
-            async with connect(
-                url_of(listening), version=AMQP_1_0, idle_time_out=6.0, close_timeout=1.0
-            ) as connection:
+            async with connect(url_of(listening), version=AMQP_1_0, idle_time_out=6.0, close_timeout=1.0) as connection:
                 await asyncio.sleep(13)  # Both send empty frames in time.
                 assert connection.is_open
                 transport = made.connections[0]._driver  # pyright: ignore[reportPrivateUsage]
@@ -313,9 +294,7 @@ def test_a_server_waits_for_a_client_that_does_not_read() -> None:
         async with (
             serve(handle, version=AMQP_1_0) as listening,
             connect(
-                url_of(listening),
-                version=AMQP_1_0,
-                connector=lambda factory: connect_small(factory, listening.port),
+                url_of(listening), version=AMQP_1_0, connector=lambda factory: connect_small(factory, listening.port)
             ) as connection,
         ):
             session = await connection.open_session()

@@ -65,11 +65,7 @@ def streams_of(octets: bytes) -> list[tuple[bytes, bytes, ConnectionEnd]]:
         elif isinstance(item, ConnectionEnd):
             ends[item.connection] = item
     return [
-        (
-            data[name][client],
-            b"".join([sent for sender, sent in data[name].items() if sender != client]),
-            ends[name],
-        )
+        (data[name][client], b"".join([sent for sender, sent in data[name].items() if sender != client]), ends[name])
         for name, client in clients.items()
     ]
 
@@ -199,9 +195,7 @@ def test_a_connection_that_does_not_come_about_closes_its_file(tmp_path: Path) -
     assert streams_of((tmp_path / "none.pcapng").read_bytes()) == []
 
 
-def test_a_full_disk_ends_the_recording_and_not_the_connection(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_full_disk_ends_the_recording_and_not_the_connection(caplog: pytest.LogCaptureFixture) -> None:
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("there is no /dev/full here")

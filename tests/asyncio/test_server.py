@@ -8,14 +8,7 @@ import logging
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, By, CloseReport, EndpointClosed
-from amqp_sansio.amqp_0_9_1 import (
-    BasicPublish,
-    Config,
-    Published,
-    QueueDeclare,
-    QueueDeclareOk,
-    Request,
-)
+from amqp_sansio.amqp_0_9_1 import BasicPublish, Config, Published, QueueDeclare, QueueDeclareOk, Request
 from amqp_sansio.events import Closed, Event, Opened
 from amqp_sansio.limits import Limits
 from amqp_sansio.sasl import Credentials
@@ -83,9 +76,7 @@ def test_a_handler_that_returns_closes_the_connection() -> None:
     run(main())
 
 
-def test_a_handler_that_fails_is_logged_and_the_client_told(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_handler_that_fails_is_logged_and_the_client_told(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         async def handle(connection: ServerConnection) -> None:
             raise ZeroDivisionError("a bug")
@@ -216,10 +207,7 @@ def test_versions_and_what_is_offered_instead() -> None:
             for version in (AMQP_0_8, AMQP_0_9_1):
                 async with connect(url_of(server), version=version) as connection:
                     assert connection.core.dialect.version is version
-            for asked, offered in (
-                (b"AMQP\0\1\0\0", b"AMQP\x00\x00\x09\x01"),
-                (b"GET ", b"AMQP\x01\x01\x08\x00"),
-            ):
+            for asked, offered in ((b"AMQP\0\1\0\0", b"AMQP\x00\x00\x09\x01"), (b"GET ", b"AMQP\x01\x01\x08\x00")):
                 reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
                 for octet in asked:
                     writer.write(bytes((octet,)))
@@ -304,10 +292,7 @@ def test_what_is_not_taken_stays_unread() -> None:
             async for event in connection:
                 counted += isinstance(event, Published)
 
-        async with (
-            serve(handle, config=Config(limits=limits)) as server,
-            connect(url_of(server)) as connection,
-        ):
+        async with serve(handle, config=Config(limits=limits)) as server, connect(url_of(server)) as connection:
             ch = await connection.open_channel()
             for _ in range(1000):
                 await ch.publish(bytes(1000))
@@ -341,11 +326,7 @@ def test_other_connections_get_their_turn_while_one_floods() -> None:
                 if isinstance(event, Request):
                     connection.channel(event.channel).reply(QueueDeclareOk("q", 0, 0))
 
-        async with (
-            serve(handle) as server,
-            connect(url_of(server)) as flooding,
-            connect(url_of(server)) as other,
-        ):
+        async with serve(handle) as server, connect(url_of(server)) as flooding, connect(url_of(server)) as other:
             one, two = await flooding.open_channel(), await other.open_channel()
 
             async def flood() -> None:
@@ -363,9 +344,7 @@ def test_other_connections_get_their_turn_while_one_floods() -> None:
     run(main())
 
 
-def test_an_answer_to_a_client_that_has_left_is_no_error(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_an_answer_to_a_client_that_has_left_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         async def handle(connection: ServerConnection) -> None:
             async for event in connection:

@@ -95,10 +95,7 @@ def test_a_client_certificate_logs_in(certificates: Certificates) -> None:
             "authenticate": by_certificate,
         }
         async with broker(**options) as (server, _):
-            url = (
-                f"amqps://localhost:{server.port}/?cacertfile={certificates.ca}"
-                "&auth_mechanism=external"
-            )
+            url = f"amqps://localhost:{server.port}/?cacertfile={certificates.ca}&auth_mechanism=external"
             files = f"&certfile={certificates.client}&keyfile={certificates.client_key}"
             async with connect(url + files) as connection:
                 assert connection.core.mechanism == "EXTERNAL"

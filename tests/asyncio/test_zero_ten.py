@@ -31,12 +31,7 @@ from amqp_sansio.amqp_0_10 import (
     Struct32,
 )
 from amqp_sansio.client.amqp_0_10.publishing import routed
-from amqp_sansio.errors import (
-    EndpointClosed,
-    LimitExceeded,
-    LocalProtocolError,
-    RemoteProtocolError,
-)
+from amqp_sansio.errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError
 from amqp_sansio.events import Accepted, CloseReport
 from amqp_sansio.limits import Limits
 from amqp_sansio.sasl import Anonymous, Plain, ScramSha256
@@ -326,10 +321,7 @@ def test_a_session_that_is_busy() -> None:
 def test_timeouts_are_granted_up_to_what_the_server_keeps() -> None:
     async def main() -> None:
         config = Config(session_timeout_max=100)
-        async with (
-            node(config=config) as (server, _),
-            connect(url_of(server), version=AMQP_0_10) as connection,
-        ):
+        async with node(config=config) as (server, _), connect(url_of(server), version=AMQP_0_10) as connection:
             assert (await connection.open_session("a", timeout=50)).timeout == 50
             assert (await connection.open_session("b", timeout=500)).timeout == 100
             session = await connection.open_session("c", timeout=None)
@@ -350,10 +342,7 @@ def test_the_url_and_the_options() -> None:
             await made.handle(connection)
 
         async with serve(
-            handle,
-            version=AMQP_0_10,
-            vhosts=("/", "orders"),
-            authenticate={"me": "x", "guest": "guest"},
+            handle, version=AMQP_0_10, vhosts=("/", "orders"), authenticate={"me": "x", "guest": "guest"}
         ) as server:
             url = url_of(server, "/orders?heartbeat=7&channel_max=3&frame_max=5000", "me:x@")
             async with connect(url, version=AMQP_0_10) as connection:
@@ -395,9 +384,7 @@ def test_what_can_not_be_meant() -> None:
                 version: Any = options.pop("version", AMQP_0_10)
                 with pytest.raises(kind):
                     await connect(where, version=version, **options)
-            with pytest.raises(
-                EndpointClosed, match="there is no virtual host 'nowhere'"
-            ) as caught:
+            with pytest.raises(EndpointClosed, match="there is no virtual host 'nowhere'") as caught:
                 await connect(url_of(server, "/nowhere"), version=AMQP_0_10)
             assert caught.value.report is not None
             assert caught.value.report.code == 402

@@ -46,15 +46,7 @@ FOUND = examples(connection, session, subscription, transaction)
 def test_there_are_examples() -> None:
     names = {name.rpartition(".")[2] for name, _, _ in FOUND}
     assert names >= {
-        *(
-            "open_session",
-            "resume_session",
-            "call",
-            "publish",
-            "subscribe",
-            "accept",
-            "transaction",
-        ),
+        *("open_session", "resume_session", "call", "publish", "subscribe", "accept", "transaction"),
         *("branch", "detach", "fetch", "grant", "Connection", "ReceivedMessage"),
     }
     attempted = 0
@@ -72,10 +64,7 @@ def test_the_example_runs(name: str, source: str, names: dict[str, Any]) -> None
     example: Example = names["example"]
 
     async def main() -> None:
-        async with (
-            node() as (listening, made),
-            connect(url_of(listening), version=AMQP_0_10) as opened,
-        ):
+        async with node() as (listening, made), connect(url_of(listening), version=AMQP_0_10) as opened:
             made.put("jobs", b"1")
             made.exchanges["answers"] = "direct"
             kept_one = await opened.open_session("kept", timeout=100)
@@ -101,9 +90,7 @@ def test_the_example_runs(name: str, source: str, names: dict[str, Any]) -> None
 
 
 def test_the_server_of_the_docstring() -> None:
-    ((_, source, names),) = [
-        each for each in examples(server_module) if "handle(connection" in each[1]
-    ]
+    ((_, source, names),) = [each for each in examples(server_module) if "handle(connection" in each[1]]
     exec(source, names)
 
     async def main() -> None:

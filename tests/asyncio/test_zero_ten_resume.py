@@ -130,10 +130,7 @@ def test_messages_that_nobody_took_come_again_and_the_others_do_not() -> None:
 
 def test_detaching_and_going_on() -> None:
     async def main() -> None:
-        async with (
-            node() as (server, made),
-            connect(url_of(server), version=AMQP_0_10) as connection,
-        ):
+        async with node() as (server, made), connect(url_of(server), version=AMQP_0_10) as connection:
             session = await connection.open_session("orders", timeout=300)
             made.hold = True
             sent = await session.publish(b"1", "", "jobs", wait=False)
@@ -280,9 +277,7 @@ def test_a_resumed_session_is_still_one_of_transactions() -> None:
                 await again.publish(b"3", "", "jobs")
             assert made.bodies("jobs") == [b"1", b"2", b"3"]
             selects = [
-                each
-                for each in made.seen
-                if isinstance(each, CommandReceived) and isinstance(each.command, TxSelect)
+                each for each in made.seen if isinstance(each, CommandReceived) and isinstance(each.command, TxSelect)
             ]
             assert len(selects) == 1
             await other.close()
@@ -366,9 +361,7 @@ def test_nothing_is_lost_and_nothing_comes_twice(seed: int) -> None:
                         except SessionEnded as error:
                             assert error.resumable
                             await session.wait_closed()
-                        state = (
-                            await session.detach() if session.is_open else session.detached_state()
-                        )
+                        state = await session.detach() if session.is_open else session.detached_state()
                         state = pickle.loads(pickle.dumps(state))
                 except (EndpointClosed, OSError):
                     continue

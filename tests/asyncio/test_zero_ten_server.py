@@ -120,10 +120,7 @@ def test_a_function_decides_who_may_enter() -> None:
         scram = Config(mechanisms=("SCRAM-SHA-256",))
         with pytest.raises(ValueError, match="SCRAM"):
             serve(Node().handle, version=AMQP_0_10, config=scram, authenticate=decide)
-        async with (
-            node(config=scram) as (listening, made),
-            connect(url_of(listening), version=AMQP_0_10),
-        ):
+        async with node(config=scram) as (listening, made), connect(url_of(listening), version=AMQP_0_10):
             await until(lambda: len(made.connections) == 1)
             assert made.connections[0].mechanism == "SCRAM-SHA-256"
 
@@ -255,9 +252,7 @@ def test_a_server_waits_for_a_client_that_does_not_read() -> None:
         async with (
             serve(made.handle, version=AMQP_0_10) as listening,
             connect(
-                url_of(listening),
-                version=AMQP_0_10,
-                connector=lambda factory: connect_small(factory, listening.port),
+                url_of(listening), version=AMQP_0_10, connector=lambda factory: connect_small(factory, listening.port)
             ) as connection,
         ):
             session = await connection.open_session()
@@ -281,9 +276,7 @@ def test_heartbeats() -> None:
     async def main() -> None:
         config = Config(heartbeat_max=4, handshake_timeout=2)
         async with node(config=config) as (listening, made):
-            async with connect(
-                url_of(listening), version=AMQP_0_10, heartbeat=3, close_timeout=1.0
-            ) as connection:
+            async with connect(url_of(listening), version=AMQP_0_10, heartbeat=3, close_timeout=1.0) as connection:
                 assert connection.core.heartbeat == 3
                 await asyncio.sleep(13)  # Both send heartbeats in time.
                 assert connection.is_open
@@ -300,9 +293,7 @@ def test_heartbeats() -> None:
     run_fast(main())
 
 
-def test_recordings_are_replayed_and_hold_no_secrets(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_recordings_are_replayed_and_hold_no_secrets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine, theirs = tmp_path / "client", tmp_path / "server"
 
     async def main() -> None:

@@ -82,9 +82,7 @@ def test_credit_is_kept_full_as_messages_are_taken(flow_mode: int, credit: int) 
         async with peer() as (connection, made):
             session = await connection.open_session()
             fill(made, 400)
-            async with session.subscribe(
-                "jobs", credit=credit, flow_mode=flow_mode
-            ) as subscription:
+            async with session.subscribe("jobs", credit=credit, flow_mode=flow_mode) as subscription:
                 # Nothing more comes before something is taken.
                 await until(lambda: len(subscription.inbox.items) == min(credit, 400))
                 await asyncio.sleep(0.01)
@@ -100,9 +98,7 @@ def test_credit_is_kept_full_as_messages_are_taken(flow_mode: int, credit: int) 
             assert "closed" in repr(subscription)
             # What nobody took was given back when the subscription was closed.
             await until(lambda: len(made.bodies("jobs")) == 100)
-            assert sorted(int.from_bytes(each) for each in made.bodies("jobs")) == list(
-                range(300, 400)
-            )
+            assert sorted(int.from_bytes(each) for each in made.bodies("jobs")) == list(range(300, 400))
 
     run(main())
 
@@ -114,9 +110,7 @@ def test_credit_in_octets(flow_mode: int) -> None:
         async with peer() as (connection, made):
             session = await connection.open_session()
             fill(made, 50, 100)
-            async with session.subscribe(
-                "jobs", credit=100, octets=350, flow_mode=flow_mode
-            ) as subscription:
+            async with session.subscribe("jobs", credit=100, octets=350, flow_mode=flow_mode) as subscription:
                 await until(lambda: len(subscription.inbox.items) == 3)
                 await asyncio.sleep(0.01)
                 assert len(subscription.inbox.items) == 3
@@ -125,9 +119,7 @@ def test_credit_in_octets(flow_mode: int) -> None:
     run(main())
 
 
-@pytest.mark.rule(
-    "0-10/message.subscribe/zero-credit", "0-10/message.flush/zero", "0-10/message.stop/zero"
-)
+@pytest.mark.rule("0-10/message.subscribe/zero-credit", "0-10/message.flush/zero", "0-10/message.stop/zero")
 def test_credit_by_hand() -> None:
     async def main() -> None:
         async with peer() as (connection, made):
@@ -220,9 +212,7 @@ def test_settling_in_every_way() -> None:
                 await received.accept()
             assert session.unsettled == ()
             await session.sync()
-            assert (
-                len([each for each in made.seen if isinstance(each, CommandReceived)]) == before + 1
-            )
+            assert len([each for each in made.seen if isinstance(each, CommandReceived)]) == before + 1
             assert not made.sent
 
     run(main())
@@ -287,9 +277,7 @@ def test_looking_and_acquiring() -> None:
         async with peer() as (connection, made):
             session = await connection.open_session()
             fill(made, 3)
-            async with session.subscribe(
-                "jobs", acquire_mode=NOT_ACQUIRED, credit=5
-            ) as subscription:
+            async with session.subscribe("jobs", acquire_mode=NOT_ACQUIRED, credit=5) as subscription:
                 got = [await subscription.__anext__() for _ in range(3)]
                 assert not any(each.acquired for each in got)
                 assert len(made.bodies("jobs")) == 3
@@ -342,10 +330,7 @@ def test_a_publisher_waits_for_credit() -> None:
             made.connections[0].flush()
             stream = session.events(CreditChanged)
             assert (await stream.__anext__()).messages == 0
-            sends = [
-                asyncio.ensure_future(session.publish(b"%d" % number, "", "jobs"))
-                for number in range(6)
-            ]
+            sends = [asyncio.ensure_future(session.publish(b"%d" % number, "", "jobs")) for number in range(6)]
             other = asyncio.ensure_future(session.publish(b"x", "amq.direct"))
             await asyncio.sleep(0.01)
             # What is said of the default exchange counts for all that have no credit of their own.

@@ -6,15 +6,7 @@ import asyncio
 
 import pytest
 
-from amqp_sansio.amqp_0_10 import (
-    NONE,
-    XA_HEURCOM,
-    XA_RBROLLBACK,
-    XA_RBTIMEOUT,
-    CommandReceived,
-    XaResult,
-    Xid,
-)
+from amqp_sansio.amqp_0_10 import NONE, XA_HEURCOM, XA_RBROLLBACK, XA_RBTIMEOUT, CommandReceived, XaResult, Xid
 from amqp_sansio.errors import LocalProtocolError, TransactionFailed
 from amqp_sansio.events import Accepted
 from amqp_sansio_asyncio import SessionEnded, ZeroTenSession

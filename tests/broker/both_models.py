@@ -141,12 +141,17 @@ def body_of(message: Message) -> bytes:
 
 
 def classic_content(
-    body: bytes, headers: dict[str, Any] | None, priority: int | None, milliseconds: int | None,
+    body: bytes,
+    headers: dict[str, Any] | None,
+    priority: int | None,
+    milliseconds: int | None,
     persistent: bool = False,
 ) -> ClassicContent:
     """A message as a client of 0-9-1 would write it."""
     properties = BasicProperties(
-        headers=headers, delivery_mode=2 if persistent else None, priority=priority,
+        headers=headers,
+        delivery_mode=2 if persistent else None,
+        priority=priority,
         expiration=None if milliseconds is None else str(milliseconds),
     )
     return ClassicContent(AMQP_0_9_1, properties.encode(TABLES), TABLES, body)
@@ -218,10 +223,23 @@ class Both:
         return result, expected
 
     def publish(
-        self, owner: int, exchange: str, key: str, *, size: int = 0, headers: dict[str, Any] | None = None,
-        priority: int | None = None, milliseconds: int | None = None, mandatory: bool = False,
-        immediate: bool = False, transaction: int | None = None, persistent: bool = False, alternates: bool = True,
-        chained: bool = False, rerouted: bool = False, promised: bool = False,
+        self,
+        owner: int,
+        exchange: str,
+        key: str,
+        *,
+        size: int = 0,
+        headers: dict[str, Any] | None = None,
+        priority: int | None = None,
+        milliseconds: int | None = None,
+        mandatory: bool = False,
+        immediate: bool = False,
+        transaction: int | None = None,
+        persistent: bool = False,
+        alternates: bool = True,
+        chained: bool = False,
+        rerouted: bool = False,
+        promised: bool = False,
     ) -> None:
         """Publish a message with a body of its own."""
         self.bodies += 1
@@ -386,8 +404,11 @@ class Both:
         consumers = list(queue.consumers.values())
         same([numbers[each] for each in consumers], [each.number for each in naive.consumers], queue.name)
         waiting = [each for each in consumers if each.waiting and each.acquires]
-        same(sorted(each.number for turns in queue.turns.values() for each in turns),
-             sorted(each.number for each in waiting), f"turns of {queue.name}")
+        same(
+            sorted(each.number for turns in queue.turns.values() for each in turns),
+            sorted(each.number for each in waiting),
+            f"turns of {queue.name}",
+        )
         exclusive = None if naive.exclusive is None else self.owners[naive.exclusive]
         creator = None if naive.creator not in self.naive.owners else self.owners[naive.creator]
         lifetime = None if queue.lifetime is None else queue.lifetime.value
@@ -431,9 +452,7 @@ class Both:
         for number, each in naive.owners.items():
             owner = self.owners[number]
             held = {
-                entry
-                for entry, copy in self.record.copies.items()
-                if copy.state == "acquired" and copy.owner == number
+                entry for entry, copy in self.record.copies.items() if copy.state == "acquired" and copy.owner == number
             }
             same(set(owner.held), held, f"held by {owner}")
             consumers = {self.consumers[each.number] for each in naive.consumers.values() if each.owner == number}

@@ -10,7 +10,6 @@ octets to the broker, and so many back. The session goes on on another connectio
 
 # What an engine won't send, and when it tells completions, can only be changed from inside.
 # pyright: reportPrivateUsage=false
-# When an engine tells completions can only be changed from inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -31,10 +30,24 @@ from tests.broker.naive_values import Copy, Note, Refusal, Room, fail
 R = TypeVar("R")
 
 CODES = {
-    "not-found": 404, "binding-not-found": 404, "type-unknown": 404, "locked": 405, "exclusive": 405, "in-use": 406,
-    "not-empty": 406, "queue-deleted": 408, "illegal-state": 409, "limit": 506, "inequivalent": 530,
-    "reserved-name": 530, "not-allowed": 530, "used-as-alternate": 530, "unknown-argument": 540, "name-missing": 542,
-    "default-exchange": 542, "bad-argument": 542,
+    "not-found": 404,
+    "binding-not-found": 404,
+    "type-unknown": 404,
+    "locked": 405,
+    "exclusive": 405,
+    "in-use": 406,
+    "not-empty": 406,
+    "queue-deleted": 408,
+    "illegal-state": 409,
+    "limit": 506,
+    "inequivalent": 530,
+    "reserved-name": 530,
+    "not-allowed": 530,
+    "used-as-alternate": 530,
+    "unknown-argument": 540,
+    "name-missing": 542,
+    "default-exchange": 542,
+    "bad-argument": 542,
 }
 """The codes of execution.exception, where amqp0-10.xml names one for a command; else what is nearest."""
 QUEUE_DELETED = 408
@@ -533,8 +546,17 @@ class Stage_0_10(Stage):
     # Publishing.
 
     def publish(
-        self, actor: Actor, exchange: str, key: str, *, size: int = 0, headers: dict[str, Any] | None = None,
-        priority: int | None = None, ttl: float | None = None, branch: int | None = None, **options: Any
+        self,
+        actor: Actor,
+        exchange: str,
+        key: str,
+        *,
+        size: int = 0,
+        headers: dict[str, Any] | None = None,
+        priority: int | None = None,
+        ttl: float | None = None,
+        branch: int | None = None,
+        **options: Any,
     ) -> None:
         """message.transfer. `options` are those of `Terms`; without a priority it's 4."""
         terms = Terms(**options)
@@ -543,9 +565,7 @@ class Stage_0_10(Stage):
         answer = self.tell_publish(actor, note, {"terms": terms, "priority": priority}, transaction)
         if transaction is not None:
             self.dtx.worked(actor.owner)
-        fate = self.judge(
-            actor, "publish", answer, lambda: self.naive.transfer(actor.owner, note, terms, transaction)
-        )
+        fate = self.judge(actor, "publish", answer, lambda: self.naive.transfer(actor.owner, note, terms, transaction))
         if fate is not None:
             same(answer.value, fate if terms.explicit else None, f"what is told of publishing {note.body!r}")
 
@@ -566,7 +586,8 @@ class Stage_0_10(Stage):
         size = len(amqp.encode_headers((whole, *others))) + len(note.body)
         self.sent[note.body] = Sent(whole, note.headers or None, size)
         message = amqp.Message(
-            note.body, delivery_properties=amqp.DeliveryProperties(**told),
+            note.body,
+            delivery_properties=amqp.DeliveryProperties(**told),
             message_properties=others[0] if others else None,
         )
         number = actor.core._state.sending.next_id

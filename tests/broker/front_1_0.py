@@ -162,9 +162,12 @@ class Stage_1_0(Attaching):
             receiver = session.open_receiver(
                 amqp.Source(MANAGEMENT), target=amqp.Target(MANAGEMENT), credit=1000, **there
             )
-            line.asking = session.open_sender(
-                amqp.Target(MANAGEMENT), source=amqp.Source(MANAGEMENT), snd_settle_mode=1, **there
-            ), receiver
+            line.asking = (
+                session.open_sender(
+                    amqp.Target(MANAGEMENT), source=amqp.Source(MANAGEMENT), snd_settle_mode=1, **there
+                ),
+                receiver,
+            )
             self.pump()
         sender, receiver = line.asking
         properties = amqp.Properties(message_id=amqp.ULong(self.bodies), to=path, subject=method, reply_to="$me")

@@ -712,5 +712,3 @@ class Attaching(Ground):
 
 
 MODES = "supported-dist-modes"
-
-

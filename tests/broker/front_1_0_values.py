@@ -11,9 +11,15 @@ from tests.broker.naive_model import NaiveBroker
 from tests.broker.naive_values import Dying, Note, Refusal, matches_headers, matches_topic
 
 CONDITIONS = {
-    "not-found": "amqp:not-found", "locked": "amqp:resource-locked", "exclusive": "amqp:resource-locked",
-    "internal": "amqp:not-allowed", "not-allowed": "amqp:not-allowed", "reserved-name": "amqp:not-allowed",
-    "bad-address": "amqp:invalid-field", "bad-field": "amqp:invalid-field", "no-address": "amqp:precondition-failed",
+    "not-found": "amqp:not-found",
+    "locked": "amqp:resource-locked",
+    "exclusive": "amqp:resource-locked",
+    "internal": "amqp:not-allowed",
+    "not-allowed": "amqp:not-allowed",
+    "reserved-name": "amqp:not-allowed",
+    "bad-address": "amqp:invalid-field",
+    "bad-field": "amqp:invalid-field",
+    "no-address": "amqp:precondition-failed",
     "full": "amqp:resource-limit-exceeded",
 }
 """Part 2 section 2.8.15 for what the naive model calls its refusals."""
@@ -42,7 +48,11 @@ OUTCOMES: tuple[amqp.DeliveryState, ...] = (
     amqp.Modified(message_annotations={amqp.Symbol("x-opt-seen"): 2, amqp.Symbol("x-opt-by"): "me"}),
 )
 DEFAULTS: tuple[amqp.DeliveryState | None, ...] = (
-    None, amqp.Accepted(), amqp.Rejected(), amqp.Released(), amqp.Modified(delivery_failed=True)
+    None,
+    amqp.Accepted(),
+    amqp.Rejected(),
+    amqp.Released(),
+    amqp.Modified(delivery_failed=True),
 )
 """Default outcomes of a source; without one a delivery is released."""
 
@@ -52,9 +62,18 @@ class Note_1_0(Note):
     its message-annotations, `error` is why it was rejected."""
 
     def __init__(
-        self, body: bytes, exchange: str = "", key: str = "", headers: dict[str, Any] | None = None,
-        priority: int | None = None, ttl: float | None = None, *, to: str | None = None, subject: str | None = None,
-        first: bool = False, failures: int = 0,
+        self,
+        body: bytes,
+        exchange: str = "",
+        key: str = "",
+        headers: dict[str, Any] | None = None,
+        priority: int | None = None,
+        ttl: float | None = None,
+        *,
+        to: str | None = None,
+        subject: str | None = None,
+        first: bool = False,
+        failures: int = 0,
     ) -> None:
         Note.__init__(self, body, exchange, key, headers, DEFAULT_PRIORITY if priority is None else priority, ttl)
         self.to, self.subject, self.first, self.failures = to, subject, first, failures
@@ -302,8 +321,11 @@ class TargetTerms(NamedTuple):
         """As it stands in an attach."""
         properties = {amqp.Symbol("lifetime-policy"): LIFETIMES[self.lifetime]}
         return amqp.Target(
-            self.address or None, durable=2 if self.durable else 0, expiry_policy=amqp.Symbol(self.expiry.policy),
-            timeout=self.expiry.timeout, dynamic=self.address is None,
+            self.address or None,
+            durable=2 if self.durable else 0,
+            expiry_policy=amqp.Symbol(self.expiry.policy),
+            timeout=self.expiry.timeout,
+            dynamic=self.address is None,
             dynamic_node_properties=properties if self.address is None else None,
         )
 

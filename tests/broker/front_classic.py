@@ -297,9 +297,7 @@ class ClassicStage(Stage):
 
     def tell_delete_queue(self, actor: Actor, name: str, *, if_unused: bool, if_empty: bool) -> Answer:
         """queue.delete."""
-        answer = self.ask(
-            actor, "queue.delete", queue=self.short(actor, name), if_unused=if_unused, if_empty=if_empty
-        )
+        answer = self.ask(actor, "queue.delete", queue=self.short(actor, name), if_unused=if_unused, if_empty=if_empty)
         return answer if answer.value is None else Answer(answer.value.message_count)
 
     def tell_purge(self, actor: Actor, name: str) -> Answer:
@@ -404,8 +402,11 @@ class ClassicStage(Stage):
             tag = next(name for name in (f"t{number}" for number in range(100)) if name not in taken)
         fields: dict[str, Any] = {} if tag else {"no_wait": False}
         fields |= {
-            "queue": self.short(actor, queue), "consumer_tag": tag, "no_ack": options.get("settles", False),
-            "exclusive": options.get("exclusive", False), "no_local": options.get("no_local", False),
+            "queue": self.short(actor, queue),
+            "consumer_tag": tag,
+            "no_ack": options.get("settles", False),
+            "exclusive": options.get("exclusive", False),
+            "no_local": options.get("no_local", False),
         }
         if options.get("priority"):
             fields["arguments"] = {"x-priority": options["priority"]}

@@ -35,16 +35,7 @@ from amqp_sansio.broker.model.content import Content
 from amqp_sansio.broker.model.queue import Queue
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.broker.naive_model import NaiveBroker
-from tests.broker.naive_values import (
-    Copy,
-    NaiveConsumer,
-    NaiveQueue,
-    Note,
-    Refusal,
-    Room,
-    Witness,
-    fail,
-)
+from tests.broker.naive_values import Copy, NaiveConsumer, NaiveQueue, Note, Refusal, Room, Witness, fail
 
 R = TypeVar("R")
 Place: TypeAlias = tuple[Any, ...]
@@ -628,9 +619,7 @@ class Stage(Ground):
         answer = self.tell_delete_exchange(actor, name, if_unused=if_unused)
         self.judge(actor, "delete_exchange", answer, lambda: self.naive.delete_exchange(name, if_unused=if_unused))
 
-    def bind(
-        self, actor: Actor, queue: str, exchange: str, key: str, arguments: dict[str, Any] | None = None
-    ) -> None:
+    def bind(self, actor: Actor, queue: str, exchange: str, key: str, arguments: dict[str, Any] | None = None) -> None:
         """Bind a queue to an exchange."""
         told = arguments or {}
         answer = self.tell_bind(actor, queue, exchange, key, told)
@@ -653,8 +642,17 @@ class Stage(Ground):
         )  # fmt: skip
 
     def publish(
-        self, actor: Actor, exchange: str, key: str, *, size: int = 0, headers: dict[str, Any] | None = None,
-        priority: int = 0, ttl: float | None = None, branch: int | None = None, **options: Any
+        self,
+        actor: Actor,
+        exchange: str,
+        key: str,
+        *,
+        size: int = 0,
+        headers: dict[str, Any] | None = None,
+        priority: int = 0,
+        ttl: float | None = None,
+        branch: int | None = None,
+        **options: Any,
     ) -> None:
         """Publish a message with a body of its own; in the actor's transaction, or in `branch`. `ttl` in seconds."""
         note = Note(self.new_body(size), exchange, key, headers, priority, ttl)

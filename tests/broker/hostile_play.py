@@ -45,8 +45,13 @@ def play(
 
 
 def feed(
-    label: str, make: Callable[[Driver], Any], begin: Callable[[Driver, Any], None], units: Iterable[bytes],
-    check_faults: CheckFaults, check_words: CheckWords, settings: Settings | None = None,
+    label: str,
+    make: Callable[[Driver], Any],
+    begin: Callable[[Driver, Any], None],
+    units: Iterable[bytes],
+    check_faults: CheckFaults,
+    check_words: CheckWords,
+    settings: Settings | None = None,
 ) -> None:
     """A client that is opened sends `units` one by one, and another one takes its place when it's gone; a witness gets
     what is its own. `begin` does what has to be done before a unit."""

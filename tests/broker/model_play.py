@@ -51,11 +51,18 @@ class Play(RuleBasedStateMachine):
     both: Both
 
     @initialize(
-        limits=LIMITS, history=st.sampled_from((True, True, True, False)), arguments=GROUND, ways=WAYS,
+        limits=LIMITS,
+        history=st.sampled_from((True, True, True, False)),
+        arguments=GROUND,
+        ways=WAYS,
         consumers=st.lists(st.tuples(PICK, NAME, CREDIT, TERMS), max_size=4),
     )
     def arrive(
-        self, limits: dict[str, int], history: bool, arguments: list[dict[str, Any]], ways: list[Way],
+        self,
+        limits: dict[str, int],
+        history: bool,
+        arguments: list[dict[str, Any]],
+        ways: list[Way],
         consumers: list[tuple[int, int, Credit, Terms]],
     ) -> None:
         """Two connections, one of them with two channels; queues, of which two get what is published to amq.fanout,
@@ -123,7 +130,12 @@ class Play(RuleBasedStateMachine):
         )
 
     def declare(
-        self, owner: int, name: str, arguments: dict[str, Any], nature: Nature = SIMPLE, passive: bool = False,
+        self,
+        owner: int,
+        name: str,
+        arguments: dict[str, Any],
+        nature: Nature = SIMPLE,
+        passive: bool = False,
         compare: tuple[str, ...] = (),
     ) -> None:
         """A queue, new or known."""
@@ -148,8 +160,14 @@ class Play(RuleBasedStateMachine):
             same((result.name, result.ready, len(result.consumers)), expected, "declare-ok")
 
     def bind(
-        self, owner: int, queue: str, source: str, key: str = "", arguments: dict[str, Any] | None = None,
-        by_arguments: bool = True, undo: bool = False,
+        self,
+        owner: int,
+        queue: str,
+        source: str,
+        key: str = "",
+        arguments: dict[str, Any] | None = None,
+        by_arguments: bool = True,
+        undo: bool = False,
     ) -> None:
         """A binding of a queue comes or goes."""
         both, asks, told = self.both, self.owner(owner), arguments or {}
@@ -162,8 +180,17 @@ class Play(RuleBasedStateMachine):
         same(result, expected, "is new")
 
     def make_exchange(
-        self, name: str, type: str, *, passive: bool = False, durable: bool = False, auto_delete: bool = False,
-        internal: bool = False, alternate: str | None = None, later: bool = False, compare: tuple[str, ...] = (),
+        self,
+        name: str,
+        type: str,
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        auto_delete: bool = False,
+        internal: bool = False,
+        alternate: str | None = None,
+        later: bool = False,
+        compare: tuple[str, ...] = (),
     ) -> None:
         """An exchange, new or known; `later`: the alternate is an argument, and needn't be there."""
         both = self.both
@@ -264,8 +291,7 @@ class Play(RuleBasedStateMachine):
         same(result, expected, "purged messages")
 
     def settle_some(
-        self, owner: int, first: int, count: int, verdict: Verdict, transaction: int | None = None,
-        wrong: bool = False,
+        self, owner: int, first: int, count: int, verdict: Verdict, transaction: int | None = None, wrong: bool = False
     ) -> None:
         """Somebody who has some settles messages; `wrong`: somebody does, whoever has them."""
         held = [each for each in self.both.record.copies.items() if wrong or is_held(each[1])]
@@ -339,6 +365,4 @@ def written_on(note: Note) -> tuple[Content, Note]:
     """A message with what its consumer wrote on it."""
     body = note.body + b"*"
     content = classic_content(body, None, note.priority, None)
-    return content, Note(
-        body, note.exchange, note.key, None, note.priority, None, note.publisher, kept=content.octets
-    )
+    return content, Note(body, note.exchange, note.key, None, note.priority, None, note.publisher, kept=content.octets)

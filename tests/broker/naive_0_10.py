@@ -88,7 +88,13 @@ class Naive_0_10(NaiveBroker):
         super().delete_exchange(name, if_unused=if_unused, alternates=alternates)
 
     def bind(
-        self, kind: str, destination: str, source: str, key: str, arguments: dict[str, Any], owner: int,
+        self,
+        kind: str,
+        destination: str,
+        source: str,
+        key: str,
+        arguments: dict[str, Any],
+        owner: int,
         by_arguments: bool,
     ) -> bool:
         """Arguments are for exchanges of type headers (exchange.bind, unknown-argument)."""

@@ -197,8 +197,14 @@ class NaiveFlow:
             copy.consumer = None
 
     def _settle(
-        self, copies: Sequence[Copy], outcome: str, redelivered: bool, failed: bool, excluded: bool,
-        unsaid: bool = False, rewritten: Note | None = None,
+        self,
+        copies: Sequence[Copy],
+        outcome: str,
+        redelivered: bool,
+        failed: bool,
+        excluded: bool,
+        unsaid: bool = False,
+        rewritten: Note | None = None,
     ) -> None:
         for each in copies:
             each.transaction = None
@@ -297,8 +303,14 @@ class NaiveFlow:
         return False
 
     def _publish(
-        self, note: Note, immediate: bool, mandatory: bool, alternates: bool = True, chained: bool = False,
-        rerouted: bool = False, promised: bool = False,
+        self,
+        note: Note,
+        immediate: bool,
+        mandatory: bool,
+        alternates: bool = True,
+        chained: bool = False,
+        rerouted: bool = False,
+        promised: bool = False,
     ) -> tuple[tuple[bool, bool, bool], bool]:
         self._happened("published", None, note)
         queues: list[NaiveQueue] = []

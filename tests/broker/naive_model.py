@@ -85,8 +85,17 @@ class NaiveBroker(NaiveFlow):
     # Exchanges.
 
     def declare_exchange(
-        self, name: str, type: str, *, passive: bool = False, durable: bool = False, auto_delete: bool = False,
-        internal: bool = False, alternate: str | None = None, compare: Sequence[str] = (), later: bool = False,
+        self,
+        name: str,
+        type: str,
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        auto_delete: bool = False,
+        internal: bool = False,
+        alternate: str | None = None,
+        compare: Sequence[str] = (),
+        later: bool = False,
         reserved: bool = True,
     ) -> None:
         """With `later` the alternate needn't be there yet (RabbitMQ's argument)."""
@@ -100,7 +109,10 @@ class NaiveBroker(NaiveFlow):
         faults: list[str] = []
         if there is not None:
             told: dict[str, object] = {
-                "type": type, "durable": durable, "auto_delete": auto_delete, "internal": internal,
+                "type": type,
+                "durable": durable,
+                "auto_delete": auto_delete,
+                "internal": internal,
                 "alternate": alternate,
             }
             if any(name in told and getattr(there, name) != told[name] for name in compare):
@@ -147,7 +159,13 @@ class NaiveBroker(NaiveFlow):
     # Bindings.
 
     def bind(
-        self, kind: str, destination: str, source: str, key: str, arguments: dict[str, Any], owner: int,
+        self,
+        kind: str,
+        destination: str,
+        source: str,
+        key: str,
+        arguments: dict[str, Any],
+        owner: int,
         by_arguments: bool,
     ) -> bool:
         self._check_ends(kind, destination, source, owner)
@@ -161,7 +179,13 @@ class NaiveBroker(NaiveFlow):
         return True
 
     def unbind(
-        self, kind: str, destination: str, source: str, key: str, arguments: dict[str, Any], owner: int,
+        self,
+        kind: str,
+        destination: str,
+        source: str,
+        key: str,
+        arguments: dict[str, Any],
+        owner: int,
         by_arguments: bool,
     ) -> None:
         self._check_ends(kind, destination, source, owner)
@@ -176,9 +200,20 @@ class NaiveBroker(NaiveFlow):
     # Queues.
 
     def declare_queue(
-        self, owner: int, name: str, *, passive: bool = False, durable: bool = False, auto_delete: bool = False,
-        exclusive: int | None = None, alternate: str | None = None, arguments: dict[str, Any] | None = None,
-        compare: Sequence[str] = (), lifetime: str | None = None, reserved: bool = True, strict: bool = False,
+        self,
+        owner: int,
+        name: str,
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        auto_delete: bool = False,
+        exclusive: int | None = None,
+        alternate: str | None = None,
+        arguments: dict[str, Any] | None = None,
+        compare: Sequence[str] = (),
+        lifetime: str | None = None,
+        reserved: bool = True,
+        strict: bool = False,
         outlives: bool = False,
     ) -> tuple[str, int, int]:
         """Returns the name, the available messages and the consumers. `reserved` false: the broker made the name."""
@@ -194,7 +229,10 @@ class NaiveBroker(NaiveFlow):
         else:
             if there is not None:
                 told: dict[str, object] = {
-                    "durable": durable, "auto_delete": auto_delete, "alternate": alternate, "arguments": arguments
+                    "durable": durable,
+                    "auto_delete": auto_delete,
+                    "alternate": alternate,
+                    "arguments": arguments,
                 }
                 if any(each in told and getattr(there, each) != told[each] for each in compare) or (
                     "exclusive" in compare and (there.exclusive is None) != (exclusive is None)
@@ -254,9 +292,19 @@ class NaiveBroker(NaiveFlow):
     # Consuming.
 
     def subscribe(
-        self, owner: int, name: str, key: Hashable, rooms: list[Room], *, acquires: bool = True,
-        settles: bool = False, exclusive: bool = False, no_local: bool = False, priority: int = 0,
-        accepts: Callable[[Note], bool] | None = None, octets_of: Callable[[Note], int] | None = None,
+        self,
+        owner: int,
+        name: str,
+        key: Hashable,
+        rooms: list[Room],
+        *,
+        acquires: bool = True,
+        settles: bool = False,
+        exclusive: bool = False,
+        no_local: bool = False,
+        priority: int = 0,
+        accepts: Callable[[Note], bool] | None = None,
+        octets_of: Callable[[Note], int] | None = None,
         after: int | None = None,
     ) -> int:
         """A browser goes on where the consumer `after` stopped."""
@@ -331,8 +379,16 @@ class NaiveBroker(NaiveFlow):
     # Messages.
 
     def publish(
-        self, owner: int, note: Note, *, mandatory: bool = False, immediate: bool = False,
-        transaction: int | None = None, alternates: bool = True, chained: bool = False, rerouted: bool = False,
+        self,
+        owner: int,
+        note: Note,
+        *,
+        mandatory: bool = False,
+        immediate: bool = False,
+        transaction: int | None = None,
+        alternates: bool = True,
+        chained: bool = False,
+        rerouted: bool = False,
         promised: bool = False,
     ) -> tuple[bool, bool, bool] | None:
         """Returns whether it was routed, consumed and refused."""
@@ -360,8 +416,17 @@ class NaiveBroker(NaiveFlow):
         return result[0]
 
     def settle(
-        self, owner: int, copies: Sequence[Copy], outcome: str, *, redelivered: bool = False, failed: bool = False,
-        excluded: bool = False, transaction: int | None = None, unsaid: bool = False, rewritten: Note | None = None,
+        self,
+        owner: int,
+        copies: Sequence[Copy],
+        outcome: str,
+        *,
+        redelivered: bool = False,
+        failed: bool = False,
+        excluded: bool = False,
+        transaction: int | None = None,
+        unsaid: bool = False,
+        rewritten: Note | None = None,
     ) -> None:
         branch = None if transaction is None else self.branches[transaction]
         if branch is not None and branch.is_over:

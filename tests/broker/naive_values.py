@@ -7,7 +7,11 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 PREDECLARED = {
-    "": "direct", "amq.direct": "direct", "amq.fanout": "fanout", "amq.topic": "topic", "amq.headers": "headers",
+    "": "direct",
+    "amq.direct": "direct",
+    "amq.fanout": "fanout",
+    "amq.topic": "topic",
+    "amq.headers": "headers",
     "amq.match": "headers",
 }
 TYPES = ("direct", "fanout", "topic", "headers", "system")
@@ -43,8 +47,16 @@ class Note:
     """A message: what the naive model knows of its content is what it was told."""
 
     def __init__(
-        self, body: bytes, exchange: str, key: str, headers: dict[str, Any] | None = None, priority: int = 0,
-        ttl: float | None = None, publisher: int = 0, deaths: tuple[Dying, ...] = (), persistent: bool = False,
+        self,
+        body: bytes,
+        exchange: str,
+        key: str,
+        headers: dict[str, Any] | None = None,
+        priority: int = 0,
+        ttl: float | None = None,
+        publisher: int = 0,
+        deaths: tuple[Dying, ...] = (),
+        persistent: bool = False,
         kept: int = 0,
     ) -> None:
         self.body, self.exchange, self.key = body, exchange, key
@@ -117,8 +129,7 @@ class Room:
     one that is too big fits while nothing else is out."""
 
     def __init__(
-        self, messages: int | None, octets: int | None, refills: bool, overdraws: bool = False,
-        idle: int | None = None,
+        self, messages: int | None, octets: int | None, refills: bool, overdraws: bool = False, idle: int | None = None
     ) -> None:
         self.messages, self.octets, self.refills = messages, octets, refills
         self.overdraws, self.idle = overdraws, idle

@@ -27,7 +27,10 @@ EXCHANGE, KEY = "shop", "orders.new"
 LOGIN = Plain("guest", "guest")
 
 NOT_PUBLISHED = {
-    "expiration that is no number", "user-id above 255 octets", "delivery annotations", "redelivered",
+    "expiration that is no number",
+    "user-id above 255 octets",
+    "delivery annotations",
+    "redelivered",
     "header.first-acquirer, delivery-count",
 }
 """What the broker refuses or says itself."""

@@ -18,14 +18,7 @@ from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model.content import Content, Death
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0
-from tests.kit.broker_contents import (
-    VERSIONS,
-    classic_content,
-    content_0_10,
-    content_1_0,
-    contents,
-    sections_check,
-)
+from tests.kit.broker_contents import VERSIONS, classic_content, content_0_10, content_1_0, contents, sections_check
 
 DEATHS = (
     Death("retry", "expired", 3, "", ("retry",), 1_700_000_600.0),
@@ -47,12 +40,7 @@ def full() -> list[Content]:
 
 
 def empty() -> list[Content]:
-    return [
-        classic_content(AMQP_0_8),
-        classic_content(AMQP_0_9_1),
-        Content_0_10(Headers(b""), b"hello"),
-        content_1_0(),
-    ]
+    return [classic_content(AMQP_0_8), classic_content(AMQP_0_9_1), Content_0_10(Headers(b""), b"hello"), content_1_0()]
 
 
 def ids(content: Content) -> str:
@@ -107,11 +95,20 @@ def test_x_death_is_written_as_rabbitmq_writes_it() -> None:
     assert isinstance(headers, Table)
     assert headers["x-death"] == [
         {
-            "count": 3, "reason": "expired", "queue": "retry", "time": 1_700_000_600, "exchange": "",
-            "routing-keys": ["retry"], "original-expiration": "1500",
+            "count": 3,
+            "reason": "expired",
+            "queue": "retry",
+            "time": 1_700_000_600,
+            "exchange": "",
+            "routing-keys": ["retry"],
+            "original-expiration": "1500",
         },
         {
-            "count": 1, "reason": "rejected", "queue": "jobs", "time": 1_700_000_000, "exchange": "shop",
+            "count": 1,
+            "reason": "rejected",
+            "queue": "jobs",
+            "time": 1_700_000_000,
+            "exchange": "shop",
             "routing-keys": ["orders.new", "copy"],
         },
     ]
@@ -121,8 +118,12 @@ def test_x_death_is_written_as_rabbitmq_writes_it() -> None:
     }  # fmt: skip
     ends = {name: value for name, value in headers.items() if name.startswith(("x-first", "x-last"))}
     assert ends == {
-        "x-first-death-reason": "rejected", "x-first-death-queue": "jobs", "x-first-death-exchange": "shop",
-        "x-last-death-reason": "expired", "x-last-death-queue": "retry", "x-last-death-exchange": "",
+        "x-first-death-reason": "rejected",
+        "x-first-death-queue": "jobs",
+        "x-first-death-exchange": "shop",
+        "x-last-death-reason": "expired",
+        "x-last-death-queue": "retry",
+        "x-last-death-exchange": "",
     }
 
 

@@ -12,15 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amqp_sansio import amqp_0_10, amqp_1_0
-from amqp_sansio._classic.codec.table import (
-    QPID,
-    RABBIT,
-    RABBIT_0_8,
-    SPEC_0_8,
-    SPEC_0_9_1,
-    Timestamp,
-    Typed,
-)
+from amqp_sansio._classic.codec.table import QPID, RABBIT, RABBIT_0_8, SPEC_0_8, SPEC_0_9_1, Timestamp, Typed
 from amqp_sansio._classic.codec.table_rules import TableRules
 from amqp_sansio.amqp_0_10 import Headers
 from amqp_sansio.amqp_1_0.codec import values

@@ -256,10 +256,15 @@ class Machine_0_10(RuleBasedStateMachine):
             exchange, key = self.an_exchange(data), data.draw(st.sampled_from(KEYS))
         names = ("discards", "immediate", "redelivered", "persistent")
         self.stage.publish(
-            self.an_actor(data), exchange, key, size=data.draw(self.sizes),
+            self.an_actor(data),
+            exchange,
+            key,
+            size=data.draw(self.sizes),
             headers=data.draw(HEADERS) if exchange == "amq.match" else None,
-            priority=data.draw(mostly(None, 0, 1, 4, 5, 9)), ttl=data.draw(mostly(None, 0.0, 1.0, 4.0)),
-            explicit=data.draw(st.booleans()), **{name: data.draw(mostly(False, True)) for name in names},
+            priority=data.draw(mostly(None, 0, 1, 4, 5, 9)),
+            ttl=data.draw(mostly(None, 0.0, 1.0, 4.0)),
+            explicit=data.draw(st.booleans()),
+            **{name: data.draw(mostly(False, True)) for name in names},
         )
 
     def publishes_many(self, data: st.DataObject) -> None:
@@ -275,8 +280,12 @@ class Machine_0_10(RuleBasedStateMachine):
         """Mostly with credit."""
         actor = self.an_actor(data)
         place = self.stage.subscribe(
-            actor, self.a_queue(data), accepts=data.draw(LIKELY), acquires=data.draw(self.acquires_at_once),
-            exclusive=data.draw(mostly(False, False, False, True)), priority=data.draw(mostly(0, 1, -1)),
+            actor,
+            self.a_queue(data),
+            accepts=data.draw(LIKELY),
+            acquires=data.draw(self.acquires_at_once),
+            exclusive=data.draw(mostly(False, False, False, True)),
+            priority=data.draw(mostly(0, 1, -1)),
         )
         if place is None or not data.draw(LIKELY):
             return
@@ -548,7 +557,10 @@ class DtxMachine(TxMachine):
         """Of any branch."""
         xid = data.draw(st.sampled_from(XIDS))
         commands: list[Any] = [
-            amqp.DtxPrepare(xid), amqp.DtxCommit(xid), amqp.DtxCommit(xid, True), amqp.DtxRollback(xid),
+            amqp.DtxPrepare(xid),
+            amqp.DtxCommit(xid),
+            amqp.DtxCommit(xid, True),
+            amqp.DtxRollback(xid),
             amqp.DtxForget(xid),
         ]
         self.stage.coordinate(self.an_actor(data), data.draw(st.sampled_from(commands)))

@@ -47,12 +47,27 @@ def rarely(*names: str) -> tuple[dict[str, Any], ...]:
 
 
 ARGUMENTS = (
-    ("x-message-ttl", 0), ("x-message-ttl", 1000), ("x-message-ttl", 5000), ("x-expires", 3000),
-    ("x-expires", 10_000), ("x-max-length", 0), ("x-max-length", 2), ("x-max-length-bytes", 20),
-    ("x-overflow", "drop-head"), ("x-overflow", "reject-publish"), ("x-overflow", "reject-publish-dlx"),
-    ("x-dead-letter-exchange", ""), ("x-dead-letter-exchange", "amq.fanout"), ("x-dead-letter-exchange", "near"),
-    ("x-dead-letter-exchange", "nowhere"), ("x-dead-letter-routing-key", "one"), ("x-dead-letter-routing-key", "a.b"),
-    ("x-max-priority", 1), ("x-max-priority", 10), ("x-single-active-consumer", True), ("x-delivery-limit", 0),
+    ("x-message-ttl", 0),
+    ("x-message-ttl", 1000),
+    ("x-message-ttl", 5000),
+    ("x-expires", 3000),
+    ("x-expires", 10_000),
+    ("x-max-length", 0),
+    ("x-max-length", 2),
+    ("x-max-length-bytes", 20),
+    ("x-overflow", "drop-head"),
+    ("x-overflow", "reject-publish"),
+    ("x-overflow", "reject-publish-dlx"),
+    ("x-dead-letter-exchange", ""),
+    ("x-dead-letter-exchange", "amq.fanout"),
+    ("x-dead-letter-exchange", "near"),
+    ("x-dead-letter-exchange", "nowhere"),
+    ("x-dead-letter-routing-key", "one"),
+    ("x-dead-letter-routing-key", "a.b"),
+    ("x-max-priority", 1),
+    ("x-max-priority", 10),
+    ("x-single-active-consumer", True),
+    ("x-delivery-limit", 0),
     ("x-delivery-limit", 2),
 )
 DEAD = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "one"}
@@ -66,9 +81,18 @@ QUEUE_ARGUMENTS: st.SearchStrategy[dict[str, Any]] = st.one_of(
 )
 HEADERS: Options = (PLAIN, {"h": "1"}, {"i": "2"}, {"h": "1", "i": "2"}, {"h": "2", "i": "1"})
 PROPERTIES: tuple[dict[str, Any], ...] = mostly(
-    PLAIN, {"size": 10}, {"size": 30, "priority": 4}, {"priority": 1}, {"priority": 9, "mandatory": True},
-    {"priority": 5, "size": 30, "ttl": 4.0}, {"ttl": 0.0}, {"ttl": 1.0}, {"ttl": 4.0, "mandatory": True},
-    {"mandatory": True}, {"immediate": True}, {"mandatory": True, "immediate": True, "ttl": 0.0},
+    PLAIN,
+    {"size": 10},
+    {"size": 30, "priority": 4},
+    {"priority": 1},
+    {"priority": 9, "mandatory": True},
+    {"priority": 5, "size": 30, "ttl": 4.0},
+    {"ttl": 0.0},
+    {"ttl": 1.0},
+    {"ttl": 4.0, "mandatory": True},
+    {"mandatory": True},
+    {"immediate": True},
+    {"mandatory": True, "immediate": True, "ttl": 0.0},
 )
 WITHOUT_IMMEDIATE = tuple([each for each in PROPERTIES if "immediate" not in each])
 """What RabbitMQ's clients may ask for."""
@@ -91,11 +115,37 @@ WRONG: tuple[Callable[[ClassicStage, Actor], object], ...] = (
 """What is refused always, or almost."""
 
 OFTEN = {
-    "publishes": 8, "publishes_many": 4, "does_together": 5, "subscribes": 6, "settles": 7, "settles_many": 5,
-    "gets": 4, "cancels": 2, "opens": 3, "declares_queue": 3, "declares_unnamed": 1, "looks_at_queue": 1,
-    "declares_exchange": 2, "binds": 3, "unbinds": 2, "deletes_queue": 1, "deletes_exchange": 1, "purges": 1,
-    "begins": 2, "ends_transaction": 2, "transacts": 5, "selects_confirms": 1, "sets_prefetch": 3, "sets_flow": 2,
-    "recovers": 2, "changes_habits": 1, "passes_time": 3, "closes": 1, "closes_line": 1, "loses": 1, "does_wrong": 1,
+    "publishes": 8,
+    "publishes_many": 4,
+    "does_together": 5,
+    "subscribes": 6,
+    "settles": 7,
+    "settles_many": 5,
+    "gets": 4,
+    "cancels": 2,
+    "opens": 3,
+    "declares_queue": 3,
+    "declares_unnamed": 1,
+    "looks_at_queue": 1,
+    "declares_exchange": 2,
+    "binds": 3,
+    "unbinds": 2,
+    "deletes_queue": 1,
+    "deletes_exchange": 1,
+    "purges": 1,
+    "begins": 2,
+    "ends_transaction": 2,
+    "transacts": 5,
+    "selects_confirms": 1,
+    "sets_prefetch": 3,
+    "sets_flow": 2,
+    "recovers": 2,
+    "changes_habits": 1,
+    "passes_time": 3,
+    "closes": 1,
+    "closes_line": 1,
+    "loses": 1,
+    "does_wrong": 1,
     "is_pickled": 1,
 }
 """How often each action is chosen."""

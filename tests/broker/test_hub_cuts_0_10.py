@@ -121,10 +121,7 @@ def faulty_behind(talk: Talk) -> None:
 @pytest.mark.parametrize("step", [1, 7, 61, 300])
 @pytest.mark.parametrize(
     "scene",
-    [
-        burst, large_burst, synced_in_between, unroutable_in_between, consumed_meanwhile, detached_behind,
-        faulty_behind,
-    ],
+    [burst, large_burst, synced_in_between, unroutable_in_between, consumed_meanwhile, detached_behind, faulty_behind],
 )
 def test_answers_dont_depend_on_the_cuts(scene: Callable[[Talk], None], step: int) -> None:
     """Before, the hub accepted with one command what one read had brought."""

@@ -28,26 +28,41 @@ SMALL = BrokerLimits(memory_high=300_000, memory_low=100_000, backlog_high=40_00
 
 # Hostile ones.
 
-FAULTS = by_rule({
-    ("connection", 501): (
-        "connection.tune-ok/available-channels", "connection.tune-ok/max-frame-size", "wire/frame-flags",
-        "wire/frame-reserved-zero", "wire/frame-size<12 malformed", "wire/struct-required",
-    ),
-    ("session", 0): ("session.command-point/newly-attached",),
-    ("session", 403): ("message.message-properties/user-id",),
-    ("session", 404): ("message.cancel/not-found",),
-    ("session", 409): (
-        "dtx.end/illegal-state", "dtx.end/not-associated", "dtx.start/illegal-state", "file.open-ok/behavior",
-        "message.set-flow-mode/mode-switching", "tx.commit/select-required", "tx.rollback/select-required",
-        "tx.select/exactly-once", "tx.select/no-dtx",
-    ),
-    ("session", 503): ("wire/struct-required",),
-    ("session", 530): (
-        "file.consume/queue-empty", "file.consume/tag-in-use", "message.subscribe/unique-destination",
-        "stream.consume/tag-in-use", "tx.select/explicit-accepts",
-    ),
-    ("session", 542): ("file.ack/validation", "file.open/content-size", "file.reject/session-local"),
-})
+FAULTS = by_rule(
+    {
+        ("connection", 501): (
+            "connection.tune-ok/available-channels",
+            "connection.tune-ok/max-frame-size",
+            "wire/frame-flags",
+            "wire/frame-reserved-zero",
+            "wire/frame-size<12 malformed",
+            "wire/struct-required",
+        ),
+        ("session", 0): ("session.command-point/newly-attached",),
+        ("session", 403): ("message.message-properties/user-id",),
+        ("session", 404): ("message.cancel/not-found",),
+        ("session", 409): (
+            "dtx.end/illegal-state",
+            "dtx.end/not-associated",
+            "dtx.start/illegal-state",
+            "file.open-ok/behavior",
+            "message.set-flow-mode/mode-switching",
+            "tx.commit/select-required",
+            "tx.rollback/select-required",
+            "tx.select/exactly-once",
+            "tx.select/no-dtx",
+        ),
+        ("session", 503): ("wire/struct-required",),
+        ("session", 530): (
+            "file.consume/queue-empty",
+            "file.consume/tag-in-use",
+            "message.subscribe/unique-destination",
+            "stream.consume/tag-in-use",
+            "tx.select/explicit-accepts",
+        ),
+        ("session", 542): ("file.ack/validation", "file.open/content-size", "file.reject/session-local"),
+    }
+)
 """What the rules of the specification ask for: connection.close with a close-code, or execution.exception with an
 error-code; 0: session.detached alone."""
 
@@ -87,7 +102,8 @@ DRAWN = st.lists(
     st.builds(
         _assembly,
         st.one_of(
-            amqp_0_10.commands(sent_by=Side.CLIENT), amqp_0_10.commands(sent_by=Side.CLIENT),
+            amqp_0_10.commands(sent_by=Side.CLIENT),
+            amqp_0_10.commands(sent_by=Side.CLIENT),
             amqp_0_10.controls(sent_by=Side.CLIENT),
         ),
         amqp_0_10.messages().map(lambda each: each.headers.raw),

@@ -25,38 +25,56 @@ SMALL = BrokerLimits(memory_high=300_000, memory_low=100_000, backlog_high=40_00
 
 DECODE, FRAMING = "amqp:decode-error", "amqp:connection:framing-error"
 INVALID, NOT_ALLOWED, ILLEGAL = "amqp:invalid-field", "amqp:not-allowed", "amqp:illegal-state"
-FAULTS = by_rule({
-    ("connection", DECODE): (
-        "transport/frame/performative", "types/array-layout", "types/composite-list", "types/compound-layout",
-        "types/constructor", "types/format-code", "types/string", "types/symbol", "types/variable-width",
-    ),
-    ("connection", FRAMING): (
-        "transport/frame/doff", "transport/frame/performative", "transport/frame/size",
-        "transport/session/handle-max",
-    ),
-    ("connection", INVALID): ("transport/session/remote-channel-answer",),
-    ("connection", NOT_ALLOWED): ("transport/session.state/unmapped",),
-    ("link", ILLEGAL): ("transport/transfer/aborted",),
-    ("link", INVALID): (
-        "received/sender-only-first-resume", "transport/flow/delivery-count-sender",
-        "transport/transfer/delivery-id", "transport/transfer/delivery-tag", "transport/transfer/no-interleave",
-        "transport/transfer/rcv-illegal",
-    ),
-    ("link", NOT_ALLOWED): (
-        "transactions/declare/settled-detach", "transport/transfer/delivery-id",
-        "transport/transfer/resume-own-map", "transport/transfer/settled-mode-settled",
-        "transport/transfer/settled-mode-unsettled",
-    ),
-    ("link", "amqp:link:transfer-limit-exceeded"): ("transport/error/transfer-limit",),
-    ("link", "amqp:not-implemented"): ("transactions/declare/body",),
-    ("session", ILLEGAL): ("transport/session.state/mapped",),
-    ("session", INVALID): (
-        "transport/attach/initial-delivery-count", "transport/disposition/range", "transport/flow/no-handle",
-    ),
-    ("session", "amqp:resource-limit-exceeded"): ("transport/session/handle-max",),
-    ("session", "amqp:session:handle-in-use"): ("transport/link/handle-in-use",),
-    ("session", "amqp:session:unattached-handle"): ("transport/link/unattached-handle",),
-})
+FAULTS = by_rule(
+    {
+        ("connection", DECODE): (
+            "transport/frame/performative",
+            "types/array-layout",
+            "types/composite-list",
+            "types/compound-layout",
+            "types/constructor",
+            "types/format-code",
+            "types/string",
+            "types/symbol",
+            "types/variable-width",
+        ),
+        ("connection", FRAMING): (
+            "transport/frame/doff",
+            "transport/frame/performative",
+            "transport/frame/size",
+            "transport/session/handle-max",
+        ),
+        ("connection", INVALID): ("transport/session/remote-channel-answer",),
+        ("connection", NOT_ALLOWED): ("transport/session.state/unmapped",),
+        ("link", ILLEGAL): ("transport/transfer/aborted",),
+        ("link", INVALID): (
+            "received/sender-only-first-resume",
+            "transport/flow/delivery-count-sender",
+            "transport/transfer/delivery-id",
+            "transport/transfer/delivery-tag",
+            "transport/transfer/no-interleave",
+            "transport/transfer/rcv-illegal",
+        ),
+        ("link", NOT_ALLOWED): (
+            "transactions/declare/settled-detach",
+            "transport/transfer/delivery-id",
+            "transport/transfer/resume-own-map",
+            "transport/transfer/settled-mode-settled",
+            "transport/transfer/settled-mode-unsettled",
+        ),
+        ("link", "amqp:link:transfer-limit-exceeded"): ("transport/error/transfer-limit",),
+        ("link", "amqp:not-implemented"): ("transactions/declare/body",),
+        ("session", ILLEGAL): ("transport/session.state/mapped",),
+        ("session", INVALID): (
+            "transport/attach/initial-delivery-count",
+            "transport/disposition/range",
+            "transport/flow/no-handle",
+        ),
+        ("session", "amqp:resource-limit-exceeded"): ("transport/session/handle-max",),
+        ("session", "amqp:session:handle-in-use"): ("transport/link/handle-in-use",),
+        ("session", "amqp:session:unattached-handle"): ("transport/link/unattached-handle",),
+    }
+)
 """What the rules of the specification ask for: a detach, end or close with a condition."""
 
 

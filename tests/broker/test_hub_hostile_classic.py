@@ -41,55 +41,84 @@ def settings_for(name: str) -> Settings:
 # Hostile ones.
 
 FAULTS: dict[str, dict[str, set[tuple[str, Any]]]] = {
-    "0-9-1": by_rule({
-        ("channel", 311): ("",),
-        ("channel", 404): (
-            "queue.bind/no-current-queue", "queue.declare/current-queue", "queue.delete/no-current-queue",
-            "queue.purge/no-current-queue", "queue.unbind/no-current-queue",
-        ),
-        ("channel", 406): (
-            "basic.ack/unknown-tag", "rabbitmq/confirm.select-not-tx", "tx.commit/not-transacted",
-            "tx.rollback/not-transacted",
-        ),
-        ("channel", 506): ("",),
-        ("connection", 0): ("connection/life-cycle", "wire/frame-end-check", "wire/frame-type-unknown"),
-        ("connection", 501): ("wire/content-class", "wire/frame-oversize-receive", "wire/heartbeat-invalid"),
-        ("connection", 502): ("domain/exchange-name.regexp", "domain/queue-name.regexp", "wire/method-payload"),
-        ("connection", 503): (
-            "connection/error-scope", "connection/life-cycle", "method/sync-reply", "wire/channel-zero",
-            "wire/method-payload",
-        ),
-        ("connection", 504): ("channel.open/already-open", "channel/closed-when", "wire/content-channel-zero"),
-        ("connection", 505): ("wire/content-incomplete",),
-        ("connection", 530): ("basic.consume/tag-in-use",),
-    }),
-    "0-8": by_rule({
-        ("channel", 311): ("",),
-        ("channel", 404): ("basic.ack/unknown-tag",),
-        ("channel", 503): ("basic.recover/transacted", "dtx/grammar", "dtx.select/required", "tx.select/required"),
-        ("channel", 506): ("",),
-        ("connection", 0): ("connection/grammar", "wire/frame-end-check", "wire/frame-type-unknown"),
-        ("connection", 403): ("access.request/realm-prefix",),
-        ("connection", 501): (
-            "file.open/content-size", "wire/content-class", "wire/content-incomplete",
-            "wire/frame-oversize-receive", "wire/heartbeat-invalid", "wire/trace-channel",
-        ),
-        ("connection", 502): (
-            "domain/access-ticket.nonzero", "dtx.start/id-notnull", "exchange.declare/type-regexp",
-            "test.table/integer-op-enum", "test.table/string-op-enum", "wire/method-payload",
-        ),
-        ("connection", 503): (
-            "connection/error-scope", "connection/grammar", "method/sync-wait", "wire/channel-range",
-            "wire/method-payload",
-        ),
-        ("connection", 504): ("channel.open/already-open", "channel/grammar", "wire/content-channel-zero"),
-        ("connection", 530): (
-            "access.request-ok/channel-scope", "basic.consume/no-current-queue", "basic.consume/tag-in-use",
-            "basic.get/no-current-queue", "file.consume/no-current-queue", "queue.bind/no-current-queue",
-            "queue.delete/no-current-queue", "queue.purge/no-current-queue", "stream.consume/no-current-queue",
-        ),
-        ("connection", 540): ("channel.open/oob-null", "wire/oob-format"),
-    }),
+    "0-9-1": by_rule(
+        {
+            ("channel", 311): ("",),
+            ("channel", 404): (
+                "queue.bind/no-current-queue",
+                "queue.declare/current-queue",
+                "queue.delete/no-current-queue",
+                "queue.purge/no-current-queue",
+                "queue.unbind/no-current-queue",
+            ),
+            ("channel", 406): (
+                "basic.ack/unknown-tag",
+                "rabbitmq/confirm.select-not-tx",
+                "tx.commit/not-transacted",
+                "tx.rollback/not-transacted",
+            ),
+            ("channel", 506): ("",),
+            ("connection", 0): ("connection/life-cycle", "wire/frame-end-check", "wire/frame-type-unknown"),
+            ("connection", 501): ("wire/content-class", "wire/frame-oversize-receive", "wire/heartbeat-invalid"),
+            ("connection", 502): ("domain/exchange-name.regexp", "domain/queue-name.regexp", "wire/method-payload"),
+            ("connection", 503): (
+                "connection/error-scope",
+                "connection/life-cycle",
+                "method/sync-reply",
+                "wire/channel-zero",
+                "wire/method-payload",
+            ),
+            ("connection", 504): ("channel.open/already-open", "channel/closed-when", "wire/content-channel-zero"),
+            ("connection", 505): ("wire/content-incomplete",),
+            ("connection", 530): ("basic.consume/tag-in-use",),
+        }
+    ),
+    "0-8": by_rule(
+        {
+            ("channel", 311): ("",),
+            ("channel", 404): ("basic.ack/unknown-tag",),
+            ("channel", 503): ("basic.recover/transacted", "dtx/grammar", "dtx.select/required", "tx.select/required"),
+            ("channel", 506): ("",),
+            ("connection", 0): ("connection/grammar", "wire/frame-end-check", "wire/frame-type-unknown"),
+            ("connection", 403): ("access.request/realm-prefix",),
+            ("connection", 501): (
+                "file.open/content-size",
+                "wire/content-class",
+                "wire/content-incomplete",
+                "wire/frame-oversize-receive",
+                "wire/heartbeat-invalid",
+                "wire/trace-channel",
+            ),
+            ("connection", 502): (
+                "domain/access-ticket.nonzero",
+                "dtx.start/id-notnull",
+                "exchange.declare/type-regexp",
+                "test.table/integer-op-enum",
+                "test.table/string-op-enum",
+                "wire/method-payload",
+            ),
+            ("connection", 503): (
+                "connection/error-scope",
+                "connection/grammar",
+                "method/sync-wait",
+                "wire/channel-range",
+                "wire/method-payload",
+            ),
+            ("connection", 504): ("channel.open/already-open", "channel/grammar", "wire/content-channel-zero"),
+            ("connection", 530): (
+                "access.request-ok/channel-scope",
+                "basic.consume/no-current-queue",
+                "basic.consume/tag-in-use",
+                "basic.get/no-current-queue",
+                "file.consume/no-current-queue",
+                "queue.bind/no-current-queue",
+                "queue.delete/no-current-queue",
+                "queue.purge/no-current-queue",
+                "stream.consume/no-current-queue",
+            ),
+            ("connection", 540): ("channel.open/oob-null", "wire/oob-format"),
+        }
+    ),
 }
 """What the rules of the specifications ask for: the scope and code of whoever breaks them; 0: the socket is closed
 without a word. "" stands for bounds of `Limits`."""

@@ -15,26 +15,15 @@ from amqp_sansio.broker import Hub
 from amqp_sansio.broker.model.commands import CloseOwner, DeleteExchange, DeleteQueue, OpenOwner
 from amqp_sansio.broker.model.exchange import predeclared
 from amqp_sansio.broker.snapshot import dumps
-from tests.kit import (
-    hostile_classic,
-    hostile_hub_0_10,
-    hostile_hub_1_0,
-)
-from tests.kit.hub_hostile import (
-    Act,
-    Driver,
-    Maker,
-    Stage,
-    faults_found,
-    replay,
-    settings_of,
-    snapshot,
-)
+from tests.kit import hostile_classic, hostile_hub_0_10, hostile_hub_1_0
+from tests.kit.hub_hostile import Act, Driver, Maker, Stage, faults_found, replay, settings_of, snapshot
 from tests.kit.hub_witness import witnesses_of
 
 LABELS = ("0-9-1", "0-8", "0-10", "1.0")
 ALL: tuple[Maker, ...] = (
-    hostile_classic.hostile("0-9-1"), hostile_classic.hostile("0-8"), hostile_hub_0_10.hostile(),
+    hostile_classic.hostile("0-9-1"),
+    hostile_classic.hostile("0-8"),
+    hostile_hub_0_10.hostile(),
     hostile_hub_1_0.hostile(),
 )
 PLAYS = st.binary(min_size=600, max_size=2000)
@@ -165,5 +154,3 @@ def test_nothing_grows_with_the_clients_that_were_there(label: str) -> None:
             driver.pass_time(driver.now + 1e7)
             sizes.append(len(dumps(driver.hub)))
     assert sizes[1] <= sizes[0] + 100
-
-

@@ -16,14 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amqp_sansio.broker import Client, Hub, Settings
-from amqp_sansio.capture import (
-    ConnectionEnd,
-    ConnectionStart,
-    StreamData,
-    read_segments,
-    reassemble,
-    sort_key,
-)
+from amqp_sansio.capture import ConnectionEnd, ConnectionStart, StreamData, read_segments, reassemble, sort_key
 from amqp_sansio.capture.records import Segment
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0
 from amqp_sansio_asyncio import serve_broker
@@ -70,7 +63,8 @@ def _steps(path: Path) -> Iterator[Step]:
 
 
 def replayed(
-    steps: list[Step], cut: Callable[[bytes], list[bytes]] = lambda octets: [octets],
+    steps: list[Step],
+    cut: Callable[[bytes], list[bytes]] = lambda octets: [octets],
     between: Callable[[Hub], Hub] = lambda hub: hub,
 ) -> dict[int, bytes]:
     """What the broker sends to each client."""

@@ -324,7 +324,9 @@ def test_who_completes_nothing_gets_no_more_than_can_be_kept_for_a_replay(limits
 
 
 LIMITED: dict[str, Callable[..., Slow]] = {
-    **{label: partial(SlowClassic, label, prefetch=1) for label in VERSIONS}, "0-10": Slow_0_10, "1.0": Slow_1_0
+    **{label: partial(SlowClassic, label, prefetch=1) for label in VERSIONS},
+    "0-10": Slow_0_10,
+    "1.0": Slow_1_0,
 }
 
 

@@ -74,8 +74,7 @@ class Queues(Play):
 
     @rule(owner=PICK, name=QUEUE, arguments=queue_arguments(), nature=NATURE, passive=SELDOM, compare=COMPARED)
     def declare_queue(
-        self, owner: int, name: str, arguments: dict[str, Any], nature: Nature, passive: bool,
-        compare: tuple[str, ...],
+        self, owner: int, name: str, arguments: dict[str, Any], nature: Nature, passive: bool, compare: tuple[str, ...]
     ) -> None:
         """A queue, new or known."""
         self.declare(owner, name, arguments, nature, passive, compare)
@@ -110,7 +109,14 @@ class Exchanges(Play):
         passive=SELDOM, compare=SELDOM,
     )  # fmt: skip
     def declare_exchange(
-        self, name: str, type: str, nature: Nature, internal: bool, alternate: str | None, later: bool, passive: bool,
+        self,
+        name: str,
+        type: str,
+        nature: Nature,
+        internal: bool,
+        alternate: str | None,
+        later: bool,
+        passive: bool,
         compare: bool,
     ) -> None:
         """An exchange, new or known."""
@@ -406,8 +412,11 @@ class Branched(Owners, Messages):
         known = self.known.works
         xid = picked([each for each, work in known.items() if work.free and free] or list(known), number)
         ways: dict[str, amqp.Command[Any]] = {
-            "prepare": amqp.DtxPrepare(xid), "commit": amqp.DtxCommit(xid), "at once": amqp.DtxCommit(xid, True),
-            "rollback": amqp.DtxRollback(xid), "forget": amqp.DtxForget(xid),
+            "prepare": amqp.DtxPrepare(xid),
+            "commit": amqp.DtxCommit(xid),
+            "at once": amqp.DtxCommit(xid, True),
+            "rollback": amqp.DtxRollback(xid),
+            "forget": amqp.DtxForget(xid),
         }
         self.execute(self.owner(number), ways[how])
         self.execute(self.owner(number), amqp.DtxRecover())

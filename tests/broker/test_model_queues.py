@@ -58,9 +58,7 @@ def test_consumers_take_turns_as_far_as_their_windows_go(model: Model) -> None:
     model.consume(key="two", windows=(Window(3),))
     for body in "abcde":
         model.publish(body)
-    assert [str(entry.consumer.key) for entry in model.delivered() if entry.consumer] == [
-        *("one", "two", "two", "two"),
-    ]
+    assert [str(entry.consumer.key) for entry in model.delivered() if entry.consumer] == [*("one", "two", "two", "two")]
     assert model.bodies() == ["e"]
     model.apply(commands.Grant(narrow, 1))
     assert bodies(model.delivered()) == ["e"]
@@ -318,15 +316,14 @@ def test_a_rejected_message_may_come_back_and_its_deaths_are_counted(model: Mode
         model.wait(1)
     (entry,) = model.delivered()
     assert {(death.queue, death.reason): death.count for death in entry.message.content.deaths} == {
-        ("one", "rejected"): 3, ("wait", "expired"): 3
+        ("one", "rejected"): 3,
+        ("wait", "expired"): 3,
     }
 
 
 def test_dead_letters_pass_through_a_chain_of_queues(model: Model) -> None:
     for number in range(40):
-        model.queue(
-            f"q{number}", x_max_length=0, x_dead_letter_exchange="", x_dead_letter_routing_key=f"q{number + 1}"
-        )
+        model.queue(f"q{number}", x_max_length=0, x_dead_letter_exchange="", x_dead_letter_routing_key=f"q{number + 1}")
     model.queue("q40")
     model.publish("a", "q0")
     assert model.bodies("q40") == ["a"]

@@ -99,8 +99,11 @@ def test_what_is_added_and_removed_leaves_nothing_behind(bindings: list[dict[str
 
 
 @pytest.mark.rule(
-    "0-9-1/exchange.headers/x-match", "0-9-1/exchange.headers/void-matches-presence",
-    "0-9-1/exchange.headers/x-ignored", "0-10/model/headers-all", "0-10/model/headers-any",
+    "0-9-1/exchange.headers/x-match",
+    "0-9-1/exchange.headers/void-matches-presence",
+    "0-9-1/exchange.headers/x-ignored",
+    "0-10/model/headers-all",
+    "0-10/model/headers-any",
 )
 @pytest.mark.parametrize(
     ("arguments", "headers", "expected"),

@@ -163,7 +163,10 @@ EDGES = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES), st.sa
     st.booleans(),
 )
 def test_it_goes_where_the_definition_says(
-    edges: list[tuple[str, str, str]], queues: list[tuple[str, str, str]], alternates: dict[str, str], chained: bool,
+    edges: list[tuple[str, str, str]],
+    queues: list[tuple[str, str, str]],
+    alternates: dict[str, str],
+    chained: bool,
     pickled: bool,
 ) -> None:
     topology = Topology()
@@ -191,9 +194,7 @@ def test_it_goes_where_the_definition_says(
     while fresh:
         new = set(reached(fresh)) - all_reached
         all_reached |= new
-        empty = [
-            name for name in new if not any(source == name and key == "k" for _, source, key in (*edges, *queues))
-        ]
+        empty = [name for name in new if not any(source == name and key == "k" for _, source, key in (*edges, *queues))]
         fresh = {alternates[name] for name in empty if use_alternates and name in alternates} - all_reached
         use_alternates = chained
     expected = {queue for queue, exchange, key in queues if exchange in all_reached and key == "k"}

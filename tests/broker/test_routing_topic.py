@@ -78,9 +78,7 @@ def test_it_finds_what_the_definition_finds(patterns: list[str], keys: list[str]
 
 
 @given(st.lists(st.tuples(PATTERNS, st.sampled_from("xyz")), max_size=16), st.data())
-def test_what_is_added_and_removed_leaves_nothing_behind(
-    bindings: list[tuple[str, str]], data: st.DataObject
-) -> None:
+def test_what_is_added_and_removed_leaves_nothing_behind(bindings: list[tuple[str, str]], data: st.DataObject) -> None:
     trie: TopicTrie[str] = TopicTrie()
     for pattern, destination in bindings:
         trie.add(pattern, destination)
@@ -129,15 +127,10 @@ def test_many_hashes_in_one_pattern_are_not_tried_in_every_way() -> None:
     assert process_time() - started < 1.0
 
 
-@pytest.mark.parametrize(
-    "form",
-    ("{}.stock.price", "*.{}.#", "#.{}.z", "stock.{}.#", "stock.*.{}.#.x{}", "x.#.{}"),
-)
+@pytest.mark.parametrize("form", ("{}.stock.price", "*.{}.#", "#.{}.z", "stock.{}.#", "stock.*.{}.#.x{}", "x.#.{}"))
 def test_bindings_that_do_not_match_cost_nothing(form: str) -> None:
     few, many = (trie_of(*[form.replace("{}", f"k{n}") for n in range(count)]) for count in (100, 100_000))
-    keys = [
-        form.replace("{}", f"k{n}").replace("*", "w").replace("#", "v.w") for n in range(0, 100, 3)
-    ]
+    keys = [form.replace("{}", f"k{n}").replace("*", "w").replace("#", "v.w") for n in range(0, 100, 3)]
     for key in keys:
         assert list(many.match(key)) == list(few.match(key))
         assert len(many.match(key)) == 1

@@ -89,7 +89,11 @@ def test_without_scram_connections_share_one_configuration(version: Version) -> 
 
 def test_what_clients_are_told() -> None:
     settings = Settings(
-        name="mine", product="RabbitMQ", product_version="4.1.0", properties={"motto": "in memory"}, heartbeat=10,
+        name="mine",
+        product="RabbitMQ",
+        product_version="4.1.0",
+        properties={"motto": "in memory"},
+        heartbeat=10,
         urls=("amqp:tcp:127.0.0.1:5672", "amqp:tcp:127.0.0.1:5673"),
     )
     configs = settings.configs_for(1)
@@ -272,8 +276,12 @@ def test_anonymous_clients_come_in_when_they_may() -> None:
 @pytest.mark.parametrize(
     ("user", "vhost", "answer"),
     [
-        ("guest", "/", ""), ("guest", "test", ""), ("guest", "nowhere", "unknown"), ("me", "/", "refused"),
-        ("me", "test", ""), ("me", "nowhere", "unknown"),
+        ("guest", "/", ""),
+        ("guest", "test", ""),
+        ("guest", "nowhere", "unknown"),
+        ("me", "/", "refused"),
+        ("me", "test", ""),
+        ("me", "nowhere", "unknown"),
     ],
 )
 def test_which_virtual_hosts_may_be_opened(user: str, vhost: str, answer: str) -> None:

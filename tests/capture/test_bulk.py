@@ -7,14 +7,7 @@ import pickle
 import pytest
 
 from amqp_sansio.capture import NotACapture, Segment, read_segments
-from amqp_sansio.capture.bulk import (
-    HEAD,
-    Output,
-    PcapLayout,
-    PcapngLayout,
-    may_begin_capture,
-    open_parser,
-)
+from amqp_sansio.capture.bulk import HEAD, Output, PcapLayout, PcapngLayout, may_begin_capture, open_parser
 from tests.kit.packets import block, enhanced, ethernet, interface, ipv4, pcap, section, tcp
 
 FRAME = ethernet(ipv4(tcp(5, 6, b"abc")))

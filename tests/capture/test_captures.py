@@ -105,10 +105,7 @@ def test_both_formats_give_the_same_segments() -> None:
 
 
 DERIVED = [
-    param
-    for pattern in ("o091d_*.pcap*", "o10d_*.pcap*")
-    for param in everywhere(pattern)
-    if "_nosyn" not in param.id
+    param for pattern in ("o091d_*.pcap*", "o10d_*.pcap*") for param in everywhere(pattern) if "_nosyn" not in param.id
 ]
 
 
@@ -149,8 +146,7 @@ def test_capture_order_does_as_well_as_time_order(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "octets", "sender"),
-    [("o091d_channels_gap.pcap", 3132, 56720), ("o091d_exchange_gap.pcap", 82, 56720)],
+    ("name", "octets", "sender"), [("o091d_channels_gap.pcap", 3132, 56720), ("o091d_exchange_gap.pcap", 82, 56720)]
 )
 def test_one_packet_removed_is_one_gap_of_its_size(name: str, octets: int, sender: int) -> None:
     """The truth says which packet of the source was taken out."""

@@ -12,16 +12,7 @@ import pytest
 from amqp_sansio.capture import ClockDifference, Clocks, Segment, clock_differences, sort_key
 from amqp_sansio.capture.records import ACK, PSH, SYN
 from tests.kit.captures import everywhere
-from tests.kit.two_points import (
-    MS,
-    SECOND,
-    SKEWS,
-    apart,
-    connection,
-    moved,
-    segment,
-    segments_of,
-)
+from tests.kit.two_points import MS, SECOND, SKEWS, apart, connection, moved, segment, segments_of
 
 
 def on_point(segment: Segment, point: str) -> Segment:

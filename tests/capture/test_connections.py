@@ -7,31 +7,8 @@ import pickle
 import pytest
 
 from amqp_sansio import LocalProtocolError
-from amqp_sansio.capture import (
-    ConnectionEnd,
-    ConnectionStart,
-    Reassembler,
-    Segment,
-    StreamData,
-    reassemble,
-    sort_key,
-)
-from tests.kit.tcp import (
-    ACK,
-    CLIENT,
-    FIN,
-    MS,
-    PSH,
-    RST,
-    SERVER,
-    SYN,
-    Wire,
-    brief,
-    changed,
-    content,
-    damages,
-    run,
-)
+from amqp_sansio.capture import ConnectionEnd, ConnectionStart, Reassembler, Segment, StreamData, reassemble, sort_key
+from tests.kit.tcp import ACK, CLIENT, FIN, MS, PSH, RST, SERVER, SYN, Wire, brief, changed, content, damages, run
 
 START = ("start", CLIENT, SERVER)
 UNKNOWN = ("start", None, None)

@@ -11,30 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio.capture import (
-    CaptureDamage,
-    CaptureReader,
-    NotACapture,
-    Segment,
-    read_segments,
-    reassemble,
-    sort_key,
-)
+from amqp_sansio.capture import CaptureDamage, CaptureReader, NotACapture, Segment, read_segments, reassemble, sort_key
 from tests.kit.captures import carried
-from tests.kit.packets import (
-    block,
-    enhanced,
-    ethernet,
-    interface,
-    ipv4,
-    ipv6,
-    old,
-    option,
-    pcap,
-    section,
-    simple,
-    tcp,
-)
+from tests.kit.packets import block, enhanced, ethernet, interface, ipv4, ipv6, old, option, pcap, section, simple, tcp
 
 Rows = list[Segment | CaptureDamage]
 

@@ -109,9 +109,7 @@ def test_every_size_around_a_step_comes_out_whole() -> None:
             inflate = Gunzip()
             cut = max(1, len(packed) // pieces)
             got = b"".join(
-                piece
-                for start in range(0, len(packed), cut)
-                for piece in inflate.feed(packed[start : start + cut])
+                piece for start in range(0, len(packed), cut) for piece in inflate.feed(packed[start : start + cut])
             )
             assert got == want
             assert not inflate.finish()

@@ -298,11 +298,7 @@ def test_an_identification_means_something_else_a_minute_later() -> None:
 
 def test_a_cut_fragment_ends_what_is_known() -> None:
     first, second, third = fragments_v4([64, 128])
-    packets = [
-        (1, 0, first, len(first)),
-        (2, 0, second[:-10], len(second)),
-        (3, 0, third, len(third)),
-    ]
+    packets = [(1, 0, first, len(first)), (2, 0, second[:-10], len(second)), (3, 0, third, len(third))]
     (row,) = read_segments(pcap(packets))
     assert isinstance(row, Segment)
     assert (row.payload, row.wire_len) == (bytes(range(200))[: 128 - 20 - 10], 200)

@@ -7,19 +7,7 @@ import struct
 import pytest
 
 from amqp_sansio.capture import CaptureDamage, NotACapture, Segment, read_segments
-from tests.kit.packets import (
-    block,
-    enhanced,
-    ethernet,
-    interface,
-    ipv4,
-    old,
-    option,
-    pcap,
-    section,
-    simple,
-    tcp,
-)
+from tests.kit.packets import block, enhanced, ethernet, interface, ipv4, old, option, pcap, section, simple, tcp
 
 FRAME = ethernet(ipv4(tcp(5, 6, b"abc")))
 

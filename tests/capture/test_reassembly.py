@@ -4,23 +4,8 @@ from __future__ import annotations
 
 import pickle
 
-from amqp_sansio.capture import (
-    ConnectionEnd,
-    Reassembler,
-    StreamData,
-    StreamGap,
-)
-from tests.kit.tcp import (
-    CLIENT,
-    MS,
-    SERVER,
-    Wire,
-    brief,
-    content,
-    damages,
-    octets,
-    run,
-)
+from amqp_sansio.capture import ConnectionEnd, Reassembler, StreamData, StreamGap
+from tests.kit.tcp import CLIENT, MS, SERVER, Wire, brief, content, damages, octets, run
 
 START = ("start", CLIENT, SERVER)
 SECOND = 1000 * MS
@@ -34,13 +19,7 @@ def test_retransmissions_and_duplicates_are_no_damage(wire: Wire) -> None:
     segments += wire.finish()
     twice = [segment for segment in segments for _ in range(2)]
     for sent in (segments, twice):
-        assert brief(run(sent)) == [
-            START,
-            ("c", b"one"),
-            ("c", b"two"),
-            ("s", b"three"),
-            ("end", "fin", "c", True),
-        ]
+        assert brief(run(sent)) == [START, ("c", b"one"), ("c", b"two"), ("s", b"three"), ("end", "fin", "c", True)]
 
 
 def test_segments_out_of_order_wait_for_those_before(wire: Wire) -> None:
@@ -172,12 +151,7 @@ def test_octets_that_come_after_their_gap_are_reported_once(wire: Wire) -> None:
     segments += [wire.segment(SERVER, b"answer")]
     segments += [wire.segment(CLIENT, b"on", at_ns=2 * SECOND), lost, lost]
     items = run(segments)
-    assert content(items) == [
-        ("gap", "c", 4, "lost"),
-        ("s", b"answer"),
-        ("c", b"on"),
-        ("damage", "c", "late-segment"),
-    ]
+    assert content(items) == [("gap", "c", 4, "lost"), ("s", b"answer"), ("c", b"on"), ("damage", "c", "late-segment")]
     assert "4 octets at 0" in damages(items)[0].text
     end = items[-1]
     assert isinstance(end, ConnectionEnd)
@@ -260,12 +234,7 @@ def test_what_the_snap_length_cut_is_a_gap_at_once(wire: Wire) -> None:
     items += reassembler.push(wire.segment(CLIENT, b"head", wire_len=10))
     items += reassembler.push(wire.segment(CLIENT, b"", wire_len=5))
     items += reassembler.push(wire.segment(CLIENT, b"tail"))
-    assert content(items) == [
-        ("c", b"head"),
-        ("gap", "c", 6, "snaplen"),
-        ("gap", "c", 5, "snaplen"),
-        ("c", b"tail"),
-    ]
+    assert content(items) == [("c", b"head"), ("gap", "c", 6, "snaplen"), ("gap", "c", 5, "snaplen"), ("c", b"tail")]
 
 
 def test_a_cut_segment_out_of_order_is_a_gap_at_its_place(wire: Wire) -> None:

@@ -23,8 +23,7 @@ def capture(*packets: int) -> bytes:
 def shown(data: bytes) -> list[tuple[str, int, str]]:
     rows = list(read_segments(data, file="f"))
     return [
-        ("segment", row.packet, "") if isinstance(row, Segment) else (row.kind, row.packet, row.text)
-        for row in rows
+        ("segment", row.packet, "") if isinstance(row, Segment) else (row.kind, row.packet, row.text) for row in rows
     ]
 
 

@@ -9,15 +9,7 @@ from zlib import crc32
 
 import pytest
 
-from amqp_sansio.capture import (
-    ConnectionEnd,
-    ConnectionStart,
-    Item,
-    Segment,
-    StreamData,
-    reassemble,
-    sort_key,
-)
+from amqp_sansio.capture import ConnectionEnd, ConnectionStart, Item, Segment, StreamData, reassemble, sort_key
 from amqp_sansio.capture.records import ACK, FIN, RST, SYN
 from amqp_sansio.tables import COLUMNS, FlowReplay, replay_segments
 from tests.kit.captures import CARRIED, everywhere

@@ -171,8 +171,7 @@ def test_a_writer_can_be_pickled() -> None:
     data = writer.header() + opened
     copy: PcapngWriter = pickle.loads(pickle.dumps(writer))
     rest = [
-        one.data(connection, Side.CLIENT, b"x", NOW) + one.close(connection, Side.CLIENT, NOW)
-        for one in (writer, copy)
+        one.data(connection, Side.CLIENT, b"x", NOW) + one.close(connection, Side.CLIENT, NOW) for one in (writer, copy)
     ]
     assert rest[0] == rest[1]
     assert len(items_of(data + rest[1])) == 3

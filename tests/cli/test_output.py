@@ -5,22 +5,17 @@ from __future__ import annotations
 import pytest
 
 from amqp_sansio.printing import printable
-from amqp_sansio_cli.output import (
-    Heading,
-    align,
-    clock,
-    day_clock,
-    duration,
-    octets,
-    table_lines,
-)
+from amqp_sansio_cli.output import Heading, align, clock, day_clock, duration, octets, table_lines
 
 HEADINGS = [Heading("name", least=6), Heading("n", right=True), Heading("more", drops=1)]
 
 
 def test_columns_are_aligned() -> None:
     assert list(align(HEADINGS, [["a", "1", "x"], ["bcd", "100", ""]], width=40)) == [
-        "name    n  more", "----  ---  ----", "a       1  x", "bcd   100"
+        "name    n  more",
+        "----  ---  ----",
+        "a       1  x",
+        "bcd   100",
     ]
 
 

@@ -117,12 +117,7 @@ def test_tables_for_people_of_1_0(cli: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "wanted"),
-    [
-        ("none", {}),
-        ("size", {"body_size": 5}),
-        ("base64", {"body_size": 5, "body": "aGVsbG8="}),
-    ],
+    ("body", "wanted"), [("none", {}), ("size", {"body_size": 5}), ("base64", {"body_size": 5, "body": "aGVsbG8="})]
 )
 def test_what_fields_say_of_a_body(cli: Run, body: str, wanted: dict[str, object]) -> None:
     rows = rows_of(cli("replay", named(BASIC), "--body", body))

@@ -46,16 +46,7 @@ def test_a_connection_is_chosen_and_its_units_are_bounded(cli: Run, tmp_path: Pa
     page = tmp_path / "report.html"
     ids = [row["connection"] for row in rows_in(segments_in([named(MIXED)]))["connections"]]
     done = cli(
-        "report",
-        named(MIXED),
-        "--output",
-        page,
-        "--connection",
-        ids[1][:10],
-        "--connection",
-        ids[3],
-        "--frames",
-        "8",
+        "report", named(MIXED), "--output", page, "--connection", ids[1][:10], "--connection", ids[3], "--frames", "8"
     )
     assert done.returncode == 0, done.stderr
     drawn = Outline(page.read_text()).data()

@@ -8,16 +8,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import (
-    AMQP_0_8,
-    AMQP_0_9_1,
-    Accepted,
-    By,
-    EndpointClosed,
-    LocalProtocolError,
-    NotAccepted,
-    Version,
-)
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Accepted, By, EndpointClosed, LocalProtocolError, NotAccepted, Version
 from amqp_sansio.amqp_0_8 import Connection as Connection08
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Config, MessageReturned
 from amqp_sansio.amqp_0_9_1 import Connection as Connection091

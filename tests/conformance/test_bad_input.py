@@ -165,9 +165,7 @@ def test_every_rule_that_the_engine_names_is_a_rule() -> None:
     assert unknown == []
 
 
-@pytest.mark.parametrize(
-    ("version", "names"), [(AMQP_0_8, IN_0_8), (AMQP_0_9_1, IN_0_9_1)], ids=["0-8", "0-9-1"]
-)
+@pytest.mark.parametrize(("version", "names"), [(AMQP_0_8, IN_0_8), (AMQP_0_9_1, IN_0_9_1)], ids=["0-8", "0-9-1"])
 def test_other_names_of_a_rule_lead_to_one_of_the_version(version: Version, names: dict[str, str]) -> None:
     for name, other in names.items():
         assert RULES.find(f"{version.label}/{name}") is None, f"{name} needs no other name"

@@ -7,15 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Failed, Opened, Replied, Scope, Version
-from amqp_sansio.amqp_0_9_1 import (
-    BasicProperties,
-    Delivery,
-    FlowChanged,
-    Message,
-    MethodReceived,
-    Published,
-    Request,
-)
+from amqp_sansio.amqp_0_9_1 import BasicProperties, Delivery, FlowChanged, Message, MethodReceived, Published, Request
 from amqp_sansio.endpoint import Side
 from tests.conformance.granting import consume
 from tests.kit.facing import CLIENT, METHOD, SERVER, STRICT, Facing, body, both_rules, frame, header
@@ -78,8 +70,7 @@ def test_each_method_is_taken_only_from_the_side_that_sends_it(version: Version,
 
 
 @pytest.mark.parametrize(
-    ("number", "text"),
-    [(0x00630001, "class 99"), (0x000A00FF, "method 255"), (0xF0000001, "class 61440")],
+    ("number", "text"), [(0x00630001, "class 99"), (0x000A00FF, "method 255"), (0xF0000001, "class 61440")]
 )
 @pytest.mark.rule("0-8/wire/class-id-range", "0-9-1/wire/class-id-range")
 def test_unknown_classes_and_methods_are_invalid_commands(version: Version, side: Side, number: int, text: str) -> None:
@@ -119,8 +110,7 @@ def test_a_stopped_channel_sends_no_content_but_methods(version: Version) -> Non
     client.forget()
     client.misuse(lambda: client.channel.publish(b"x", routing_key="q"), "channel.flow/react")
     client.misuse(
-        lambda: client.channel.begin(client.make("basic.publish"), BasicProperties(), 1),
-        "channel.flow/react",
+        lambda: client.channel.begin(client.make("basic.publish"), BasicProperties(), 1), "channel.flow/react"
     )
     client.misuse(lambda: client.channel.send(client.make("basic.publish"), None, b"x"), "channel.flow/react")
     client.channel.call(client.make("queue.declare", queue="q"))
@@ -215,7 +205,7 @@ def test_events_come_in_the_order_of_the_wire(server: Facing) -> None:
     units = [
         server.message("basic.publish", b"1"),
         server.method("queue.declare", queue="q"),
-        server.message("basic.publish", b"2") ,
+        server.message("basic.publish", b"2"),
         server.method("basic.publish") + header(1, 60, 0),
     ]
     server.feed(b"".join(units))

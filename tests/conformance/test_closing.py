@@ -7,17 +7,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import (
-    AMQP_0_9_1,
-    Abandoned,
-    By,
-    Closed,
-    CloseHint,
-    EndpointClosed,
-    Failed,
-    Scope,
-    Version,
-)
+from amqp_sansio import AMQP_0_9_1, Abandoned, By, Closed, CloseHint, EndpointClosed, Failed, Scope, Version
 from amqp_sansio.amqp_0_9_1 import Published, Request
 from amqp_sansio.endpoint import Side
 from tests.kit.facing import CLIENT, HEARTBEAT, SERVER, Facing, body, both_rules, frame, header

@@ -355,8 +355,7 @@ def test_a_header_too_short_is_malformed(version: Version, side: Side, size: int
 
 
 @pytest.mark.parametrize(
-    "properties",
-    [b"\x80\x00", b"\x80\x00\x05abc", b"\x00\x02", b"\x00\x01", b"\x00\x00x", b"\x00\x01\x80\x00"],
+    "properties", [b"\x80\x00", b"\x80\x00\x05abc", b"\x00\x02", b"\x00\x01", b"\x00\x00x", b"\x00\x01\x80\x00"]
 )
 @pytest.mark.rule("0-8/wire/content-flags", "0-9-1/wire/content-flags")
 def test_properties_that_do_not_fit_their_flags_are_a_syntax_error(version: Version, properties: bytes) -> None:
@@ -420,9 +419,7 @@ def test_a_server_passes_body_and_header_on_octet_for_octet(version: Version) ->
     raw = b"\xb0\x00\x02\xff\xfe\x00\x00\x00\x08\x01aU\x00\x07\x01bV" + b"\x02"
     octets = b"\x00\xce\xff" * 1000
     source = Facing.opened(version, SERVER)
-    source.feed(
-        source.method("basic.publish", routing_key="q"), header(1, 60, len(octets), raw), body(1, octets)
-    )
+    source.feed(source.method("basic.publish", routing_key="q"), header(1, 60, len(octets), raw), body(1, octets))
     (published,) = source.of(Published)
     target = Facing.opened(version, SERVER)
     consume(target)

@@ -164,8 +164,7 @@ def test_a_client_takes_any_ticket_as_it_comes() -> None:
 def test_a_realm_begins_with_data_or_admin(realm: str) -> None:
     client = Facing.opened(AMQP_0_8, CLIENT, dialect=DIALECT)
     client.misuse(
-        lambda: client.channel.call(client.make("access.request", realm=realm)),
-        "access.request/realm-prefix",
+        lambda: client.channel.call(client.make("access.request", realm=realm)), "access.request/realm-prefix"
     )
     server = Facing.opened(AMQP_0_8, SERVER, dialect=DIALECT)
     server.refuses(server.method("access.request", realm=realm), code=403, rule="access.request/realm-prefix")
@@ -279,8 +278,7 @@ def test_what_is_staged_has_the_size_that_was_announced(
 def test_the_size_also_binds_content_sent_in_pieces(side: Side) -> None:
     sender = staged(side, 10, 0)
     sender.misuse(
-        lambda: sender.channel.begin(sender.make("file.stage"), FileProperties(), 9),
-        "file.open/content-size",
+        lambda: sender.channel.begin(sender.make("file.stage"), FileProperties(), 9), "file.open/content-size"
     )
 
 
@@ -385,8 +383,7 @@ def test_a_stream_delivery_names_its_queue() -> None:
     agree(server, "stream.consume", ok={"consumer_tag": "t"}, queue="q", consumer_tag="t")
     fields = {"consumer_tag": "t", "delivery_tag": 1}
     server.misuse(
-        lambda: server.channel.send(server.make("stream.deliver", **fields), None, b"x"),
-        "stream.deliver/queue-notnull",
+        lambda: server.channel.send(server.make("stream.deliver", **fields), None, b"x"), "stream.deliver/queue-notnull"
     )
     client = Facing.opened(AMQP_0_8, CLIENT)
     agree(client, "stream.consume", ok={"consumer_tag": "t"}, queue="q", consumer_tag="t")

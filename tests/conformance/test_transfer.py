@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amqp_sansio import (
-    AMQP_0_8,
-    AMQP_0_9_1,
-    Accepted,
-    LimitExceeded,
-    Rejected,
-    Released,
-    Scope,
-    Settled,
-    Version,
-)
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Accepted, LimitExceeded, Rejected, Released, Scope, Settled, Version
 from amqp_sansio.amqp_0_9_1 import (
     BasicProperties,
     Blocked,
@@ -341,9 +331,7 @@ def test_more_unsettled_deliveries_than_allowed(version: Version, side: Side) ->
     facing = Facing.opened(version, side, limits=Limits(unsettled=3, consumers=2))
     consume(facing)
     if side is CLIENT:
-        facing.feed(
-            *[facing.message("basic.deliver", b"x", consumer_tag="t", delivery_tag=tag) for tag in (1, 2, 3)]
-        )
+        facing.feed(*[facing.message("basic.deliver", b"x", consumer_tag="t", delivery_tag=tag) for tag in (1, 2, 3)])
         above = facing.method("basic.deliver", consumer_tag="t", delivery_tag=4)
         facing.refuses(above, code=506, rule=None, scope=Scope.CHANNEL)
         return

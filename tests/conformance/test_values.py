@@ -46,8 +46,7 @@ def test_strict_dialects_refuse_names_above_127_octets(version: Version, name: s
         server.refuses(server.method(method, **fields, **extra), code=502, rule=f"domain/{rule}.length")
     client = strict(version, CLIENT)
     client.misuse(
-        lambda: client.channel.publish(b"", exchange=name, routing_key="k", **extra),
-        "domain/exchange-name.length",
+        lambda: client.channel.publish(b"", exchange=name, routing_key="k", **extra), "domain/exchange-name.length"
     )
     for whole in (False, True):
         server = strict(version, SERVER)

@@ -9,17 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from amqp_sansio import (
-    AMQP_0_8,
-    AMQP_0_9_1,
-    AMQP_0_10,
-    By,
-    Closed,
-    CloseHint,
-    Failed,
-    Side,
-    Version,
-)
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, By, Closed, CloseHint, Failed, Side, Version
 from tests.kit import facing, wire_0_10
 from tests.kit.facing import CLIENT, SERVER, both_rules
 

@@ -18,13 +18,7 @@ import pytest
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Limits, Side, Signal, Version
 from amqp_sansio._core.receive_buffer import ReceiveBuffer
 from amqp_sansio._core.send_buffer import SendBuffer
-from amqp_sansio.amqp_0_10 import (
-    NONE,
-    DeliveryProperties,
-    MessageReceived,
-    MessageSubscribe,
-    encode_headers,
-)
+from amqp_sansio.amqp_0_10 import NONE, DeliveryProperties, MessageReceived, MessageSubscribe, encode_headers
 from amqp_sansio.amqp_1_0 import Accepted, Begin, Disposition, Message
 from tests.kit import facing, facing_1_0, pair, pair_0_10, pair_1_0, wire_0_10
 from tests.kit.facing import BOTH_SIDES, BOTH_VERSIONS, CLIENT, SERVER, body, header
@@ -274,7 +268,10 @@ class OneZero:
 
 
 USES: Final[dict[str, Uses]] = {
-    "0-8": Classic(AMQP_0_8), "0-9-1": Classic(AMQP_0_9_1), "0-10": ZeroTen(), "1.0": OneZero()
+    "0-8": Classic(AMQP_0_8),
+    "0-9-1": Classic(AMQP_0_9_1),
+    "0-10": ZeroTen(),
+    "1.0": OneZero(),
 }
 OF_VERSIONS = pytest.mark.parametrize("uses", [pytest.param(uses, id=version) for version, uses in USES.items()])
 

@@ -22,12 +22,8 @@ WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def test_commands_and_links() -> None:
-    text = " ".join(
-        [*SPAN.findall(CONTRIBUTING), *[block for _, block in FENCED.findall(CONTRIBUTING)]]
-    )
-    targets = set(
-        re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    )
+    text = " ".join([*SPAN.findall(CONTRIBUTING), *[block for _, block in FENCED.findall(CONTRIBUTING)]])
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     named = set(re.findall(r"\bmake ([a-z-]+)", text))
     assert len(named) > 8
     assert named - targets == set()
@@ -47,20 +43,10 @@ def _module_exists(name: str) -> bool:
 
 
 def test_paths_of_contributing() -> None:
-    spans = [
-        *SPAN.findall(FENCED.sub("", CONTRIBUTING)),
-        *[block for _, block in FENCED.findall(CONTRIBUTING)],
-    ]
-    paths = {
-        path
-        for span in spans
-        for path in PATH.findall(span)
-        if not path.startswith((".venv", "0-"))
-    }
+    spans = [*SPAN.findall(FENCED.sub("", CONTRIBUTING)), *[block for _, block in FENCED.findall(CONTRIBUTING)]]
+    paths = {path for span in spans for path in PATH.findall(span) if not path.startswith((".venv", "0-"))}
     assert len(paths) > 60
-    missing = [
-        path for path in sorted(paths) if not (any(ROOT.glob(path)) or _stands_somewhere(path))
-    ]
+    missing = [path for path in sorted(paths) if not (any(ROOT.glob(path)) or _stands_somewhere(path))]
     assert not missing, missing
 
 
@@ -73,42 +59,24 @@ def test_paths_of_the_architecture() -> None:
     columns: list[str] = []
     seen = 0
     for line in ARCHITECTURE.splitlines():
-        cells = (
-            [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
-        )
+        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
         if cells and list(ENGINES) == cells[1:]:
             columns = list(ENGINES.values())
             continue
         for number, cell in enumerate(cells or [line]):
             for path in PATH.findall(" ".join(SPAN.findall(cell))):
                 seen += 1
-                own = (
-                    [columns[number - 1]]
-                    if columns and cells and number
-                    else list(ENGINES.values())
-                )
-                places = [
-                    ROOT,
-                    ROOT / "amqp_sansio",
-                    *(ROOT / "amqp_sansio" / each for each in own),
-                ]
-                assert any(any(place.glob(path)) for place in places) or _stands_somewhere(path), (
-                    path
-                )
+                own = [columns[number - 1]] if columns and cells and number else list(ENGINES.values())
+                places = [ROOT, ROOT / "amqp_sansio", *(ROOT / "amqp_sansio" / each for each in own)]
+                assert any(any(place.glob(path)) for place in places) or _stands_somewhere(path), path
         if not cells:
             columns = []
     assert seen > 20
 
 
-@pytest.mark.parametrize(
-    "page", [CONTRIBUTING, ARCHITECTURE], ids=["CONTRIBUTING.md", "architecture.md"]
-)
+@pytest.mark.parametrize("page", [CONTRIBUTING, ARCHITECTURE], ids=["CONTRIBUTING.md", "architecture.md"])
 def test_names(page: str) -> None:
-    spans = [
-        span
-        for span in SPAN.findall(FENCED.sub("", page))
-        if re.fullmatch(r"@?[A-Za-z_][\w.]*", span)
-    ]
+    spans = [span for span in SPAN.findall(FENCED.sub("", page)) if re.fullmatch(r"@?[A-Za-z_][\w.]*", span)]
     names = {name for span in spans for name in WORD.findall(span) if not PATH.search(span)}
     assert len(names) > 30
     unknown = sorted(names - _words_of_the_source())
@@ -130,9 +98,7 @@ def _words_of_the_source() -> frozenset[str]:
     files = python_files(ROOT / "amqp_sansio", ROOT / "adapters", ROOT / "tests", ROOT / "tools")
     words = {word for path in files if path != Path(__file__) for word in WORD.findall(_text(path))}
     return frozenset(
-        words
-        | {path.name for path in ROOT.glob("amqp_sansio/*")}
-        | set(WORD.findall(_text(ROOT / "Makefile")))
+        words | {path.name for path in ROOT.glob("amqp_sansio/*")} | set(WORD.findall(_text(ROOT / "Makefile")))
     )
 
 

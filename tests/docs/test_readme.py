@@ -38,7 +38,7 @@ def port(broker: EmbeddedBroker) -> int:
     return broker.port
 
 
-@pytest.mark.parametrize("needle", ["async with connect(url)", "channel.consume(\"jobs\", prefetch=10)"])
+@pytest.mark.parametrize("needle", ["async with connect(url)", 'channel.consume("jobs", prefetch=10)'])
 def test_the_clients(needle: str, port: int, capsys: pytest.CaptureFixture[str]) -> None:
     code = block(needle).replace("@localhost/", f"@127.0.0.1:{port}/")
     exec(compile(code, "README.md", "exec"), {"__name__": "readme"})

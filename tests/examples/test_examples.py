@@ -110,9 +110,7 @@ def test_a_websocket_carries_much_and_ends_as_tcp_does(port: int) -> None:
 def test_no_websocket_there(port: int) -> None:
     async def main() -> None:
         with pytest.raises(ConnectionError, match="no WebSocket"):
-            await connect(
-                "amqp://localhost", connector=websocket_transport.connector("127.0.0.1", port)
-            )
+            await connect("amqp://localhost", connector=websocket_transport.connector("127.0.0.1", port))
 
     run(main())
 

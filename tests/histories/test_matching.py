@@ -45,9 +45,7 @@ def worlds(draw: st.DrawFn) -> World:
         client = draw(st.sampled_from(CLIENTS))
         if what == "publish":
             exchange, key = draw(st.sampled_from(targets))
-            more = {
-                name: draw(st.sampled_from([None, None, "1", "2"])) for name in ("message_id", "correlation_id")
-            }
+            more = {name: draw(st.sampled_from([None, None, "1", "2"])) for name in ("message_id", "correlation_id")}
             headers = draw(st.sampled_from([None, '{"k":1}']))
             world.publish(client, exchange, key, draw(st.sampled_from(["", "same", "other"])), headers=headers, **more)
         elif what == "deliver":

@@ -37,15 +37,11 @@ class Script:
     def say(self, sender: str, event: str, answers: int | None = None, channel: int = 1, **fields: Any) -> int:
         seq = len(self.events)
         text = json.dumps(fields)
-        self.events.append(
-            Happening("c", seq, seq * 1000, sender, self.protocol, channel, event, text, answers)
-        )
+        self.events.append(Happening("c", seq, seq * 1000, sender, self.protocol, channel, event, text, answers))
         return seq
 
     def told(self) -> list[tuple[Any, ...]]:
-        return [
-            (act["act"], act["kind"], act["name"], act["state"], act["text"]) for act in acts_of(self.events)
-        ]
+        return [(act["act"], act["kind"], act["name"], act["state"], act["text"]) for act in acts_of(self.events)]
 
 
 def test_all_kinds_of_exchanges_in_a_capture() -> None:

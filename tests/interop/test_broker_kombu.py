@@ -248,7 +248,7 @@ def test_rpc_by_a_reply_queue(broker: Any) -> None:
         )
         message.ack()
 
-    with (broker.Consumer(requests, callbacks=[serve]), broker.Consumer(reply_to, no_ack=True, callbacks=[note])):
+    with broker.Consumer(requests, callbacks=[serve]), broker.Consumer(reply_to, no_ack=True, callbacks=[note]):
         broker.Producer().publish(21, routing_key=requests.name, reply_to=reply_to.name, correlation_id="c1")
         wait_for(broker, answers, 1)
     assert (answers[0][0], answers[0][1].properties["correlation_id"]) == (42, "c1")

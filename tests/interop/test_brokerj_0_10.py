@@ -11,13 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from amqp_sansio import (
-    Accepted,
-    AmqpError,
-    By,
-    EndpointClosed,
-    RemoteProtocolError,
-)
+from amqp_sansio import Accepted, AmqpError, By, EndpointClosed, RemoteProtocolError
 from amqp_sansio.amqp_0_10 import (
     CREDIT,
     NONE,
@@ -197,12 +191,7 @@ def test_exchanges_are_declared_asked_for_and_deleted(peer: Facing, wire: Wire01
         wire.call(session, ExchangeDelete(name))
         assert wire.call(session, ExchangeQuery(name)).not_found
     for name, kind in (
-        *(
-            ("", "direct"),
-            ("amq.direct", "direct"),
-            ("amq.topic", "topic"),
-            ("amq.fanout", "fanout"),
-        ),
+        *(("", "direct"), ("amq.direct", "direct"), ("amq.topic", "topic"), ("amq.fanout", "fanout")),
         ("amq.match", "headers"),
     ):
         found = wire.call(session, ExchangeQuery(name))

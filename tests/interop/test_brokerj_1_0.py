@@ -329,9 +329,7 @@ def test_a_cut_receiver_goes_on_without_loss(connect: Connect) -> None:
 def test_a_link_that_broker_j_keeps(connect: Connect) -> None:
     address = connect.address()
     wire = connect("kept")
-    sender = wire.sender(
-        wire.session(), Target(address, **FOREVER), source=Source("here", **FOREVER), name="kept"
-    )
+    sender = wire.sender(wire.session(), Target(address, **FOREVER), source=Source("here", **FOREVER), name="kept")
     assert wire.send(sender, Message("before")) == Accepted()
     wire.cut()
     state = saved(sender)

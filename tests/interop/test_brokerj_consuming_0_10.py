@@ -10,14 +10,7 @@ from shutil import which
 
 import pytest
 
-from amqp_sansio import (
-    Accepted,
-    By,
-    EndpointClosed,
-    LocalProtocolError,
-    RemoteProtocolError,
-    Settled,
-)
+from amqp_sansio import Accepted, By, EndpointClosed, LocalProtocolError, RemoteProtocolError, Settled
 from amqp_sansio.amqp_0_10 import (
     BYTE,
     CREDIT,
@@ -88,8 +81,7 @@ def test_a_window_opens_again_by_completions(peer: Facing, wire: Wire010, sessio
     wire.idle(0.2)
     assert bodies(wire.arrived(session, destination)) == list("012345")
     assert session.unsettled == tuple(
-        event.command_id
-        for event in wire.arrived(session, destination)[:1] + wire.arrived(session, destination)[3:]
+        event.command_id for event in wire.arrived(session, destination)[:1] + wire.arrived(session, destination)[3:]
     )
 
 

@@ -7,14 +7,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import (
-    Accepted,
-    By,
-    EndpointClosed,
-    LocalProtocolError,
-    RemoteProtocolError,
-    Scope,
-)
+from amqp_sansio import Accepted, By, EndpointClosed, LocalProtocolError, RemoteProtocolError, Scope
 from amqp_sansio.amqp_0_10 import (
     Command,
     DtxStart,

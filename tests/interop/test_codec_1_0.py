@@ -105,14 +105,16 @@ def arrays() -> st.SearchStrategy[Array]:
 
 values = st.recursive(
     simple | arrays(),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(keys, inner, max_size=4)
-    # Proton doesn't read a described value in a described one right, not even its own.
-    | st.builds(
-        Described,
-        # Below are the specification's own composite types, which have to hold what it says.
-        symbols | st.integers(256, 2**64 - 1).map(ULong),
-        inner.filter(lambda value: not isinstance(value, Described)),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(keys, inner, max_size=4)
+        # Proton doesn't read a described value in a described one right, not even its own.
+        | st.builds(
+            Described,
+            # Below are the specification's own composite types, which have to hold what it says.
+            symbols | st.integers(256, 2**64 - 1).map(ULong),
+            inner.filter(lambda value: not isinstance(value, Described)),
+        )
     ),
     max_leaves=15,
 )
@@ -304,7 +306,9 @@ def test_messages_both_ways(message: Message) -> None:
         # Proton shows one that isn't there as the symbol "None".
         assert theirs.content_encoding == properties.content_encoding
     assert (theirs.group_id, theirs.group_sequence, theirs.reply_to_group_id) == (
-        properties.group_id, properties.group_sequence, properties.reply_to_group_id
+        properties.group_id,
+        properties.group_sequence,
+        properties.reply_to_group_id,
     )
     assert_same(theirs.properties or {}, to_proton(dict(message.application_properties)))
     assert_same(theirs.annotations or {}, to_proton(dict(message.message_annotations)))

@@ -12,14 +12,7 @@ from itertools import count
 import pytest
 
 from amqp_sansio import Accepted, By, RemoteProtocolError, Signal
-from amqp_sansio.amqp_0_10 import (
-    Config,
-    Connection,
-    MessageReceived,
-    MessageSubscribe,
-    Resumed,
-    Session,
-)
+from amqp_sansio.amqp_0_10 import Config, Connection, MessageReceived, MessageSubscribe, Resumed, Session
 from amqp_sansio.sasl import Plain
 from amqp_sansio_pytest import EmbeddedBroker
 from tests.interop.brokers.brokerj import BrokerJ

@@ -228,7 +228,7 @@ def test_a_click_shows_fields_and_octets(browser: Browser, page_file: Path, size
         page.locator("#seq-units li.unit button", has_text="basic.publish").focus()
         page.keyboard.press("Enter")
         assert [title.partition(" · ")[0] for title in detail.locator("h5").all_inner_texts()] == [
-            *("Fields", "method", "content header", "content body"),
+            *("Fields", "method", "content header", "content body")
         ]
         assert "exchange\nno.such.exchange" in detail.inner_text()
 

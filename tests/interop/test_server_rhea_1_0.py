@@ -27,11 +27,16 @@ def test_rhea_is_told_outcomes(server: Server) -> None:
     told = told_by(server, "outcomes")
     assert told["rejecting"]["event"] == "rejected"
     assert told["rejecting"]["error"] == {
-        "condition": "amqp:not-allowed", "description": "never here", "info": {"why": "by intent"}
+        "condition": "amqp:not-allowed",
+        "description": "never here",
+        "info": {"why": "by intent"},
     }
     assert told["releasing"]["event"] == "released"
     assert told["modifying"] == {
-        "event": "modified", "failed": True, "here": True, "annotations": {"x-opt-by": server.kind}
+        "event": "modified",
+        "failed": True,
+        "here": True,
+        "annotations": {"x-opt-by": server.kind},
     }
 
 
@@ -67,7 +72,9 @@ def test_rhea_has_a_dynamic_node(server: Server) -> None:
 
 def test_rhea_is_refused(server: Server) -> None:
     assert told_by(server, "absent") == {
-        "condition": "amqp:not-found", "description": "no such node", "info": {"node": "absent"}
+        "condition": "amqp:not-found",
+        "description": "no such node",
+        "info": {"node": "absent"},
     }
     ended = {"condition": "amqp:internal-error", "description": "the session ends here"}
     assert told_by(server, "ending") == ended

@@ -12,16 +12,7 @@ from amqp_sansio.amqp_0_9_1 import Method, QueueDeclare, Request
 from amqp_sansio.client.amqp_1_0.client import Client, SessionState
 from amqp_sansio.client.classic.client import ChannelState
 from amqp_sansio.events import Event
-from amqp_sansio_asyncio import (
-    Channel,
-    Connection,
-    Receiver,
-    Server,
-    ServerConnection,
-    Session,
-    connect,
-    serve,
-)
+from amqp_sansio_asyncio import Channel, Connection, Receiver, Server, ServerConnection, Session, connect, serve
 from amqp_sansio_asyncio.driver import Driver
 from examples.server import Broker
 
@@ -52,7 +43,9 @@ async def client(
 async def channel(**options: Any) -> AsyncGenerator[Channel]:
     """A channel to the example's broker."""
     async with (
-        broker() as (server, _), connect(url_of(server)) as connection, connection.open_channel(**options) as opened
+        broker() as (server, _),
+        connect(url_of(server)) as connection,
+        connection.open_channel(**options) as opened,
     ):
         yield opened
 

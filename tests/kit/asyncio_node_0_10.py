@@ -51,14 +51,7 @@ from amqp_sansio.amqp_0_10 import (
 from amqp_sansio.amqp_0_10 import Session as CoreSession
 from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.events import Abandoned, Event, Pending, Settled
-from amqp_sansio_asyncio import (
-    Server,
-    SessionKeeper,
-    ZeroTenConnection,
-    ZeroTenServerConnection,
-    connect,
-    serve,
-)
+from amqp_sansio_asyncio import Server, SessionKeeper, ZeroTenConnection, ZeroTenServerConnection, connect, serve
 from tests.kit.asyncio_broker import url_of
 
 NOT_FOUND = 404
@@ -417,7 +410,7 @@ async def node(**options: Any) -> AsyncGenerator[tuple[Server, Node]]:
 @asynccontextmanager
 async def peer(**options: Any) -> AsyncGenerator[tuple[ZeroTenConnection, Node]]:
     """A client of a broker of its own."""
-    async with (node() as (server, made), connect(url_of(server), version=AMQP_0_10, **options) as connection):
+    async with node() as (server, made), connect(url_of(server), version=AMQP_0_10, **options) as connection:
         yield connection, made
 
 

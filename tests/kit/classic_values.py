@@ -102,8 +102,10 @@ def table_values(rules: TableRules) -> st.SearchStrategy[dict[str, Any]]:
         own |= st.booleans() | st.floats(allow_nan=False) | st.none() | st.integers(-(2**63), -1)
     values = st.recursive(
         plain | own,
-        lambda inner: st.dictionaries(names, inner, max_size=4)
-        | (st.lists(inner, max_size=4) if "A" in rules.writes else st.nothing()),
+        lambda inner: (
+            st.dictionaries(names, inner, max_size=4)
+            | (st.lists(inner, max_size=4) if "A" in rules.writes else st.nothing())
+        ),
         max_leaves=8,
     )
     return st.dictionaries(names, values, max_size=6)

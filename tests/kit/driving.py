@@ -28,17 +28,7 @@ from amqp_sansio import (
 from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Channel, Config, ContentReceived, Request
 from amqp_sansio.endpoint import Side
-from tests.kit.pair import (
-    SIDES,
-    Chunks,
-    Observing,
-    Pair,
-    Server,
-    client_config,
-    plausible_reply,
-    server_config,
-    told,
-)
+from tests.kit.pair import SIDES, Chunks, Observing, Pair, Server, client_config, plausible_reply, server_config, told
 
 Operation = tuple[int, int, int]
 """Which operation, and two numbers that say what it does."""
@@ -46,6 +36,7 @@ Given = Pending[Any] | None
 """What a command gave."""
 
 VERSIONS: Final = st.sampled_from((AMQP_0_9_1, AMQP_0_8))
+
 
 def _operations(octets: bytes) -> list[Operation]:
     return [(octets[at], octets[at + 1] % 8, octets[at + 2]) for at in range(0, len(octets) - 2, 3)]

@@ -6,14 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amqp_sansio import (
-    AuthenticationRequested,
-    Failed,
-    OpenRequested,
-    RemoteProtocolError,
-    Side,
-    Signal,
-)
+from amqp_sansio import AuthenticationRequested, Failed, OpenRequested, RemoteProtocolError, Side, Signal
 from amqp_sansio.amqp_0_10 import (
     CommandReceived,
     Config,

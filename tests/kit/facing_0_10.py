@@ -167,8 +167,7 @@ class Play:
         self.application.end = self.peer.end = self.facing.end
         sessions = self.application.sessions
         self.application.sessions = {
-            channel: self.facing.end._sessions.get(channel) or each
-            for channel, each in sessions.items()
+            channel: self.facing.end._sessions.get(channel) or each for channel, each in sessions.items()
         }
 
     def connect(self) -> None:

@@ -7,16 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
-from amqp_sansio import (
-    AMQP_0_8,
-    AMQP_0_9_1,
-    AMQP_0_10,
-    AMQP_1_0,
-    Event,
-    Limits,
-    OpenRequested,
-    Version,
-)
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Event, Limits, OpenRequested, Version
 from amqp_sansio._classic.codec.table import RABBIT
 from amqp_sansio.amqp_0_9_1 import BasicDeliver
 from amqp_sansio.amqp_1_0 import Transfer

@@ -219,18 +219,14 @@ class Peer:
         choices = self.choices
         if self.session is None or choices.below(64) == 63:
             low = choices.of(NUMBERS)
-            return SequenceSet(
-                ((low, (low + choices.of((0, 1, 70_000, 0x7FFF_FFFF))) & 0xFFFF_FFFF),)
-            )
+            return SequenceSet(((low, (low + choices.of((0, 1, 70_000, 0x7FFF_FFFF))) & 0xFFFF_FFFF),))
         state = self.session._state
         following = state.sending.next_id
         waiting = (*state.outgoing.unsettled, *state.calls)
         if not waiting:
             return SequenceSet()
         ids = [
-            choices.of(waiting)
-            if choices.below(32)
-            else (following - choices.below(9)) & 0xFFFF_FFFF
+            choices.of(waiting) if choices.below(32) else (following - choices.below(9)) & 0xFFFF_FFFF
             for _ in range(1 + choices.below(3))
         ]
         return SequenceSet.of(*ids)
@@ -368,8 +364,7 @@ _USUAL: tuple[type[Struct], ...] = (
     *_RARE,
 )
 _FITTING: dict[Side, tuple[type[Any], ...]] = {
-    side: tuple([each for each in _USUAL if side.value in getattr(each, "HANDLERS", ())])
-    for side in Side
+    side: tuple([each for each in _USUAL if side.value in getattr(each, "HANDLERS", ())]) for side in Side
 }
 MAKERS: dict[type[Any], Callable[[Peer], Any]] = {
     MessageTransfer: Peer._transfer,

@@ -488,7 +488,7 @@ def huge(choices: random.Random, version: Version) -> bytes:
     if version is AMQP_0_10:
         inner = b"\1a\xa8\0\0\0\5\0\0\0\1" * 5000 if deep else b"\1a\x05x" * 15_000
         count = Struct(">II").pack(4 + len(inner), 15_000)
-        return octets_0_10.control(0x0101, count + inner)[: size]
+        return octets_0_10.control(0x0101, count + inner)[:size]
     inner = b"\1aF\xff\xff\xff\xff" * 5000 if deep else b"\1at\1" * (min(size, 120_000) // 4)
     table = Struct(">I").pack(len(inner)) + inner
     return facing.frame(facing.METHOD, 0, b"\0\x0a\0\x0a\0\x09" + table + bytes(8))

@@ -153,7 +153,7 @@ class Attempt:
         assert report == connection.report
         assert not connection.is_open
         assert wire.transport.socket.fileno() < 0, "the socket is left behind"
-        assert not getattr(wire, "_busy", False),  "the engine was given up"
+        assert not getattr(wire, "_busy", False), "the engine was given up"
         failure = getattr(wire, "_failure", None)
         assert failure is None, failure
         keeper = wire.keeper._thread

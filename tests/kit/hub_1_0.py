@@ -23,13 +23,7 @@ from amqp_sansio.broker import snapshot
 from amqp_sansio.broker.client import Client
 from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.hub import Hub
-from amqp_sansio.broker.model.commands import (
-    Bind,
-    DeclareExchange,
-    DeclareQueue,
-    OpenOwner,
-    Publish,
-)
+from amqp_sansio.broker.model.commands import Bind, DeclareExchange, DeclareQueue, OpenOwner, Publish
 from amqp_sansio.broker.model.queue import Owner, Queue
 from amqp_sansio.broker.settings import Settings
 from amqp_sansio.events import Pending

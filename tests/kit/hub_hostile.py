@@ -14,17 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from amqp_sansio import (
-    By,
-    CloseHint,
-    CloseReport,
-    Event,
-    Failed,
-    Limits,
-    RemoteProtocolError,
-    Signal,
-    Version,
-)
+from amqp_sansio import By, CloseHint, CloseReport, Event, Failed, Limits, RemoteProtocolError, Signal, Version
 from amqp_sansio._classic.endpoint.connection import Connection as ClassicConnection
 from amqp_sansio.amqp_0_10.endpoint.connection import Connection as TenConnection
 from amqp_sansio.amqp_0_10.model.dtx_states import Branch

@@ -10,17 +10,7 @@ import socket
 from typing import Any
 
 from amqp_sansio import Event
-from amqp_sansio.amqp_1_0 import (
-    Config,
-    Error,
-    Header,
-    LinkRequested,
-    Message,
-    Modified,
-    Rejected,
-    Released,
-    Symbol,
-)
+from amqp_sansio.amqp_1_0 import Config, Error, Header, LinkRequested, Message, Modified, Rejected, Released, Symbol
 from tests.kit import server_1_0
 from tests.kit.server_1_0 import Unsettled
 

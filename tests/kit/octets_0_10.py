@@ -109,7 +109,7 @@ def ids(*ranges: int | tuple[int, int]) -> bytes:
 
 def strings(*names: str) -> bytes:
     """An array of str16; an empty one is of void."""
-    octets = ((b"\x95" if names else b"\xf0") + u32(len(names)) + b"".join([str16(name) for name in names]))
+    octets = (b"\x95" if names else b"\xf0") + u32(len(names)) + b"".join([str16(name) for name in names])
     return u32(len(octets)) + octets
 
 
@@ -139,9 +139,7 @@ def user_id(name: bytes) -> bytes:
 
 
 def start(*mechanisms: str, locales: tuple[str, ...] = ("en_US",)) -> bytes:
-    return control(
-        0x0101, table(product="peer"), strings(*(mechanisms or ("PLAIN",))), strings(*locales)
-    )
+    return control(0x0101, table(product="peer"), strings(*(mechanisms or ("PLAIN",))), strings(*locales))
 
 
 def start_ok(mechanism: str = "PLAIN", response: bytes = b"\0ann\0pw", locale: str | None = "en_US") -> bytes:

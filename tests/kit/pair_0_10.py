@@ -96,6 +96,14 @@ class Pair(Joined[Connection]):
 
 
 __all__ = [
-    "SIDES", "STEPS", "Chunks", "Pair", "client_config", "connection_of", "pieces", "server_config", "structure",
+    "SIDES",
+    "STEPS",
+    "Chunks",
+    "Pair",
+    "client_config",
+    "connection_of",
+    "pieces",
+    "server_config",
+    "structure",
     "told",
 ]

@@ -154,6 +154,20 @@ def held_octets(connection: Connection) -> int:
 
 
 __all__ = [
-    "SIDES", "STEPS", "Accepting", "Application", "Chunks", "Observing", "Pair", "accept_link", "client_config",
-    "connection_of", "held_octets", "listen", "pieces", "server_config", "structure", "told",
+    "SIDES",
+    "STEPS",
+    "Accepting",
+    "Application",
+    "Chunks",
+    "Observing",
+    "Pair",
+    "accept_link",
+    "client_config",
+    "connection_of",
+    "held_octets",
+    "listen",
+    "pieces",
+    "server_config",
+    "structure",
+    "told",
 ]

@@ -96,11 +96,7 @@ def log_in(version: Version) -> list[str]:
     properties = {f"key-{number}": {"nested": [number, str(number)]} for number in range(50)}
     pair = Pair(
         version,
-        client=client_config(
-            sasl=LOGIN,
-            properties=properties,
-            heartbeat=5.0,
-        ),
+        client=client_config(sasl=LOGIN, properties=properties, heartbeat=5.0),
         server=server_config(mechanisms=("SCRAM-SHA-256", "PLAIN"), nonce="servers", heartbeat=5.0),
         applications={Side.SERVER: ScramServer()},
     ).open()

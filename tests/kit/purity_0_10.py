@@ -28,11 +28,7 @@ class ScramPair(Pair):
 def log_in() -> list[str]:
     """An opening with SCRAM, maps with all sorts of keys, messages both ways, a lost transport, a resumed session."""
     properties = {f"key-{number}": {"nested": [number, str(number)]} for number in range(8)}
-    client = client_config(
-        sasl=LOGIN,
-        properties=properties,
-        heartbeat=5,
-    )
+    client = client_config(sasl=LOGIN, properties=properties, heartbeat=5)
     server = server_config(mechanisms=("SCRAM-SHA-256", "PLAIN"), nonce="servers")
     pair = ScramPair(client=client, server=server).open()
     assert pair.server.mechanism == "SCRAM-SHA-256"

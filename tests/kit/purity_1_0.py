@@ -30,11 +30,7 @@ def log_in() -> list[str]:
     """An opening with SCRAM, maps with all sorts of keys, messages both ways, a lost transport."""
     properties: dict[str, Any] = {f"key-{number}": {"nested": [number, str(number)]} for number in range(8)}
     pair = Pair(
-        client=client_config(
-            sasl=LOGIN,
-            properties=properties,
-            idle_time_out=5.0,
-        ),
+        client=client_config(sasl=LOGIN, properties=properties, idle_time_out=5.0),
         server=server_config(
             mechanisms=("SCRAM-SHA-256", "PLAIN"),
             nonce="servers",

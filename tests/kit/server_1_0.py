@@ -56,10 +56,7 @@ from amqp_sansio.amqp_1_0 import (
     TransactionalState,
     TransactionRequested,
 )
-from amqp_sansio.amqp_1_0.codec.conditions import (
-    NOT_FOUND,
-    TRANSACTION_UNKNOWN_ID,
-)
+from amqp_sansio.amqp_1_0.codec.conditions import NOT_FOUND, TRANSACTION_UNKNOWN_ID
 from amqp_sansio.sasl import scram_keys
 from tests.kit import sync_server
 from tests.kit.sync_server import WAIT, wait_until
@@ -418,9 +415,7 @@ class Server(Node, sync_server.Server):
         credit: int = 100,
     ) -> None:
         Node.__init__(self, credit)
-        self.configs = {
-            AMQP_1_0: config or Config(container_id="test-server", mechanisms=("PLAIN",))
-        }
+        self.configs = {AMQP_1_0: config or Config(container_id="test-server", mechanisms=("PLAIN",))}
         self.start(tls, script)
 
     @property

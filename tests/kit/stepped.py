@@ -120,6 +120,7 @@ class Stepped:
             self.is_cut = True
             self.client.transport_ended("closed")
             self.step_tasks()
+
     def cut(self, reason: str = "the cable is cut") -> None:
         """Lose the transport, in both directions."""
         self.is_cut = True

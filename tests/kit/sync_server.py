@@ -33,14 +33,7 @@ from amqp_sansio import (
     amqp_0_8,
     amqp_0_9_1,
 )
-from amqp_sansio.amqp_0_9_1 import (
-    BasicProperties,
-    Config,
-    Method,
-    MethodReceived,
-    Published,
-    Request,
-)
+from amqp_sansio.amqp_0_9_1 import BasicProperties, Config, Method, MethodReceived, Published, Request
 from amqp_sansio.sasl import scram_keys
 
 _T = TypeVar("_T")
@@ -383,9 +376,7 @@ class Session:
         last = method.delivery_tag
         multiple = getattr(method, "multiple", False)
         keys = [
-            key
-            for key in self._unsettled
-            if key[0] == number and (key[1] == last or (multiple and key[1] <= last))
+            key for key in self._unsettled if key[0] == number and (key[1] == last or (multiple and key[1] <= last))
         ]
         settled = [self._unsettled.pop(key) for key in keys]
         for each in settled:
@@ -417,8 +408,7 @@ class Server:
         versions: tuple[Any, ...] = (AMQP_0_9_1, AMQP_0_8),
     ) -> None:
         self.configs: dict[Any, Any] = {
-            version: config or (amqp_0_8 if version is AMQP_0_8 else amqp_0_9_1).Config()
-            for version in versions
+            version: config or (amqp_0_8 if version is AMQP_0_8 else amqp_0_9_1).Config() for version in versions
         }
         self.start(tls, script)
 

@@ -27,14 +27,7 @@ from amqp_sansio.amqp_0_10 import (
     Struct,
     encode_headers,
 )
-from amqp_sansio.amqp_0_10.codec.frames import (
-    BODY,
-    COMMAND,
-    CONTROL,
-    HEADER,
-    PROTOCOL_HEADER,
-    encode_assembly,
-)
+from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, CONTROL, HEADER, PROTOCOL_HEADER, encode_assembly
 from amqp_sansio.observer import Skipped, Violation
 from tests.kit.observing import Conversation
 

@@ -177,6 +177,22 @@ def within(txn: bytes, outcome: Any = None) -> TransactionalState:
 
 
 __all__ = [
-    "AMQP", "CLIENT", "HELLO", "SASL", "SECOND", "SERVER", "Detach", "End", "Talk10", "begin", "credit", "frame", "got",
-    "opened", "sent", "settle", "transfer", "within",
+    "AMQP",
+    "CLIENT",
+    "HELLO",
+    "SASL",
+    "SECOND",
+    "SERVER",
+    "Detach",
+    "End",
+    "Talk10",
+    "begin",
+    "credit",
+    "frame",
+    "got",
+    "opened",
+    "sent",
+    "settle",
+    "transfer",
+    "within",
 ]

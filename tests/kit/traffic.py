@@ -9,19 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from amqp_sansio.capture import NotACapture, read_segments
-from tests.kit.packets import (
-    block,
-    enhanced,
-    ethernet,
-    interface,
-    ipv4,
-    ipv6,
-    old,
-    pcap,
-    section,
-    simple,
-    tcp,
-)
+from tests.kit.packets import block, enhanced, ethernet, interface, ipv4, ipv6, old, pcap, section, simple, tcp
 
 if TYPE_CHECKING:
     from amqp_sansio.capture import CaptureDamage, Segment

@@ -7,24 +7,8 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from amqp_sansio import (
-    Closed,
-    CodecError,
-    EndpointClosed,
-    Event,
-    LocalProtocolError,
-    Pending,
-    Scope,
-    Settled,
-)
-from amqp_sansio.amqp_1_0 import (
-    Delivery,
-    LinkClosed,
-    LinkRequested,
-    LinkState,
-    Session,
-    SessionRequested,
-)
+from amqp_sansio import Closed, CodecError, EndpointClosed, Event, LocalProtocolError, Pending, Scope, Settled
+from amqp_sansio.amqp_1_0 import Delivery, LinkClosed, LinkRequested, LinkState, Session, SessionRequested
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.model.link_state import LinkModel
 from tests.kit.hostile_1_0 import NAMES, PAYLOADS, STATES, TAGS, Choices
@@ -116,10 +100,7 @@ class Using:
 
     def _link(self, receives: bool) -> Any:
         found = [
-            link
-            for channel in self.end.sessions
-            for link in self.end.session(channel).links
-            if link.ROLE is receives
+            link for channel in self.end.sessions for link in self.end.session(channel).links if link.ROLE is receives
         ]
         if not found:
             raise LocalProtocolError("no such link")

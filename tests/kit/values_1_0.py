@@ -41,6 +41,16 @@ def widest(value: Any) -> bytes:
 
 
 __all__ = [
-    "RECORDS", "any_record", "maps", "messages", "plain_values", "records", "scalars", "scalars_by_kind", "strings",
-    "symbols", "values", "widest",
+    "RECORDS",
+    "any_record",
+    "maps",
+    "messages",
+    "plain_values",
+    "records",
+    "scalars",
+    "scalars_by_kind",
+    "strings",
+    "symbols",
+    "values",
+    "widest",
 ]

@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-
 class Facing(Faced[Connection]):
     """An endpoint of 0-10."""
 
@@ -250,8 +249,7 @@ def sending(count: int = 1, *, acquire_mode: int = 0, accept_mode: int = 0) -> t
     facing = Facing.subscribed(SERVER, server_config(lenient_accepts=False))
     facing.feed(flow("d", 0, None) + flow("d", 1, None))
     sent = [
-        facing.session.transfer("d", b"x", acquire_mode=acquire_mode, accept_mode=accept_mode)
-        for _ in range(count)
+        facing.session.transfer("d", b"x", acquire_mode=acquire_mode, accept_mode=accept_mode) for _ in range(count)
     ]
     return facing.forget(), sent
 
@@ -269,7 +267,30 @@ def server_config(**changes: Any) -> Config:
 
 
 __all__ = [
-    "BOTH_SIDES", "CLIENT", "HEADER", "SERVER", "Facing", "attach", "attached", "client_config", "close", "command",
-    "command_point", "completed", "detached", "expected", "fed", "frame", "gap", "known_completed", "parse", "segment",
-    "sending", "server_config", "sync", "transfer", "tune", "tune_ok",
+    "BOTH_SIDES",
+    "CLIENT",
+    "HEADER",
+    "SERVER",
+    "Facing",
+    "attach",
+    "attached",
+    "client_config",
+    "close",
+    "command",
+    "command_point",
+    "completed",
+    "detached",
+    "expected",
+    "fed",
+    "frame",
+    "gap",
+    "known_completed",
+    "parse",
+    "segment",
+    "sending",
+    "server_config",
+    "sync",
+    "transfer",
+    "tune",
+    "tune_ok",
 ]

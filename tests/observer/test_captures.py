@@ -19,16 +19,7 @@ from amqp_sansio.amqp_1_0 import Transfer
 from amqp_sansio.observer import Identified, Observed, ObserverEvent, Skipped, Violation
 from tests.kit.captures import everywhere, named, oracle, truth
 from tests.kit.observing import recorded, watch
-from tests.observer.arrivals import (
-    Arrivals,
-    arrive,
-    assert_accounted,
-    cut,
-    last_identified,
-    side_of,
-    told,
-    units,
-)
+from tests.observer.arrivals import Arrivals, arrive, assert_accounted, cut, last_identified, side_of, told, units
 
 _CLASSIC = ("o08_", "o09_", "o091_", "o091d_")
 _ZERO_TEN = ("o010_",)
@@ -62,9 +53,9 @@ _BY_RABBIT = {"1.0/transport/flow/delivery-count-receiver", "1.0/transport/close
 def _captures(prefixes: tuple[str, ...], *, damaged: bool | None = None) -> list[Any]:
     """The captures of some versions; damaged ones, whole ones, or both."""
     params = [param for param in everywhere("*.pcap") if str(param.id).startswith(prefixes)]
-    return [
-        param for param in params if damaged in (None, any(word in str(param.id) for word in _DAMAGED))
-    ] or [pytest.param(Path(), marks=pytest.mark.skip(reason="no capture of this kind is there"))]
+    return [param for param in params if damaged in (None, any(word in str(param.id) for word in _DAMAGED))] or [
+        pytest.param(Path(), marks=pytest.mark.skip(reason="no capture of this kind is there"))
+    ]
 
 
 def _is(path: Path, prefixes: tuple[str, ...]) -> bool:

@@ -108,9 +108,7 @@ def _assert_nothing_invented(events: list[ObserverEvent], sent: set[tuple[object
     identified = [event for event in events if isinstance(event, Identified)][-1]
     if identified.by != "guess":
         assert {
-            _told(event)
-            for event in events
-            if isinstance(event, Observed) and event.unit in ("method", "content")
+            _told(event) for event in events if isinstance(event, Observed) and event.unit in ("method", "content")
         } <= sent
 
 

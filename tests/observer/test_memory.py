@@ -216,9 +216,7 @@ ZERO_TEN: dict[str, Callable[[Talk010, int], Talk010]] = {
         *([TxSelect()] if not at else []), MessageSubscribe("q", f"d{at}", 1, 0)
     ),
     "suspended branches": lambda talk, at: talk.client(
-        *([DtxSelect()] if not at else []),
-        DtxStart(Xid(at, b"g", b"b")),
-        DtxEnd(Xid(at, b"g", b"b"), suspend=True),
+        *([DtxSelect()] if not at else []), DtxStart(Xid(at, b"g", b"b")), DtxEnd(Xid(at, b"g", b"b"), suspend=True)
     ),
     "branches left by another start": lambda talk, at: talk.client(
         *([DtxSelect()] if not at else []), DtxStart(Xid(at, b"g", b"b"))

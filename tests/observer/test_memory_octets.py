@@ -122,9 +122,9 @@ CLASSIC: dict[str, Callable[[Talk, int, int], Talk]] = {
     "starts": lambda talk, at, size: talk.server(
         talk.named("connection.start", 0, 9, table(size), b"PLAIN " * (size // 6), b"en_US " * (size // 6))
     ),
-    "responses": lambda talk, at, size: talk.server(
-        talk.named("connection.secure", b"x" * size)
-    ).client(talk.named("connection.secure-ok", b"x" * size)),
+    "responses": lambda talk, at, size: talk.server(talk.named("connection.secure", b"x" * size)).client(
+        talk.named("connection.secure-ok", b"x" * size)
+    ),
 }
 
 
@@ -173,7 +173,10 @@ def test_the_oldest_of_open_messages_with_large_headers_come_out() -> None:
 
 def attach(at: int, size: int, *, role: bool = False, **fields: Any) -> Attach:
     given: dict[str, Any] = {
-        "source": Source(), "target": Target(), "initial_delivery_count": None if role else 0, **fields
+        "source": Source(),
+        "target": Target(),
+        "initial_delivery_count": None if role else 0,
+        **fields,
     }
     return Attach(f"link {at}", at + 9, role, **given)
 
@@ -222,29 +225,16 @@ ONE_ZERO: dict[str, Callable[[Talk10, int, int], Talk10]] = {
         )
     ),
     "transactions": lambda talk, at, size: talk.client(
-        by_hand(
-            Transfer,
-            UInt(0),
-            UInt(at),
-            b"%d" % at,
-            UInt(0),
-            False,
-            False,
-            None,
-            of_transaction(at, size),
-        )
+        by_hand(Transfer, UInt(0), UInt(at), b"%d" % at, UInt(0), False, False, None, of_transaction(at, size))
     ),
     "declared transactions": lambda talk, at, size: talk.client(
         Transfer(0, delivery_id=at, delivery_tag=b"%d" % at)
     ).server(by_hand(Disposition, True, UInt(at), None, False, Described(ULong(0x33), [b"%d" % at * size]))),
     "tags": lambda talk, at, size: talk.client(by_hand(Transfer, UInt(0), UInt(at), b"%d" % at * size, UInt(0))),
     "tags of deliveries that don't end": lambda talk, at, size: talk.client(
-        attach(at, size),
-        by_hand(Transfer, UInt(at + 9), UInt(at), b"%d" % at * size, UInt(0), False, True),
+        attach(at, size), by_hand(Transfer, UInt(at + 9), UInt(at), b"%d" % at * size, UInt(0), False, True)
     ),
-    "payloads of deliveries that don't end": lambda talk, at, size: talk.client(
-        attach(at, size)
-    ).client(
+    "payloads of deliveries that don't end": lambda talk, at, size: talk.client(attach(at, size)).client(
         frame_1_0(
             Transfer(at + 9, delivery_id=at, delivery_tag=b"%d" % at, more=True),
             Message(b"x", application_properties={"x": "y" * size}).encode(),

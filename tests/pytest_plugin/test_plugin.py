@@ -48,9 +48,7 @@ def test_the_history_of_the_service(amqp_broker: EmbeddedBroker, amqp_broker_url
 
 
 @pytest.mark.amqp_broker(
-    users={"me": "s3cret", "you": "too"},
-    vhosts=("test", "other"),
-    definitions={"queues": ["jobs"]},
+    users={"me": "s3cret", "you": "too"}, vhosts=("test", "other"), definitions={"queues": ["jobs"]}
 )
 def test_a_mark_says_what_the_broker_is(amqp_broker: EmbeddedBroker, amqp_broker_url: str) -> None:
     assert amqp_broker_url == f"amqp://me:s3cret@127.0.0.1:{amqp_broker.port}/test"

@@ -25,14 +25,7 @@ def row(table: str, **values: object) -> Row:
 
 def event(connection: str, seq: int, ts_ns: int, name: str, sender: str = "client", **more: object) -> tuple[str, Row]:
     """A row of events."""
-    values: dict[str, object] = {
-        "channel": 1,
-        "size": 20,
-        "offset": 0,
-        "protocol": "0-9-1",
-        "unit": "method",
-        **more,
-    }
+    values: dict[str, object] = {"channel": 1, "size": 20, "offset": 0, "protocol": "0-9-1", "unit": "method", **more}
     values["fields"] = json.dumps(values.get("fields", {}))
     return "events", row("events", connection=connection, seq=seq, ts_ns=ts_ns, event=name, sender=sender, **values)
 
@@ -40,13 +33,7 @@ def event(connection: str, seq: int, ts_ns: int, name: str, sender: str = "clien
 def message(connection: str, seq: int, ts_ns: int, kind: str, **more: object) -> tuple[str, Row]:
     """A row of messages."""
     sender = "client" if kind == "publish" else "server"
-    values: dict[str, object] = {
-        "channel": 1,
-        "protocol": "0-9-1",
-        "body_size": 10,
-        "sender": sender,
-        **more,
-    }
+    values: dict[str, object] = {"channel": 1, "protocol": "0-9-1", "body_size": 10, "sender": sender, **more}
     return "messages", row("messages", connection=connection, seq=seq, ts_ns=ts_ns, kind=kind, **values)
 
 
@@ -54,20 +41,8 @@ def connection(name: str, **more: object) -> tuple[str, Row]:
     """A row of connections: one of 0-9-1 that the client closed in order, unless said otherwise."""
     values: dict[str, object] = {
         **{"client": "10.0.0.1:40000", "server": "10.0.0.2:5672", "protocol": "0-9-1"},
-        **{
-            "opened_ns": 0,
-            "closed_ns": 1_000_000_000,
-            "closed_by": "client",
-            "close_code": 200,
-            "close_text": "bye",
-        },
-        **{
-            "bytes_client": 100,
-            "bytes_server": 200,
-            "gaps": 0,
-            "complete": True,
-            "ended_by": "fin of the client",
-        },
+        **{"opened_ns": 0, "closed_ns": 1_000_000_000, "closed_by": "client", "close_code": 200, "close_text": "bye"},
+        **{"bytes_client": 100, "bytes_server": 200, "gaps": 0, "complete": True, "ended_by": "fin of the client"},
         **{"events": 0, "messages": 0, "violations": 0, **more},
     }
     return "connections", row("connections", connection=name, **values)

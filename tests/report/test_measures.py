@@ -46,12 +46,7 @@ def parts(rows: Sequence[Row], split: Sequence[int]) -> list[list[Row]]:
     return found
 
 
-def merged(
-    make: Callable[[], Sum],
-    add: Callable[[Sum, Row], None],
-    rows: Sequence[Row],
-    split: Sequence[int],
-) -> Sum:
+def merged(make: Callable[[], Sum], add: Callable[[Sum, Row], None], rows: Sequence[Row], split: Sequence[int]) -> Sum:
     """The sum of sums of parts, some of them pickled on the way, merged as a tree."""
     sums: list[Sum] = []
     for number, part in enumerate(parts(rows, split)):

@@ -43,17 +43,7 @@ def report(name: str) -> Report:
 def test_the_page_is_balanced_and_needs_nothing_but_itself(name: str) -> None:
     outline = Outline(report(name).html)
     tags = {tag for tag, _ in outline.elements}
-    assert not tags & {
-        "link",
-        "img",
-        "iframe",
-        "object",
-        "embed",
-        "base",
-        "use",
-        "image",
-        "foreignObject",
-    }
+    assert not tags & {"link", "img", "iframe", "object", "embed", "base", "use", "image", "foreignObject"}
     for tag, attributes in outline.elements:
         assert not [key for key in attributes if key.startswith("on") or key in ("src", "xlink:href", "action")]
         href = attributes.get("href")
@@ -98,16 +88,14 @@ def hostile_gather() -> Gather:
     """Every text column of every table has something that isn't to be believed."""
     gather = Gather()
     values: dict[str, dict[str, Any]] = {
-        table: {name: EVIL for name, kind in columns if kind == "string"}
-        for table, columns in COLUMNS.items()
+        table: {name: EVIL for name, kind in columns if kind == "string"} for table, columns in COLUMNS.items()
     }
     name = "00" * 16
     known = {"connection": name, "sender": "client", "protocol": "0-9-1"}
     fields = json.dumps({"reply_code": 404, "reply_text": EVIL, EVIL: {EVIL: [EVIL]}})
     more = {"seq": 0, "ts_ns": SECOND, "channel": 1, "size": 9, "offset": 0, "fields": fields}
     gather.add(
-        "events",
-        row("events", **{**values["events"], **known, **more, "event": "channel.close", "sender": "server"}),
+        "events", row("events", **{**values["events"], **known, **more, "event": "channel.close", "sender": "server"})
     )
     gather.add("events", row("events", **{**values["events"], **known, **more, "event": EVIL, "seq": 1}))
     for number, kind in enumerate(("publish", "deliver", "get", "return")):
@@ -116,8 +104,7 @@ def hostile_gather() -> Gather:
         gather.add("messages", row("messages", **{**values["messages"], **known, **told}))
     broken = {"ts_ns": SECOND, "severity": "error", "seq": 0}
     gather.add(
-        "violations",
-        row("violations", **{**values["violations"], "connection": name, "sender": "client", **broken}),
+        "violations", row("violations", **{**values["violations"], "connection": name, "sender": "client", **broken})
     )
     counts = {one: 1 for one, kind in COLUMNS["connections"] if kind == "int64"}
     ended = {"closed_by": "server", "protocol": "0-9-1", "connection": name, "complete": False}

@@ -22,15 +22,7 @@ def report() -> Report:
 def test_every_chart_becomes_a_png() -> None:
     pytest.importorskip("matplotlib", reason="needs the extra `plots`")
     names = report().plots
-    assert {
-        "connections",
-        "messages",
-        "latency",
-        "latency-publish",
-        "unsettled",
-        "sizes",
-        "holder-1",
-    } <= set(names)
+    assert {"connections", "messages", "latency", "latency-publish", "unsettled", "sizes", "holder-1"} <= set(names)
     for name in names:
         octets = report().plot(name)
         assert octets.startswith(b"\x89PNG\r\n\x1a\n"), name

@@ -181,8 +181,7 @@ def test_connections_are_chosen_by_what_there_is_to_tell_or_by_id() -> None:
 
 def test_summaries_and_kinds() -> None:
     assert (
-        summary({"reply_code": 404, "reply_text": "NOT_FOUND", "class_id": 50})
-        == "reply_code=404 reply_text=NOT_FOUND"
+        summary({"reply_code": 404, "reply_text": "NOT_FOUND", "class_id": 50}) == "reply_code=404 reply_text=NOT_FOUND"
     )
     assert summary({"settled": False, "state": {"type": "rejected", "error": {}}}) == "settled=false state=rejected"
     assert len(summary({"queue": "q" * 300, "exchange": "e" * 300, "routing_key": "r" * 300})) == 110

@@ -62,8 +62,7 @@ by_name = pytest.mark.parametrize("mechanism", ALL, ids=[it.name for it in ALL])
         (Anonymous("sirhc"), b"sirhc"),
         (
             XOAuth2("someuser@example.com", "ya29.vF9dft4qmTc2Nvb3RlckBhdHRhdmlzdGEuY29tCg"),
-            b"user=someuser@example.com\x01"
-            b"auth=Bearer ya29.vF9dft4qmTc2Nvb3RlckBhdHRhdmlzdGEuY29tCg\x01\x01",
+            b"user=someuser@example.com\x01auth=Bearer ya29.vF9dft4qmTc2Nvb3RlckBhdHRhdmlzdGEuY29tCg\x01\x01",
         ),
         # RFC 7628 section 4.1.
         (
@@ -109,9 +108,7 @@ def test_initial_response(mechanism: ClientMechanism, response: bytes) -> None:
         (ScramSha1("\u0007", "x", nonce="n"), "forbids the user name: it holds a control"),
     ],
 )
-def test_what_a_mechanism_cannot_carry_is_said_at_once(
-    mechanism: ClientMechanism, text: str
-) -> None:
+def test_what_a_mechanism_cannot_carry_is_said_at_once(mechanism: ClientMechanism, text: str) -> None:
     with pytest.raises(SaslError, match=text) as caught:
         mechanism.initial()
     assert SECRET not in str(caught.value)
@@ -128,10 +125,7 @@ def test_mechanisms_are_values_that_hide_their_secrets(mechanism: ClientMechanis
         assert SECRET not in str(value)
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [Plain("me", SECRET), AmqPlain("me", SECRET), External(), Anonymous()],
-)
+@pytest.mark.parametrize("mechanism", [Plain("me", SECRET), AmqPlain("me", SECRET), External(), Anonymous()])
 def test_mechanisms_of_one_message_refuse_a_challenge(mechanism: ClientMechanism) -> None:
     state, _ = mechanism.initial()
     mechanism.complete(state)
@@ -139,12 +133,8 @@ def test_mechanisms_of_one_message_refuse_a_challenge(mechanism: ClientMechanism
         mechanism.step(state, b"")
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "answer"), [(XOAuth2("me", SECRET), b""), (OAuthBearer(SECRET), b"\x01")]
-)
-def test_a_refused_token_is_acknowledged_and_reported(
-    mechanism: ClientMechanism, answer: bytes
-) -> None:
+@pytest.mark.parametrize(("mechanism", "answer"), [(XOAuth2("me", SECRET), b""), (OAuthBearer(SECRET), b"\x01")])
+def test_a_refused_token_is_acknowledged_and_reported(mechanism: ClientMechanism, answer: bytes) -> None:
     state, _ = mechanism.initial()
     mechanism.complete(state)
     refused, response = mechanism.step(state, b'{"status":"invalid_token"}')
@@ -182,8 +172,7 @@ def test_the_callers_order_can_be_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("offered", "shown"),
-    [("GSSAPI EXTERNAL", "GSSAPI, EXTERNAL"), (b"", "nothing"), ([], "nothing"), (b"\xff", "xff")],
+    ("offered", "shown"), [("GSSAPI EXTERNAL", "GSSAPI, EXTERNAL"), (b"", "nothing"), ([], "nothing"), (b"\xff", "xff")]
 )
 def test_no_common_mechanism_names_both_sides(offered: str | bytes | list[str], shown: str) -> None:
     with pytest.raises(SaslError) as caught:
@@ -226,9 +215,7 @@ def test_the_package_loads_no_hashing() -> None:
         "sasl.server_mechanism('PLAIN').start(mechanism.initial()[1])\n"
         "print(*sys.modules)"
     )
-    run = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=False
-    )
+    run = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     loaded = set(run.stdout.split())
     assert "amqp_sansio.sasl" in loaded

@@ -35,19 +35,13 @@ SHA1 = (
 SHA256 = (
     b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO",
     b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096",
-    b"c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,"
-    b"p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=",
+    b"c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=",
     b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=",
 )
 CLIENT1 = ScramSha1("user", "pencil", nonce="fyko+d2lbbFgONRv9qkxdawL")
 CLIENT256 = ScramSha256("user", "pencil", nonce="rOprNGfwEbeRWgbNEkqO")
 SERVER1 = ("SCRAM-SHA-1", "3rfcNHYJY1ZVvWVs7j", "QSXCR+Q6sek8bf92", "sha1")
-SERVER256 = (
-    "SCRAM-SHA-256",
-    "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0",
-    "W22ZaJ0SNY7soEsUEjb6gQ==",
-    "sha256",
-)
+SERVER256 = ("SCRAM-SHA-256", "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0", "W22ZaJ0SNY7soEsUEjb6gQ==", "sha256")
 
 SALT = bytes(range(16))
 QUICK = scram_keys("pencil", SALT, 1)
@@ -68,11 +62,7 @@ def quick_client(password: str = "pencil", **changes: str | int) -> ScramSha256:
 
 
 def run(
-    client: ScramSha1 | ScramSha256,
-    keys: ScramKeys | None,
-    *,
-    success_data: bool = False,
-    nonce: str = "server",
+    client: ScramSha1 | ScramSha256, keys: ScramKeys | None, *, success_data: bool = False, nonce: str = "server"
 ) -> ServerStep:
     """Let the client talk to a server that has `keys`; the server's last step."""
     server = server_mechanism(client.name, nonce=nonce, success_data=success_data)
@@ -89,9 +79,7 @@ def run(
 
 
 @pytest.mark.parametrize(("client", "messages"), [(CLIENT1, SHA1), (CLIENT256, SHA256)])
-def test_the_client_side_of_the_rfc_examples(
-    client: ScramSha1 | ScramSha256, messages: tuple[bytes, ...]
-) -> None:
+def test_the_client_side_of_the_rfc_examples(client: ScramSha1 | ScramSha256, messages: tuple[bytes, ...]) -> None:
     state, response = client.initial()
     assert response == messages[0]
     state, response = client.step(copied(state), messages[1])

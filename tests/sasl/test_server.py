@@ -168,9 +168,7 @@ def test_any_octets_end_in_a_decision(name: str, response: bytes) -> None:
     ],
 )
 @given(data=st.data())
-def test_damaged_responses_end_in_a_decision(
-    mechanism: ClientMechanism, data: st.DataObject
-) -> None:
+def test_damaged_responses_end_in_a_decision(mechanism: ClientMechanism, data: st.DataObject) -> None:
     response = bytearray(mechanism.initial()[1])
     for _ in range(data.draw(st.integers(1, 3))):
         position = data.draw(st.integers(0, len(response) - 1))
@@ -226,9 +224,7 @@ def test_secrets_do_not_show() -> None:
         ("o091_pika_auth_failures.pcap", Plain("guest", "wrong")),
     ],
 )
-def test_recorded_clients_send_what_ours_sends(
-    captures_dir: Path, capture: str, mechanism: ClientMechanism
-) -> None:
+def test_recorded_clients_send_what_ours_sends(captures_dir: Path, capture: str, mechanism: ClientMechanism) -> None:
     name = mechanism.name.encode()
     recorded = (captures_dir / capture).read_bytes()
     # connection.start-ok holds the mechanism as a short string, then the response as a long one.

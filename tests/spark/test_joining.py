@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from amqp_sansio.histories import (
-    HISTORY_COLUMNS,
-    TOPOLOGY_COLUMNS,
-    Happening,
-    fold_topology,
-    picked,
-    steps_of,
-)
+from amqp_sansio.histories import HISTORY_COLUMNS, TOPOLOGY_COLUMNS, Happening, fold_topology, picked, steps_of
 from amqp_sansio.tables import COLUMNS, replay_segments
 from tests.kit.captures import named
 from tests.kit.tables import collect, segments_of

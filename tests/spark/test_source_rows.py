@@ -17,16 +17,7 @@ from amqp_sansio_spark.segments import ARROW_SCHEMA
 from amqp_sansio_spark.selection import Selection
 from tests.kit.captures import BIG, carried
 from tests.kit.packets import enhanced, ethernet, interface, ipv4, pcap, section, tcp
-from tests.kit.traffic import (
-    LINKS,
-    any_pcap,
-    any_pcapng,
-    as_rows,
-    bulk_rows,
-    frames,
-    general_rows,
-    pieces,
-)
+from tests.kit.traffic import LINKS, any_pcap, any_pcapng, as_rows, bulk_rows, frames, general_rows, pieces
 
 SEEDS = st.integers(0, 2**32 - 1)
 SIZES = st.sampled_from((30, 500, 100_000))

@@ -74,8 +74,7 @@ def test_ports_hosts_and_times(seed: int) -> None:
     )
     neither = options(port="40000", host="2001:db8::1")
     assert selected(data, neither.selection) == wanted(
-        data,
-        lambda row: 40_000 in (row["sport"], row["dport"]) and "2001:db8::1" in (row["src"], row["dst"]),
+        data, lambda row: 40_000 in (row["sport"], row["dport"]) and "2001:db8::1" in (row["src"], row["dst"])
     )
 
 

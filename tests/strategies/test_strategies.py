@@ -113,9 +113,7 @@ def test_maps_of_0_10_come_back(entries: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [*amqp_0_10.STRUCTS, *amqp_0_10.CONTROLS, *amqp_0_10.COMMANDS],
-    ids=lambda kind: kind.__name__,
+    "kind", [*amqp_0_10.STRUCTS, *amqp_0_10.CONTROLS, *amqp_0_10.COMMANDS], ids=lambda kind: kind.__name__
 )
 @given(data=st.data())
 @few

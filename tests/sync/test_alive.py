@@ -36,10 +36,7 @@ def compute(seconds: float) -> None:
         sum(range(1000))
 
 
-@pytest.mark.rule(
-    "0-9-1/wire/heartbeat-interval",
-    "0-9-1/wire/heartbeat-start-client",
-)
+@pytest.mark.rule("0-9-1/wire/heartbeat-interval", "0-9-1/wire/heartbeat-start-client")
 @pytest.mark.parametrize("work", [sleep, compute])
 def test_heartbeats_go_on_while_user_code_is_busy(work: Callable[[float], None]) -> None:
     with running(config=BRISK) as server, connect(server.url) as connection:
@@ -105,9 +102,7 @@ def test_leaving_the_context_of_a_connection_that_died_unnoticed_raises() -> Non
         wait_until(lambda: not connection.is_open)
 
 
-def test_a_connection_lost_in_the_middle_of_calls_ends_all_of_them(
-    server: Server, connection: Connection
-) -> None:
+def test_a_connection_lost_in_the_middle_of_calls_ends_all_of_them(server: Server, connection: Connection) -> None:
     session = server.session()
     channels = [connection.open_channel(confirm=True) for _ in range(4)]
     session.writing = False
@@ -135,9 +130,7 @@ def test_a_connection_lost_in_the_middle_of_calls_ends_all_of_them(
         connection.open_channel()
 
 
-def test_a_close_of_the_server_is_answered_while_nobody_waits(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_close_of_the_server_is_answered_while_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "IDLE", 0.05)
     with running() as server:
         connection = connect(server.url)
@@ -168,17 +161,13 @@ def test_what_the_server_said_last_is_read_when_nothing_can_be_sent_any_more(
 
 
 @pytest.mark.rule("0-9-1/wire/heartbeat-any-octet")
-def test_a_full_consumer_holds_the_server_back_and_the_connection_lives(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_full_consumer_holds_the_server_back_and_the_connection_lives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inbox, "FULL_OCTETS", 1 << 20)
     monkeypatch.setattr(inbox, "OVERRUN", 10_000)
     size, count = 50_000, 800
     limits = Limits(unparsed=1 << 18)
     with running(config=BRISK) as server, connect(server.url, limits=limits) as connection:
-        server.queues["jobs"] = deque(
-            [Item("", "jobs", b"\0\0", b"%06d" % n + bytes(size)) for n in range(count)]
-        )
+        server.queues["jobs"] = deque([Item("", "jobs", b"\0\0", b"%06d" % n + bytes(size)) for n in range(count)])
         channel = connection.open_channel()
         deliveries = channel.consume("jobs", no_ack=True, timeout=WAIT)
         assert next(deliveries).body[:6] == b"000000"
@@ -201,9 +190,7 @@ def test_a_full_consumer_holds_the_server_back_and_the_connection_lives(
 def test_two_full_socket_buffers_do_not_stop_a_publisher() -> None:
     body = bytes(1_000_000)
     with running() as server, connect(server.url) as connection:
-        server.queues["jobs"] = deque(
-            [Item("", "jobs", b"\0\0", b"%02d" % n + body) for n in range(40)]
-        )
+        server.queues["jobs"] = deque([Item("", "jobs", b"\0\0", b"%02d" % n + body) for n in range(40)])
         channel = connection.open_channel()
         session = server.session()
         session.stubborn = True

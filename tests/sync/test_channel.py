@@ -10,16 +10,7 @@ from typing import Any, assert_type
 
 import pytest
 
-from amqp_sansio import (
-    Accepted,
-    By,
-    EndpointClosed,
-    Event,
-    LimitExceeded,
-    Limits,
-    LocalProtocolError,
-    Rejected,
-)
+from amqp_sansio import Accepted, By, EndpointClosed, Event, LimitExceeded, Limits, LocalProtocolError, Rejected
 from amqp_sansio.amqp_0_9_1 import (
     BasicAck,
     BasicConsume,
@@ -122,9 +113,7 @@ def test_publish_without_confirms(server: Server, connection: Connection) -> Non
     assert [item.body for item in server.queues["jobs"]] == [b"hello", b"by", b"view"]
 
 
-def test_publish_with_confirms_waits_for_the_outcome(
-    server: Server, connection: Connection
-) -> None:
+def test_publish_with_confirms_waits_for_the_outcome(server: Server, connection: Connection) -> None:
     channel = connection.open_channel(confirm=True)
     channel.call(QueueDeclare("jobs"))
     assert channel.publish(b"1", routing_key="jobs") == Accepted()
@@ -164,9 +153,7 @@ def test_many_publishes_can_be_under_way(server: Server, connection: Connection)
     assert pending[9].result() == Accepted()
 
 
-def test_publishes_without_an_outcome_end_with_their_channel(
-    server: Server, connection: Connection
-) -> None:
+def test_publishes_without_an_outcome_end_with_their_channel(server: Server, connection: Connection) -> None:
     channel = connection.open_channel(confirm=True)
     server.confirming = False
     pending = channel.publish(b"1", wait=False)
@@ -191,9 +178,7 @@ def test_unconfirmed_publishes_are_bounded(server: Server) -> None:
             channel.publish(b"x", wait=False)
 
 
-def test_what_comes_back_without_confirms(
-    connection: Connection, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_comes_back_without_confirms(connection: Connection, caplog: pytest.LogCaptureFixture) -> None:
     channel = connection.open_channel()
     with channel.events(MessageReturned, timeout=WAIT) as returned:
         channel.publish(b"lost", routing_key="none", mandatory=True)
@@ -324,9 +309,7 @@ def test_a_channel_that_opens_too_late_is_closed_again() -> None:
         wait_until(lambda: session.core.channels == (2,))
 
 
-def test_publishes_wait_while_the_server_has_stopped_the_flow(
-    server: Server, connection: Connection
-) -> None:
+def test_publishes_wait_while_the_server_has_stopped_the_flow(server: Server, connection: Connection) -> None:
     channel = connection.open_channel()
     channel.call(QueueDeclare("jobs"))
     events = channel.events(FlowChanged, timeout=WAIT)
@@ -335,9 +318,7 @@ def test_publishes_wait_while_the_server_has_stopped_the_flow(
     assert next(events) == FlowChanged(1, False)
     with pytest.raises(TimeoutError, match="the publish"):
         channel.publish(b"early", routing_key="jobs", timeout=0.05)
-    timer = threading.Timer(
-        0.05, lambda: session.do(lambda: session.core.channel(1).call(ChannelFlow(True)))
-    )
+    timer = threading.Timer(0.05, lambda: session.do(lambda: session.core.channel(1).call(ChannelFlow(True))))
     timer.start()
     channel.publish(b"late", routing_key="jobs", timeout=WAIT)
     timer.join()
@@ -404,9 +385,7 @@ def test_all_channels_can_be_in_use(server: Server) -> None:
         assert connection.open_channel().number == 1
 
 
-def test_deliveries_of_a_consumer_that_a_call_began_are_events(
-    server: Server, connection: Connection
-) -> None:
+def test_deliveries_of_a_consumer_that_a_call_began_are_events(server: Server, connection: Connection) -> None:
     channel = connection.open_channel()
     channel.call(QueueDeclare("jobs"))
     with channel.events(Delivery, timeout=WAIT) as events:

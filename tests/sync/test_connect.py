@@ -14,15 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from amqp_sansio import (
-    AMQP_0_8,
-    AMQP_0_10,
-    By,
-    EndpointClosed,
-    Event,
-    LocalProtocolError,
-    OpenRequested,
-)
+from amqp_sansio import AMQP_0_8, AMQP_0_10, By, EndpointClosed, Event, LocalProtocolError, OpenRequested
 from amqp_sansio.amqp_0_8 import AccessRequest, QueueDeclareOk
 from amqp_sansio.amqp_0_8 import QueueDeclare as QueueDeclare08
 from amqp_sansio.amqp_0_9_1 import (
@@ -72,9 +64,7 @@ def test_a_connection_opens_and_closes(server: Server) -> None:
         assert connection.core.channel_max == 7
         assert connection.core.frame_max == 8192
         assert connection.peer_properties["product"] == "amqp_sansio"
-        assert (
-            repr(connection) == f"<Connection to {server.url.replace('guest@', '***@')}%2F, open>"
-        )
+        assert repr(connection) == f"<Connection to {server.url.replace('guest@', '***@')}%2F, open>"
     assert not connection.is_open
     assert connection.report is not None
     assert connection.report.by is By.LOCAL
@@ -183,10 +173,7 @@ def test_a_server_that_says_nothing_is_given_up() -> None:
 
 
 def test_the_timeout_of_the_url_is_in_milliseconds() -> None:
-    with (
-        answering(lambda connected: None) as url,
-        pytest.raises(TimeoutError, match=r"within 0.15"),
-    ):
+    with answering(lambda connected: None) as url, pytest.raises(TimeoutError, match=r"within 0.15"):
         connect(url + "?connection_timeout=150")
 
 
@@ -213,10 +200,7 @@ def test_a_server_that_hangs_up_during_the_login_is_told() -> None:
             return True
         return False
 
-    with (
-        running(script=hang_up) as server,
-        pytest.raises(EndpointClosed, match="virtual host is missing or forbidden"),
-    ):
+    with running(script=hang_up) as server, pytest.raises(EndpointClosed, match="virtual host is missing or forbidden"):
         connect(server.url)
 
 
@@ -355,10 +339,7 @@ def test_a_client_certificate_is_shown(certificates: Certificates) -> None:
     context.load_verify_locations(certificates.ca)
     context.verify_mode = ssl.CERT_REQUIRED
     files = f"certfile={certificates.client}&keyfile={certificates.client_key}"
-    with (
-        running(tls=context) as server,
-        connect(f"{server.url}?cacertfile={certificates.ca}&{files}") as connection,
-    ):
+    with running(tls=context) as server, connect(f"{server.url}?cacertfile={certificates.ca}&{files}") as connection:
         tls = cast("ssl.SSLSocket", server.session().socket)
         assert tls.getpeercert()
         assert connection.is_open
@@ -370,10 +351,7 @@ def test_tls_to_a_port_without_is_told(server: Server) -> None:
 
 
 def test_tls_to_a_server_that_says_nothing_is_given_up() -> None:
-    with (
-        answering(lambda connected: None) as url,
-        pytest.raises(TimeoutError, match="no answer in time"),
-    ):
+    with answering(lambda connected: None) as url, pytest.raises(TimeoutError, match="no answer in time"):
         connect(url.replace("amqp:", "amqps:"), timeout=0.2)
 
 

@@ -17,14 +17,7 @@ from time import sleep
 import pytest
 
 from amqp_sansio import By, EndpointClosed, Event
-from amqp_sansio.amqp_0_9_1 import (
-    BasicCancel,
-    BasicProperties,
-    BasicQos,
-    MethodReceived,
-    QueueDeclare,
-    Request,
-)
+from amqp_sansio.amqp_0_9_1 import BasicCancel, BasicProperties, BasicQos, MethodReceived, QueueDeclare, Request
 from amqp_sansio.client import inbox
 from amqp_sansio_sync import Channel, Connection, ConsumerEnded, connect
 from amqp_sansio_sync.transport import Transport
@@ -36,9 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def fill(server: Server, count: int, size: int = 1) -> None:
     """Put messages into the queue "jobs"."""
-    server.queues["jobs"] = deque(
-        [Item("", "jobs", b"\0\0", (b"%d" % n).ljust(size)) for n in range(count)]
-    )
+    server.queues["jobs"] = deque([Item("", "jobs", b"\0\0", (b"%d" % n).ljust(size)) for n in range(count)])
 
 
 def settlements(server: Server) -> list[str]:
@@ -160,9 +151,7 @@ def test_a_program_that_closes_nothing_tells_what_was_put_off(server: Server) ->
     fill(server, 5)
     folders = [ROOT, ROOT / "adapters" / "sync"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder) for folder in folders])}
-    subprocess.run(
-        [sys.executable, "-c", FORGETFUL, server.url], env=environment, timeout=60, check=True
-    )
+    subprocess.run([sys.executable, "-c", FORGETFUL, server.url], env=environment, timeout=60, check=True)
     wait_until(lambda: settlements(server) == ["basic.ack"])
 
 
@@ -230,9 +219,7 @@ def test_cancelling_by_a_call_ends_the_iteration(server: Server, channel: Channe
     assert list(deliveries) == []
 
 
-def test_without_acknowledgement_what_has_come_outlives_the_consumer(
-    server: Server, channel: Channel
-) -> None:
+def test_without_acknowledgement_what_has_come_outlives_the_consumer(server: Server, channel: Channel) -> None:
     fill(server, 3)
     deliveries = channel.consume("jobs", no_ack=True, timeout=WAIT)
     assert next(deliveries).body == b"0"
@@ -364,10 +351,7 @@ def test_two_threads_share_a_consumer(server: Server, channel: Channel) -> None:
 def test_two_consumers_on_one_channel(server: Server, channel: Channel) -> None:
     fill(server, 4)
     server.queues["more"] = deque([Item("", "more", b"\0\0", b"m")])
-    with (
-        channel.consume("jobs", timeout=WAIT) as jobs,
-        channel.consume("more", timeout=WAIT) as more,
-    ):
+    with channel.consume("jobs", timeout=WAIT) as jobs, channel.consume("more", timeout=WAIT) as more:
         assert next(more).body == b"m"
         assert [next(jobs).body for _ in range(4)] == [b"0", b"1", b"2", b"3"]
     assert jobs.consumer_tag != more.consumer_tag

@@ -22,9 +22,7 @@ Wait = Callable[[], object]
 
 def opened(server: FaultyServer, **options: Any) -> Any:
     """A connection that would wait long for the answer to its close."""
-    return connect(
-        server.url, version=server.version, timeout=SOON, close_timeout=LATE, limits=LIMITS, **options
-    )
+    return connect(server.url, version=server.version, timeout=SOON, close_timeout=LATE, limits=LIMITS, **options)
 
 
 def waits_of(connection: Any, server: FaultyServer, scope: str) -> list[Wait]:

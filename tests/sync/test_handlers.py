@@ -186,9 +186,7 @@ def test_a_handler_that_interrupts_the_iteration_cancels_it(served: Served) -> N
 
 
 @pytest.mark.parametrize("what", ["channel", "connection"])
-def test_a_handler_that_interrupts_the_iteration_closes_what_it_is_on(
-    served: Served, what: str
-) -> None:
+def test_a_handler_that_interrupts_the_iteration_closes_what_it_is_on(served: Served, what: str) -> None:
     using = served.use()
     reports: list[Any] = []
     closed = using.channel if what == "channel" else using.connection
@@ -260,9 +258,7 @@ def test_an_event_stream_can_be_closed_in_a_handler(server: Server) -> None:
         assert channel.call(QueueDeclare("jobs")).queue == "jobs"
 
 
-def test_what_the_server_does_not_answer_in_time_is_logged(
-    server: Server, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_the_server_does_not_answer_in_time_is_logged(server: Server, caplog: pytest.LogCaptureFixture) -> None:
     connection = connect(server.url)
     server.queues["jobs"] = deque()
     consumer = connection.open_channel().consume("jobs", timeout=1.0)

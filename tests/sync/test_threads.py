@@ -144,9 +144,7 @@ def test_a_thread_that_waits_takes_over_reading(server: Server, connection: Conn
     short.close()
 
 
-def test_publishing_is_not_held_up_by_a_thread_that_waits(
-    server: Server, connection: Connection
-) -> None:
+def test_publishing_is_not_held_up_by_a_thread_that_waits(server: Server, connection: Connection) -> None:
     server.queues["idle"] = deque()
     channel = connection.open_channel()
     deliveries = channel.consume("idle")
@@ -236,9 +234,7 @@ def test_an_interrupt_of_a_thread_that_follows(server: Server, connection: Conne
     assert len(errors) == 1
 
 
-def test_an_interrupt_while_the_engine_works_gives_the_connection_up(
-    server: Server, connection: Connection
-) -> None:
+def test_an_interrupt_while_the_engine_works_gives_the_connection_up(server: Server, connection: Connection) -> None:
     class Stinging(BasicProperties):
         __slots__ = ()
 

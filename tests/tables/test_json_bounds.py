@@ -16,17 +16,7 @@ from amqp_sansio._classic.codec.table import RABBIT, Table
 from amqp_sansio.amqp_0_10 import Map as Map10
 from amqp_sansio.amqp_0_10 import Struct, Typed, decode_value
 from amqp_sansio.amqp_1_0 import Source
-from amqp_sansio.amqp_1_0.codec.values import (
-    Array,
-    Described,
-    Map,
-    Symbol,
-    UByte,
-    UInt,
-    ULong,
-    decode,
-    encode,
-)
+from amqp_sansio.amqp_1_0.codec.values import Array, Described, Map, Symbol, UByte, UInt, ULong, decode, encode
 from amqp_sansio.errors import CodecError
 from tests.amqp_0_10.codec.test_bad_octets import VALID
 from tests.kit.classic_values import raw_of, table_values
@@ -94,7 +84,9 @@ def test_keys_within_keys_do_not_double_their_text_each_time() -> None:
     assert json.loads(text) == {f'{{"base64":"{_base64(encode(key))}"}}': None}
     one = Map([(Map([("a", [1])]), 1), (Described(Symbol("a"), Map([("b", 2)])), 2), (Map([(1, 2)]), 3)])
     assert list(json.loads(_json.encode(one))) == [
-        '{"a":[1]}', '{"descriptor":"a","value":{"b":2}}', f'{{"base64":"{_base64(encode(Map([(1, 2)])))}"}}'
+        '{"a":[1]}',
+        '{"descriptor":"a","value":{"b":2}}',
+        f'{{"base64":"{_base64(encode(Map([(1, 2)])))}"}}',
     ]
 
 

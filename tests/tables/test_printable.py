@@ -21,18 +21,7 @@ from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.amqp_0_10 import COMMANDS, CONTROLS
 from amqp_sansio.amqp_0_10 import Map as Map10
 from amqp_sansio.amqp_0_10.codec.violation import Violation as Violation10
-from amqp_sansio.amqp_1_0 import (
-    Attach,
-    Begin,
-    Close,
-    Detach,
-    Error,
-    Message,
-    Open,
-    Source,
-    Target,
-    Transfer,
-)
+from amqp_sansio.amqp_1_0 import Attach, Begin, Close, Detach, Error, Message, Open, Source, Target, Transfer
 from amqp_sansio.amqp_1_0.codec.values import Described, Map, Symbol
 from amqp_sansio.amqp_1_0.codec.violation import Violation as Violation1
 from amqp_sansio.errors import AmqpError, NotAccepted

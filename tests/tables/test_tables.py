@@ -154,7 +154,12 @@ def test_events() -> None:
     assert json.loads(first["fields"]) == {"octets": {"base64": "QU1RUAAACQE="}, "version": "0-0-9-1"}
     assert (first["sender"], first["channel"], first["size"], first["offset"]) == ("client", 0, 8, 0)
     assert json.loads(publish["fields"]) == {
-        "exchange": "e", "routing_key": "q", "mandatory": False, "immediate": False, "properties": {}, "body_size": 5
+        "exchange": "e",
+        "routing_key": "q",
+        "mandatory": False,
+        "immediate": False,
+        "properties": {},
+        "body_size": 5,
     }
     assert publish["ts"] == publish["ts_ns"] // 1000
     ack = next(event for event in events if event["event"] == "connection.close-ok")
@@ -375,7 +380,11 @@ def test_damage_of_a_file_is_a_row_of_no_connection() -> None:
 
 def test_text_for_every_consumer() -> None:
     assert [plain(text) for text in (None, "", "a", "\u00e9", "a\udcff\u00e9")] == [
-        None, "", "a", "\u00e9", "a\\xff\u00e9"
+        None,
+        "",
+        "a",
+        "\u00e9",
+        "a\\xff\u00e9",
     ]
 
 

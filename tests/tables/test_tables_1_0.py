@@ -200,7 +200,9 @@ def test_what_is_told_of_a_message() -> None:
         "delivery_annotations": {"x-opt-a": 1},
         "message_annotations": {"x-opt-b": ["s"]},
         "properties": {
-            "message_id": "00000000-0000-0000-0000-000000000001", "user_id": {"base64": "AA=="}, "content_type": "a/b"
+            "message_id": "00000000-0000-0000-0000-000000000001",
+            "user_id": {"base64": "AA=="},
+            "content_type": "a/b",
         },
         "application_properties": {"n": 1, "u": 2},
         "footer": {"x-opt-f": "z"},
@@ -210,7 +212,9 @@ def test_what_is_told_of_a_message() -> None:
     }
     (row,) = rows_of(talk)["messages"]
     assert (row["message_id"], row["content_type"], row["body_size"]) == (
-        "00000000-0000-0000-0000-000000000001", "a/b", 3
+        "00000000-0000-0000-0000-000000000001",
+        "a/b",
+        3,
     )
     assert (row["body_sha256"], row["headers"]) == (sha256(b"abc").hexdigest(), '{"n":1,"u":2}')
     assert (row["exchange"], row["address"], row["link"], row["outcome"]) == (None, "q", "out", "accepted")

@@ -21,9 +21,7 @@ from tests.tables.reading import Tables, messages, tables_of
 def _fields(found: Tables, *names: str, sender: str = "") -> list[dict[str, Any]]:
     """The fields of all events of these names."""
     return [
-        json.loads(row["fields"])
-        for row in found["events"]
-        if row["event"] in names and sender in ("", row["sender"])
+        json.loads(row["fields"]) for row in found["events"] if row["event"] in names and sender in ("", row["sender"])
     ]
 
 

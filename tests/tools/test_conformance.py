@@ -11,15 +11,7 @@ import pytest
 from tools.conformance.__main__ import main
 from tools.conformance.outcomes import Outcome, read_outcomes, write_outcomes
 from tools.conformance.report import LAYERS, Report
-from tools.conformance.rules import (
-    RULES_FOLDER,
-    VERSIONS,
-    Rule,
-    RuleError,
-    Rules,
-    read_not_applicable,
-    read_rules,
-)
+from tools.conformance.rules import RULES_FOLDER, VERSIONS, Rule, RuleError, Rules, read_not_applicable, read_rules
 
 pytest_plugins = ["pytester"]
 
@@ -136,13 +128,7 @@ def test_one_passed_and_none_failed_is_a_proof(outcome: Outcome, proves: bool) -
 def test_numbers(facts: Path) -> None:
     numbers = report(facts, a_one=Outcome(1), a_three=Outcome(1), m_one=Outcome(1)).numbers()
     assert list(numbers) == ["0-8", "0-9-1", "0-10", "1.0"]
-    assert numbers["0-8"] == {
-        "must": 3,
-        "must_proven": 2,
-        "must_not_applicable": 0,
-        "should": 1,
-        "should_proven": 1,
-    }
+    assert numbers["0-8"] == {"must": 3, "must_proven": 2, "must_not_applicable": 0, "should": 1, "should_proven": 1}
     assert set(numbers["1.0"].values()) == {0}
     assert report(facts).numbers()["0-8"]["must_not_applicable"] == 1
 
@@ -184,24 +170,18 @@ class TestCommand:
         arguments = ["--outcomes", str(folder / "outcomes.json"), "--rules", str(facts)]
         return main([*arguments, what, str(folder)])
 
-    def test_writes_both_files(
-        self, facts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_writes_both_files(self, facts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert self.run(facts, tmp_path, "--write", a_one=Outcome(1)) == 0
         assert json.loads((tmp_path / "conformance.json").read_text())["0-8"]["must_proven"] == 1
         assert (tmp_path / "conformance.md").read_text().startswith("# Conformance\n")
         assert "0-8    MUST: 3, proven 1, not applicable 1, open 1\n" in capsys.readouterr().out
 
-    def test_a_report_that_is_up_to_date(
-        self, facts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_a_report_that_is_up_to_date(self, facts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.run(facts, tmp_path, "--write", a_one=Outcome(1))
         assert self.run(facts, tmp_path, "--check", a_one=Outcome(3)) == 0
         assert "says what this run proves" in capsys.readouterr().out
 
-    def test_a_report_that_is_behind(
-        self, facts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_a_report_that_is_behind(self, facts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.run(facts, tmp_path, "--write", a_one=Outcome(1))
         assert self.run(facts, tmp_path, "--check", a_one=Outcome(1), a_three=Outcome(1)) == 0
         assert "is behind this run" in capsys.readouterr().out
@@ -226,9 +206,7 @@ class TestCommand:
         skipped = Outcome(skipped=1)
         assert self.run(facts, tmp_path, "--check", a_one=skipped, a_three=skipped) == 0
 
-    def test_a_run_without_outcomes(
-        self, facts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_a_run_without_outcomes(self, facts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         arguments = ["--outcomes", str(tmp_path / "none.json"), "--rules", str(facts)]
         assert main([*arguments, "--write", str(tmp_path)]) == 2
         assert capsys.readouterr().err.startswith("conformance: ")
@@ -308,12 +286,7 @@ class TestPlugin:
         ids=["unknown", "unknown, two workers", "no string", "nothing", "keyword"],
     )
     def test_a_mark_without_a_rule_is_a_collection_error(
-        self,
-        pytester: pytest.Pytester,
-        facts: Path,
-        mark: str,
-        problem: str,
-        arguments: tuple[str, ...],
+        self, pytester: pytest.Pytester, facts: Path, mark: str, problem: str, arguments: tuple[str, ...]
     ) -> None:
         suite = f"import pytest\n@pytest.mark.rule({mark})\ndef test_it(): pass\n"
         result, outcomes = self.run(pytester, facts, suite, *arguments)

@@ -85,9 +85,7 @@ def test_a_failing_test_ends_soon_and_leaves_nothing_behind() -> None:
     assert SHRINKING_SECONDS <= 30
 
 
-def test_failures_are_collected_with_what_reproduces_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_failures_are_collected_with_what_reproduces_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "test_explored.py"
     file.write_text(TESTS)
     status = main(["--seconds=60", "--seed=5", "--jobs=1", "--rounds=2", str(file)])
@@ -121,9 +119,7 @@ def test_nothing_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "explore: 0 distinct failures" in capsys.readouterr().out
 
 
-def test_tests_that_cannot_run_are_an_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tests_that_cannot_run_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "test_explored.py"
     file.write_text("import nothing_of_this_name\n")
     assert main(["--seconds=60", "--jobs=1", "--rounds=1", str(file)]) == 1

@@ -58,10 +58,7 @@ OLD_PYTHON = 'case $1 in --version) echo "Python 3.9.2" ;; *) exit 1 ;; esac'
 
 
 def test_no_python(machine: Machine) -> None:
-    assert machine.run() == (
-        1,
-        ["setup: Python 3.11 or newer is needed; no python3 was found on PATH"],
-    )
+    assert machine.run() == (1, ["setup: Python 3.11 or newer is needed; no python3 was found on PATH"])
 
 
 def test_python_too_old(machine: Machine) -> None:
@@ -96,8 +93,7 @@ def test_no_java(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first_line", "version"),
-    [('openjdk version "11.0.22" 2024-01-16', "11"), ('java version "1.8.0_392"', "8")],
+    ("first_line", "version"), [('openjdk version "11.0.22" 2024-01-16', "11"), ('java version "1.8.0_392"', "8")]
 )
 def test_java_too_old(machine: Machine, first_line: str, version: str) -> None:
     machine.program("java", f"echo '{first_line}' >&2; echo 'Runtime Environment' >&2")
@@ -105,9 +101,7 @@ def test_java_too_old(machine: Machine, first_line: str, version: str) -> None:
     assert machine.run("--java") == (1, [expected])
 
 
-@pytest.mark.parametrize(
-    "first_line", ['openjdk version "17.0.15" 2025-04-15', 'openjdk version "21" 2023-09-19']
-)
+@pytest.mark.parametrize("first_line", ['openjdk version "17.0.15" 2025-04-15', 'openjdk version "21" 2023-09-19'])
 def test_java_new_enough(machine: Machine, first_line: str) -> None:
     machine.program("java", f"echo 'Picked up JAVA_TOOL_OPTIONS' >&2; echo '{first_line}' >&2")
     _, lines = machine.run("--java")

@@ -30,21 +30,14 @@ def generate(folder: Path = FACTS) -> dict[str, str]:
     old = union(dialects, DIALECTS_0_8)
     new = union(dialects, DIALECTS_0_9_1)
     shared = {
-        name: merged(method, new[name])
-        for name, method in old.items()
-        if name in new and alike(method, new[name])
+        name: merged(method, new[name]) for name, method in old.items() if name in new and alike(method, new[name])
     }
     # A record names its answers, so it can only be shared together with them.
-    while apart := [
-        name for name, method in shared.items() if not shared.keys() >= set(method.replies)
-    ]:
+    while apart := [name for name, method in shared.items() if not shared.keys() >= set(method.replies)]:
         for name in apart:
             del shared[name]
     properties = dialects["0-8"].properties
-    out = Module(
-        "Methods and properties that 0-8 and 0-9-1 have alike on the wire.",
-        ".",
-    )
+    out = Module("Methods and properties that 0-8 and 0-9-1 have alike on the wire.", ".")
     emit_methods(out, shared)
     emit_properties(out, "basic", *properties["basic"])
     files = {SHARED: out.text()}
@@ -53,10 +46,7 @@ def generate(folder: Path = FACTS) -> dict[str, str]:
         (NEW, "0-9-1", DIALECTS_0_9_1, new, ()),
     ):
         own = {name: method for name, method in methods.items() if name not in shared}
-        out = Module(
-            f"The methods, properties and dialects of AMQP {version}.",
-            ".._classic.codec.",
-        )
+        out = Module(f"The methods, properties and dialects of AMQP {version}.", ".._classic.codec.")
         common = [*[python_class(name) for name in shared], "BasicProperties"]
         out.need("methods", *common)
         out.public += common
@@ -74,9 +64,7 @@ def union(dialects: dict[str, Spec], names: tuple[str, ...]) -> dict[str, Method
     for dialect in names:
         for name, method in dialects[dialect].methods.items():
             known = found.get(name, method)
-            found[name] = replace(
-                known, fields=_names(known, method), sides=known.sides | method.sides
-            )
+            found[name] = replace(known, fields=_names(known, method), sides=known.sides | method.sides)
     return found
 
 

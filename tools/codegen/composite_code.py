@@ -181,10 +181,7 @@ def _cases(item: Item) -> list[tuple[str, list[str]]]:
     code = {"symbol": 0xA3, "binary": 0xA0, "string": 0xA1, "address": 0xA1}.get(kind)
     if code is None:
         return []
-    return [
-        (f"0x{code:02X}", _sized(name, reading, 1)),
-        (f"0x{code + 16:02X}", _sized(name, reading, 4)),
-    ]
+    return [(f"0x{code:02X}", _sized(name, reading, 1)), (f"0x{code + 16:02X}", _sized(name, reading, 4))]
 
 
 def _sized(name: str, reading: str, width: int) -> list[str]:

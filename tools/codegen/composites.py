@@ -15,12 +15,7 @@ from .module import assign, docstring, import_order, imported, quoted
 PATH = "amqp_sansio/amqp_1_0/codec/performatives.py"
 PARTS = (2, 3, 4, 5)
 """Transport, messaging, transactions, security."""
-HEADER_DEFAULTS = {
-    "durable": "False",
-    "priority": "4",
-    "first-acquirer": "False",
-    "delivery-count": "0",
-}
+HEADER_DEFAULTS = {"durable": "False", "priority": "4", "first-acquirer": "False", "delivery-count": "0"}
 """Defaults in the final text of the specification that its XML lacks."""
 
 KINDS = {
@@ -33,14 +28,7 @@ KINDS = {
 
 SECRETS = {"sasl-init": ("initial_response",), "sasl-response": ("response",)}
 
-DEFAULTS = {
-    "mixed": "2",
-    "first": "0",
-    "none": "0",
-    "session-end": "SESSION_END",
-    "false": "False",
-    "true": "True",
-}
+DEFAULTS = {"mixed": "2", "first": "0", "none": "0", "session-end": "SESSION_END", "false": "False", "true": "True"}
 
 ANNOTATIONS = {
     "boolean": "bool",
@@ -74,10 +62,7 @@ ANNOTATIONS = {
     "filter-set": "Mapping[Any, Any]",
 }
 """Argument types of constructors; all others are integers."""
-READ = {
-    "Symbol | str": "Symbol",
-    "Timestamp | datetime | int": "Timestamp",
-}
+READ = {"Symbol | str": "Symbol", "Timestamp | datetime | int": "Timestamp"}
 
 BASE_NAMES = (
     *("MISSING", "Composite", "DeliveryState", "Performative", "SaslFrame"),
@@ -256,8 +241,7 @@ def emit(found: Type) -> list[str]:
     lines += [f'        ("{item.name}", "{item.type}"),' for item in items] + ["    )"]
     lines += ["    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = ("]
     lines += [
-        f'        ("{item.name}", "{item.kind}", {item.default}, {item.mandatory}, {item.multiple}),'
-        for item in items
+        f'        ("{item.name}", "{item.kind}", {item.default}, {item.mandatory}, {item.multiple}),' for item in items
     ] + ["    )"]
     match = quoted([item.name for item in items])
     lines += _block(assign("__match_args__", match))

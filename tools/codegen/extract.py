@@ -63,9 +63,7 @@ def classic_rows(root: ElementTree.Element) -> Iterator[Row]:
 
 def zero_ten_rows(root: ElementTree.Element) -> Iterator[Row]:
     """Yield the structs, controls and commands of 0-10."""
-    domains = {
-        each.get("name", ""): each.get("type", "") for each in root if each.tag == f"{_NS}domain"
-    }
+    domains = {each.get("name", ""): each.get("type", "") for each in root if each.tag == f"{_NS}domain"}
     structs: set[str] = set()
     for group in root.iter(f"{_NS}class"):
         for each in group:
@@ -129,9 +127,7 @@ def _struct(element: ElementTree.Element, owner: str, number: int, resolve: _Res
     }
 
 
-def _message(
-    element: ElementTree.Element, kind: str, owner: str, number: int, resolve: _Resolver
-) -> Iterator[Row]:
+def _message(element: ElementTree.Element, kind: str, owner: str, number: int, resolve: _Resolver) -> Iterator[Row]:
     result = ""
     headers: list[str] = []
     body = False

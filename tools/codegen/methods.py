@@ -27,11 +27,7 @@ SECRETS = {
     "connection.secure-ok": ("response",),
     "connection.update-secret": ("new_secret",),
 }
-SIDES = {
-    frozenset({"client"}): "CLIENT",
-    frozenset({"server"}): "SERVER",
-    frozenset({"client", "server"}): "BOTH",
-}
+SIDES = {frozenset({"client"}): "CLIENT", frozenset({"server"}): "SERVER", frozenset({"client", "server"}): "BOTH"}
 SAID = {"CLIENT": "the client", "SERVER": "the server", "BOTH": "either side"}
 
 

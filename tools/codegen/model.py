@@ -123,9 +123,7 @@ RECOVER_SYNC = (
 
 def named(method: Method, names: dict[int, str]) -> Method:
     """Return the method with names for some of its reserved fields, by position."""
-    fields = [
-        replace(item, name=names.get(place, item.name)) for place, item in enumerate(method.fields)
-    ]
+    fields = [replace(item, name=names.get(place, item.name)) for place, item in enumerate(method.fields)]
     return replace(method, fields=tuple(fields))
 
 
@@ -141,23 +139,17 @@ def load(folder: Path = FACTS) -> dict[str, Spec]:
     for name in ("confirm.select", "confirm.select-ok", "basic.ack", "basic.nack"):
         added[name] = rabbit.methods[name]
     found["0-9-1-qpid"] = Spec({**standard.methods, **added}, standard.properties, standard.codes)
-    qpid_0_8.methods["exchange.bound"] = replace(
-        qpid_0_8.methods["exchange.bound"], replies=("exchange.bound-ok",)
-    )
+    qpid_0_8.methods["exchange.bound"] = replace(qpid_0_8.methods["exchange.bound"], replies=("exchange.bound-ok",))
     # Its basic.consume ends with a table; the record of 0-8 has it as an optional one.
     consume = standard_0_8.methods["basic.consume"]
-    with_table = replace(
-        consume, fields=(*consume.fields, Field("arguments", "optional-table"))
-    )
+    with_table = replace(consume, fields=(*consume.fields, Field("arguments", "optional-table")))
     for spec in (standard_0_8, qpid_0_8):
         spec.methods["basic.consume"] = with_table
 
     # The answer to recover isn't declared as its response.
     for spec in (standard, rabbit, found["0-9-1-qpid"]):
         recover = spec.methods["basic.recover"]
-        spec.methods["basic.recover"] = replace(
-            recover, replies=("basic.recover-ok",), synchronous=True
-        )
+        spec.methods["basic.recover"] = replace(recover, replies=("basic.recover-ok",), synchronous=True)
 
     # Its chassis entries are the wrong way round: the client renews its secret.
     for name, sides in (
@@ -176,9 +168,7 @@ def load(folder: Path = FACTS) -> dict[str, Spec]:
     for method in CREDIT:
         rabbit.methods[method.name] = method
 
-    rabbit_0_8 = Spec(
-        dict(standard_0_8.methods), standard_0_8.properties, dict(standard_0_8.codes)
-    )
+    rabbit_0_8 = Spec(dict(standard_0_8.methods), standard_0_8.properties, dict(standard_0_8.codes))
     for name in ("queue.unbind", "queue.unbind-ok"):
         rabbit_0_8.methods[name] = named(standard.methods[name], {0: "ticket"})
     for method in RECOVER_SYNC:

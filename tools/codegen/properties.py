@@ -16,10 +16,7 @@ def emit_properties(out: Module, prefix: str, number: int, fields: tuple[Field, 
     name = f"{prefix.capitalize()}Properties"
     out.public.append(name)
     out.need("properties", "Properties")
-    told = [
-        f"`{item.name}` {SPECIAL.get((f'{prefix} properties', item.name), FIELDS[item.name])}"
-        for item in fields
-    ]
+    told = [f"`{item.name}` {SPECIAL.get((f'{prefix} properties', item.name), FIELDS[item.name])}" for item in fields]
     body = docstring(f"The properties of content of class {prefix} ({number}).", told)
     body += ["", *assign("__match_args__", quoted([item.name for item in fields]))]
     body += ['__slots__ = ("_raw", "_rules", *__match_args__)', "", f"CLASS_ID = {number}"]
@@ -150,12 +147,7 @@ def _loader(out: Module, name: str, fields: tuple[Field, ...]) -> list[str]:
 
 def _read(out: Module, item: Field) -> list[str]:
     if item.type == "shortstr":
-        return [
-            "start = pos + 1",
-            "end = start + raw[pos]",
-            f"slot.{item.name} = raw[start:end].decode()",
-            "pos = end",
-        ]
+        return ["start = pos + 1", "end = start + raw[pos]", f"slot.{item.name} = raw[start:end].decode()", "pos = end"]
     if item.type == "table":
         out.need("table", "Table")
         return [

@@ -19,10 +19,7 @@ METHODS: Final = {
     "basic.get": "Fetch one message from a queue",
     "basic.get-empty": "Tell that the queue has no message",
     "basic.get-ok": "Hand over the fetched message",
-    "basic.nack": (
-        "Refuse one delivery or all up to it; from the server: refuse publishes "
-        "(extension of RabbitMQ)"
-    ),
+    "basic.nack": ("Refuse one delivery or all up to it; from the server: refuse publishes (extension of RabbitMQ)"),
     "basic.publish": "Publish a message to an exchange",
     "basic.qos": "Limit what is delivered ahead of settlement",
     "basic.qos-ok": "Confirm the limits",
@@ -216,8 +213,7 @@ OPERATION: Final = "0 add, 1 minimum, 2 maximum (the specification has names onl
 SPECIAL: Final = {
     ("access.request", "active"): "wants active access",
     ("basic.consume", "arguments"): (
-        "None: no table on the wire, but an empty one in the dialect 0-8-qpid, the only one "
-        "where a table may be given"
+        "None: no table on the wire, but an empty one in the dialect 0-8-qpid, the only one where a table may be given"
     ),
     ("basic.consume 0-9-1", "arguments"): "what else the broker is told",
     ("access.request", "passive"): "wants passive access",

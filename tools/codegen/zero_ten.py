@@ -81,11 +81,7 @@ class Record(NamedTuple):
         """The required fields that can be absent: a bit is always present."""
         exempt = _EXEMPT.get(self.name, ())
         return tuple(
-            [
-                field.name
-                for field in self.fields
-                if field.required and field.kind != "bit" and field.name not in exempt
-            ]
+            [field.name for field in self.fields if field.required and field.kind != "bit" and field.name not in exempt]
         )
 
 
@@ -99,8 +95,7 @@ def generate(folder: Path = FACTS) -> dict[str, str]:
 def _record(row: dict[str, Any]) -> Record:
     base = next(each for each in _BASES if each in row)
     fields = [
-        Field(_field_name(name), kind, required, place)
-        for place, (name, kind, required) in enumerate(row["fields"])
+        Field(_field_name(name), kind, required, place) for place, (name, kind, required) in enumerate(row["fields"])
     ]
     return Record(
         base,
@@ -129,10 +124,9 @@ def class_name(name: str) -> str:
     title = "".join([word.capitalize() for word in words])
     bare = ("delivery", "message", "fragment", "file", "stream", "exchange", "queue", "reply", "xid", "xa", "get",
             "recover", "acquired", "command")  # fmt: skip
-    if (
-        words[0] in bare
-        and (words[-1] in ("properties", "result", "to", "fragment") or len(words) == 1)
-    ) and (rest not in ("recover", "query")):
+    if (words[0] in bare and (words[-1] in ("properties", "result", "to", "fragment") or len(words) == 1)) and (
+        rest not in ("recover", "query")
+    ):
         return title
     return owner.capitalize() + title
 
@@ -171,10 +165,7 @@ def _module(records: list[Record]) -> str:
         "_map = Map.from_wire",
     ]  # fmt: skip
     for form in "BHIQq":
-        lines += [
-            f'_pack_{form} = _Struct(">{form}").pack',
-            f'_read_{form} = _Struct(">{form}").unpack_from',
-        ]
+        lines += [f'_pack_{form} = _Struct(">{form}").pack', f'_read_{form} = _Struct(">{form}").unpack_from']
     for record in records:
         lines += ["", "", *_class(record)]
     lines += ["", ""]
@@ -192,12 +183,7 @@ def _module(records: list[Record]) -> str:
         "    for code, kind in STRUCTS.items()",
         "})",
     ]
-    names = [
-        "COMMANDS",
-        "CONTROLS",
-        "STRUCTS",
-        *sorted([class_name(record.name) for record in records]),
-    ]
+    names = ["COMMANDS", "CONTROLS", "STRUCTS", *sorted([class_name(record.name) for record in records])]
     lines += ["", "__all__ = [", *[f'    "{name}",' for name in names], "]"]
     return "\n".join(lines) + "\n"
 
@@ -214,40 +200,26 @@ def _class(record: Record) -> list[str]:
         "",
     ]
     lines += _names("__slots__", names)
-    lines += [
-        "",
-        f'    NAME: ClassVar[str] = "{record.name}"',
-        f"    CODE: ClassVar[int] = 0x{record.code:04X}",
-    ]
+    lines += ["", f'    NAME: ClassVar[str] = "{record.name}"', f"    CODE: ClassVar[int] = 0x{record.code:04X}"]
     if record.base == "struct":
-        lines += [
-            f"    SIZE: ClassVar[int] = {record.size}",
-            f"    PACK: ClassVar[int] = {record.pack}",
-        ]
+        lines += [f"    SIZE: ClassVar[int] = {record.size}", f"    PACK: ClassVar[int] = {record.pack}"]
     if names:
         lines.append("    FIELDS: ClassVar[tuple[tuple[str, str], ...]] = (")
-        lines += [
-            f'        ("{field.name}", "{field.kind.removeprefix("struct:")}"),'
-            for field in record.fields
-        ]
+        lines += [f'        ("{field.name}", "{field.kind.removeprefix("struct:")}"),' for field in record.fields]
         lines.append("    )")
         lines += _names("__match_args__: ClassVar[tuple[str, ...]]", names)
     required = [field.name for field in record.fields if field.required]
     if required:
         lines.append(f"    REQUIRED: ClassVar[tuple[str, ...]] = ({_tuple(required)})")
     if record.mandatory:
-        lines.append(
-            f"    MANDATORY: ClassVar[tuple[str, ...]] = ({_tuple(list(record.mandatory))})"
-        )
+        lines.append(f"    MANDATORY: ClassVar[tuple[str, ...]] = ({_tuple(list(record.mandatory))})")
     secrets = [name for name in names if (record.name, name) in _SECRET]
     if secrets:
         lines.append(f"    SECRETS: ClassVar[tuple[str, ...]] = ({_tuple(secrets)})")
     if record.handlers:
         lines.append(f"    HANDLERS: ClassVar[tuple[str, ...]] = ({_tuple(list(record.handlers))})")
     if record.responses:
-        lines.append(
-            f"    RESPONSES: ClassVar[tuple[str, ...]] = ({_tuple(list(record.responses))})"
-        )
+        lines.append(f"    RESPONSES: ClassVar[tuple[str, ...]] = ({_tuple(list(record.responses))})")
     if record.result:
         lines.append(f'    RESULT: ClassVar[str] = "{record.result}"')
     if record.headers:
@@ -309,10 +281,7 @@ def _packing(record: Record) -> list[str]:
         lines = ["    def pack_fields(self) -> bytes:", "        flags = 0", '        parts = [b""]']
     for field in record.fields:
         if field.kind == "bit":
-            lines += [
-                f"        if self.{field.name}:",
-                f"            flags |= 0x{_flag(field, record.pack):X}",
-            ]
+            lines += [f"        if self.{field.name}:", f"            flags |= 0x{_flag(field, record.pack):X}"]
             continue
         lines.append(f"        {field.name} = self.{field.name}")
         lines.append(f"        if {field.name} is not None:")
@@ -418,11 +387,7 @@ def _read_field(field: Field) -> list[str]:
             "pos = stop",
         ]
     if kind == "map":
-        return [
-            "stop = pos + 4 + _read_I(data, pos)[0]",
-            f"found.{name} = _map(data[pos + 4 : stop])",
-            "pos = stop",
-        ]
+        return ["stop = pos + 4 + _read_I(data, pos)[0]", f"found.{name} = _map(data[pos + 4 : stop])", "pos = stop"]
     reader = {
         "uuid": "read_uuid", "array": "read_array", "struct32": "read_struct32",
         "sequence-set": "read_sequence_set", "byte-ranges": "read_byte_ranges",

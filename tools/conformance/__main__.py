@@ -17,9 +17,7 @@ from tools.conformance.rules import RULES_FOLDER, RuleError, read_not_applicable
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 0: written, or the report claims only proven rules; 1: it claims more; 2: bad input."""
     parser = argparse.ArgumentParser(prog="python -m tools.conformance", description=__doc__)
-    parser.add_argument(
-        "--outcomes", type=Path, required=True, help="what a test run wrote with --rule-outcomes"
-    )
+    parser.add_argument("--outcomes", type=Path, required=True, help="what a test run wrote with --rule-outcomes")
     parser.add_argument("--rules", type=Path, default=RULES_FOLDER, help="folder of the rule facts")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--write", type=Path, metavar="FOLDER", help="write the report there")

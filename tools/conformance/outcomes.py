@@ -31,8 +31,7 @@ def write_outcomes(outcomes: Outcomes, path: Path) -> None:
     """Write `outcomes` to `path`, sorted, so that equal outcomes give equal files."""
     path.parent.mkdir(parents=True, exist_ok=True)
     document = {
-        name: {"passed": it.passed, "failed": it.failed, "skipped": it.skipped}
-        for name, it in sorted(outcomes.items())
+        name: {"passed": it.passed, "failed": it.failed, "skipped": it.skipped} for name, it in sorted(outcomes.items())
     }
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 

@@ -64,9 +64,7 @@ class Report:
             if rules.find(name) is None:
                 raise RuleError(f"{name} is no rule")
         self._proven = {name for name, outcome in outcomes.items() if outcome.proves}
-        self._reasons = {
-            name: text for name, text in not_applicable.items() if name not in self._proven
-        }
+        self._reasons = {name: text for name, text in not_applicable.items() if name not in self._proven}
         self._outcomes = outcomes
 
     def is_open(self, rule: Rule) -> bool:
@@ -119,11 +117,7 @@ class Report:
         A rule whose tests were all skipped in this run isn't judged.
         """
         said = {line[3:-1] for line in committed.splitlines() if line.startswith("- `")}
-        wrong = [
-            rule.id
-            for rule in self.open_musts()
-            if rule.id not in said and not self._was_skipped(rule)
-        ]
+        wrong = [rule.id for rule in self.open_musts() if rule.id not in said and not self._was_skipped(rule)]
         for version in VERSIONS:
             rules = self._of(version)
             proven = self.count(rules, "should").proven
@@ -145,10 +139,7 @@ class Report:
 
     def _section(self, version: str) -> list[str]:
         rules = self._of(version)
-        by_layer = {
-            title: [rule for rule in rules if rule.layer == layer]
-            for layer, title in LAYERS.items()
-        }
+        by_layer = {title: [rule for rule in rules if rule.layer == layer] for layer, title in LAYERS.items()}
         groups = {title: group for title, group in by_layer.items() if group}
         lines = [f"## AMQP {version}", "", *self._table("layer", groups), ""]
         lines += self._reasons_of(rules)
@@ -165,18 +156,11 @@ class Report:
                 groups.setdefault(self._reasons[rule.id], []).append(rule)
         if not groups:
             return []
-        lines = [
-            "### Not applicable",
-            "",
-            "| reason | MUST | SHOULD | MAY, stated | which |",
-            "|---" * 5 + "|",
-        ]
+        lines = ["### Not applicable", "", "| reason | MUST | SHOULD | MAY, stated | which |", "|---" * 5 + "|"]
         for reason, group in groups.items():
             must = self.count(group, "must").all
             should = self.count(group, "should").all
-            layers = [
-                title for layer, title in LAYERS.items() if any(it.layer == layer for it in group)
-            ]
+            layers = [title for layer, title in LAYERS.items() if any(it.layer == layer for it in group)]
             named = [f"`{rule.id}`" for rule in group]
             which = ", ".join(layers if len(group) > MOST_NAMED else named)
             others = len(group) - must - should
@@ -190,9 +174,7 @@ class Report:
             "|---" * 13 + "|",
         ]
         for title, rules in groups.items():
-            must, should, may, note = (
-                self.count(rules, level) for level in ("must", "should", "may", "note")
-            )
+            must, should, may, note = (self.count(rules, level) for level in ("must", "should", "may", "note"))
             cells = (
                 title, len(rules),
                 must.all, must.proven, must.not_applicable, must.open,

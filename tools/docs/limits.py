@@ -57,17 +57,14 @@ def _table(limits: Limits | BrokerLimits) -> list[str]:
     return [
         "| field | default | at the limit |",
         "|---|---|---|",
-        *[
-            f"| `{name}` | {_amount(name, getattr(limits, name))} | {texts[name]} |"
-            for name in limits.__match_args__
-        ],
+        *[f"| `{name}` | {_amount(name, getattr(limits, name))} | {texts[name]} |" for name in limits.__match_args__],
     ]
 
 
 def _amount(name: str, value: int) -> str:
     if name not in _OCTETS:
         return f"{value:,}"
-    return f"{value // 1024 ** 2:,} MiB" if value % 1024**2 == 0 else f"{value // 1024:,} KiB"
+    return f"{value // 1024**2:,} MiB" if value % 1024**2 == 0 else f"{value // 1024:,} KiB"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -72,10 +72,7 @@ ZERO_TEN = (
         "(`amqp_sansio.amqp_0_10.model.command_ids`).",
     ),
     Machine(
-        "Transfer",
-        zero_ten.TRANSFER,
-        zero_ten.Transfer.START,
-        "One message, from the sender `S` to the recipient `R`.",
+        "Transfer", zero_ten.TRANSFER, zero_ten.Transfer.START, "One message, from the sender `S` to the recipient `R`."
     ),
     Machine(
         "Mode of a session",

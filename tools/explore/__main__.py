@@ -125,10 +125,7 @@ def explore(seconds: float, seed: int, jobs: int, rounds: int | None, tests: lis
     end = time.monotonic() + seconds
     print(f"explore: {seconds:.0f} s in {jobs} processes, seeds from {seed} on", flush=True)
     with tempfile.TemporaryDirectory(prefix="explore-") as name:
-        workers = [
-            Worker(rounds_of(seed, number, jobs, rounds), Path(name), tests)
-            for number in range(jobs)
-        ]
+        workers = [Worker(rounds_of(seed, number, jobs, rounds), Path(name), tests) for number in range(jobs)]
         try:
             for worker in workers:
                 worker.begin()

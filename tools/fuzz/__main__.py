@@ -51,9 +51,7 @@ def chosen_bombs(targets: list[str], seeds: Seeds | None) -> list[Bomb]:
 class Work:
     """The work of one process: every `jobs`-th bomb and input, in turn."""
 
-    def __init__(
-        self, options: argparse.Namespace, targets: list[str], part: int, end: float
-    ) -> None:
+    def __init__(self, options: argparse.Namespace, targets: list[str], part: int, end: float) -> None:
         self._cases = Cases(options.seed, targets)
         self._targets = targets
         self._options = options
@@ -106,9 +104,7 @@ def fuzz(options: argparse.Namespace, targets: list[str]) -> int:
     queue: SimpleQueue[Message] = context.SimpleQueue()
     parts = [Work(options, targets, part, end) for part in range(options.jobs)]
     workers = [context.Process(target=_work, args=(part, queue), daemon=True) for part in parts]
-    print(
-        f"fuzz: {len(targets)} targets, seed {options.seed}, {options.jobs} processes", flush=True
-    )
+    print(f"fuzz: {len(targets)} targets, seed {options.seed}, {options.jobs} processes", flush=True)
     for worker in workers:
         worker.start()
     done = {"bombs": 0, "inputs": 0}
@@ -130,9 +126,7 @@ def fuzz(options: argparse.Namespace, targets: list[str]) -> int:
             worker.kill()
             print("fuzz: a process didn't end; see which input with --jobs 1", flush=True)
     crashed = [worker.exitcode for worker in workers if worker.exitcode]
-    print(
-        f"fuzz: {done['bombs']} bombs, {done['inputs']} inputs, {len(found)} findings", flush=True
-    )
+    print(f"fuzz: {done['bombs']} bombs, {done['inputs']} inputs, {len(found)} findings", flush=True)
     for failure in found.values():
         print(f"  {failure.target}: {failure.kind}\n    reproduce: {command(path_of(failure))}")
     if crashed:
@@ -178,11 +172,7 @@ def replay(path: Path) -> int:
         if failure is not None:
             show(failure, path)
             return 1
-    found = (
-        [run_bomb(bomb) for bomb in chosen_bombs([target.name], None)]
-        if "--bomb-" in path.name
-        else []
-    )
+    found = [run_bomb(bomb) for bomb in chosen_bombs([target.name], None)] if "--bomb-" in path.name else []
     for failure in found:
         if failure is not None:
             show(failure, path)

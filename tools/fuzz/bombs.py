@@ -14,14 +14,7 @@ from typing import Any, Final
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version, amqp_0_10, amqp_1_0
 from amqp_sansio._classic.codec.dialect import default_dialect
-from amqp_sansio.amqp_0_10.codec.frames import (
-    COMMAND,
-    CONTROL,
-    ENDS,
-    FRAME_HEADER_SIZE,
-    HEADER,
-    encode_assembly,
-)
+from amqp_sansio.amqp_0_10.codec.frames import COMMAND, CONTROL, ENDS, FRAME_HEADER_SIZE, HEADER, encode_assembly
 from amqp_sansio.capture import PcapngWriter
 
 from .ends import VERSIONS
@@ -97,17 +90,12 @@ def _one_values() -> Iterator[tuple[str, Callable[[int], bytes]]]:
     )
     yield (
         "map with maps as keys",
-        lambda n: _map(
-            [(_map([(b"\x71" + pack(">I", k), b"\x40")]), b"\x54\x01") for k in range(n)]
-        ),
+        lambda n: _map([(_map([(b"\x71" + pack(">I", k), b"\x40")]), b"\x54\x01") for k in range(n)]),
     )
     yield "array of nothing, of any count", lambda n: _array(0x40, n * 1000)
     yield "array of empty lists, of any count", lambda n: _array(0x45, n * 1000)
     yield "list of arrays of nothing", lambda n: _list([_array(0x41, 60_000)] * n)
-    yield (
-        "array of described nothing",
-        lambda n: _list([b"\xf0" + pack(">II", 8, 60_000) + b"\x00\x53\x24\x45"] * n),
-    )
+    yield ("array of described nothing", lambda n: _list([b"\xf0" + pack(">II", 8, 60_000) + b"\x00\x53\x24\x45"] * n))
     yield "list of nulls", lambda n: _list([b"\x40"] * n)
     yield "list in list", _nested
     yield "descriptors of descriptors", lambda n: b"\x00" * n + b"\x40" * n
@@ -121,45 +109,22 @@ def _one_performatives() -> Iterator[tuple[str, Callable[[int], bytes]]]:
         unsettled = _map([(b"\xa0\x04" + pack(">I", k), b"\x00\x53\x24\x45") for k in range(n)])
         source = b"\x00\x53\x28\x45"
         return b"\x00\x53\x12" + _list(
-            [
-                b"\xa1\x01l",
-                b"\x43",
-                b"\x41",
-                b"\x40",
-                b"\x40",
-                source,
-                b"\x00\x53\x29\x45",
-                unsettled,
-            ]
+            [b"\xa1\x01l", b"\x43", b"\x41", b"\x40", b"\x40", source, b"\x00\x53\x29\x45", unsettled]
         )
 
     yield "attach with unsettled deliveries", attach
     yield (
         "open with capabilities",
-        lambda n: (
-            b"\x00\x53\x10" + _list([b"\xa1\x01c", *[b"\x40"] * 6, _array(0xA3, n, b"\x01a" * n)])
-        ),
+        lambda n: b"\x00\x53\x10" + _list([b"\xa1\x01c", *[b"\x40"] * 6, _array(0xA3, n, b"\x01a" * n)]),
     )
     yield (
         "begin with properties of one key",
         lambda n: (
             b"\x00\x53\x11"
-            + _list(
-                [
-                    b"\x40",
-                    b"\x43",
-                    b"\x43",
-                    b"\x43",
-                    *[b"\x40"] * 3,
-                    _map([(b"\xa3\x01a", b"\x40")] * n),
-                ]
-            )
+            + _list([b"\x40", b"\x43", b"\x43", b"\x43", *[b"\x40"] * 3, _map([(b"\xa3\x01a", b"\x40")] * n)])
         ),
     )
-    yield (
-        "transfer with sections",
-        lambda n: b"\x00\x53\x14\xc0\x03\x02\x43\x43" + b"\x00\x53\x75\xa0\x01x" * n,
-    )
+    yield ("transfer with sections", lambda n: b"\x00\x53\x14\xc0\x03\x02\x43\x43" + b"\x00\x53\x75\xa0\x01x" * n)
     yield (
         "transfer with values",
         lambda n: b"\x00\x53\x14\xc0\x03\x02\x43\x43" + b"\x00\x53\x76" + _list([b"\x40"] * n),
@@ -186,10 +151,7 @@ def _ten_values() -> Iterator[tuple[str, Callable[[int], bytes]]]:
     )
     yield "list of nothing", lambda n: _ten_list(n, b"\xf0" * n)
     yield "array of nothing, of any count", lambda n: b"\xaa" + pack(">IBI", 5, 0xF0, n * 1000)
-    yield (
-        "list of arrays of nothing",
-        lambda n: _ten_list(n, (b"\xaa" + pack(">IBI", 5, 0xF1, 60_000)) * n),
-    )
+    yield ("list of arrays of nothing", lambda n: _ten_list(n, (b"\xaa" + pack(">IBI", 5, 0xF1, 60_000)) * n))
     yield "array of octets", lambda n: b"\xaa" + pack(">IBI", 5 + n, 0x02, n) + bytes(n)
 
 
@@ -215,10 +177,7 @@ def _ten_commands() -> Iterator[tuple[str, Callable[[int], bytes]]]:
 
 
 def _ten_headers() -> Iterator[tuple[str, Callable[[int], bytes]]]:
-    yield (
-        "structs that nobody knows",
-        lambda n: b"".join([pack(">IH", 2, 0x6000 + k) for k in range(n)]),
-    )
+    yield ("structs that nobody knows", lambda n: b"".join([pack(">IH", 2, 0x6000 + k) for k in range(n)]))
     yield (
         "application headers of one key",
         lambda n: _struct(0x0403, b"\x00\x01" + _ten_map([b"\x01a\xf0"] * n)[1:], 0x01),
@@ -234,10 +193,7 @@ def _struct(code: int, inside: bytes, flags: int) -> bytes:
 
 def _tables() -> Iterator[tuple[str, Callable[[int], bytes]]]:
     yield "one name again and again", lambda n: b"\x01aV" * n
-    yield (
-        "names that look alike",
-        lambda n: b"".join([bytes([len(_alike(k))]) + _alike(k) + b"V" for k in range(n)]),
-    )
+    yield ("names that look alike", lambda n: b"".join([bytes([len(_alike(k))]) + _alike(k) + b"V" for k in range(n)]))
     yield "array of nothing", lambda n: b"\x01aA" + pack(">I", n) + b"V" * n
     yield "tables in an array", lambda n: b"\x01aA" + pack(">I", 5 * n) + b"F\0\0\0\0" * n
     yield "decimals", lambda n: b"\x01aA" + pack(">I", 6 * n) + b"D\xff\x7f\xff\xff\xff" * n
@@ -287,66 +243,26 @@ class _Text:
 
 def _pcap(packets: Iterable[bytes]) -> bytes:
     head = pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
-    return head + b"".join(
-        [pack("<IIII", 1, n, len(octets), len(octets)) + octets for n, octets in enumerate(packets)]
-    )
+    return head + b"".join([pack("<IIII", 1, n, len(octets), len(octets)) + octets for n, octets in enumerate(packets)])
 
 
-def _tcp(
-    sequence: int,
-    data: bytes,
-    *,
-    flags: int = 0x10,
-    port: int = 40000,
-    at: int = 0,
-    more: bool = False,
-) -> bytes:
+def _tcp(sequence: int, data: bytes, *, flags: int = 0x10, port: int = 40000, at: int = 0, more: bool = False) -> bytes:
     tcp = pack(">HHIIBBHHH", port, 5672, sequence & 0xFFFFFFFF, 0, 0x50, flags, 1000, 0, 0) + data
     parts = at | (0x2000 if more else 0)
-    return (
-        pack(
-            ">BBHHHBBH4s4s",
-            0x45,
-            0,
-            20 + len(tcp),
-            1,
-            parts,
-            64,
-            6,
-            0,
-            b"\x0a\0\0\1",
-            b"\x0a\0\0\2",
-        )
-        + tcp
-    )
+    return pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 1, parts, 64, 6, 0, b"\x0a\0\0\1", b"\x0a\0\0\2") + tcp
 
 
 def _captures() -> Iterator[tuple[str, Callable[[int], bytes]]]:
     yield "records of nothing", lambda n: _pcap([b""] * n)
-    yield (
-        "segments in reverse",
-        lambda n: _pcap([_tcp(1 + 4 * k, b"AMQP") for k in range(n, 0, -1)]),
-    )
+    yield ("segments in reverse", lambda n: _pcap([_tcp(1 + 4 * k, b"AMQP") for k in range(n, 0, -1)]))
     yield "segments with holes", lambda n: _pcap([_tcp(1 + 8 * k, b"AMQP") for k in range(n)])
     yield "one segment again and again", lambda n: _pcap([_tcp(1, b"AMQP")] * n)
     yield "segments that overlap", lambda n: _pcap([_tcp(1 + k, b"AMQPAMQP") for k in range(n)])
     yield "connections that begin", lambda n: _pcap([_tcp(9 * k, b"", flags=2) for k in range(n)])
-    yield (
-        "flows that begin",
-        lambda n: _pcap([_tcp(0, b"", flags=2, port=1024 + k) for k in range(n)]),
-    )
-    yield (
-        "fragments",
-        lambda n: _pcap([_tcp(1, b"AMQPAMQP", at=1 + 2 * k, more=True) for k in range(n)]),
-    )
-    yield (
-        "gzip members of nothing",
-        lambda n: gzip.compress(_pcap([]), mtime=0) + gzip.compress(b"", mtime=0) * n,
-    )
-    yield (
-        "interfaces of pcapng",
-        lambda n: PcapngWriter().header() + pack("<IIHHII", 1, 20, 101, 0, 0, 20) * n,
-    )
+    yield ("flows that begin", lambda n: _pcap([_tcp(0, b"", flags=2, port=1024 + k) for k in range(n)]))
+    yield ("fragments", lambda n: _pcap([_tcp(1, b"AMQPAMQP", at=1 + 2 * k, more=True) for k in range(n)]))
+    yield ("gzip members of nothing", lambda n: gzip.compress(_pcap([]), mtime=0) + gzip.compress(b"", mtime=0) * n)
+    yield ("interfaces of pcapng", lambda n: PcapngWriter().header() + pack("<IIHHII", 1, 20, 101, 0, 0, 20) * n)
 
 
 # Streams: a recording, followed by many copies of one frame.
@@ -361,9 +277,7 @@ def _frames(version: Version) -> Iterator[tuple[str, bytes]]:
             "flows": amqp_1_0.Flow(
                 next_incoming_id=0, incoming_window=9, next_outgoing_id=0, outgoing_window=9
             ).encode(),
-            "begins": amqp_1_0.Begin(
-                next_outgoing_id=0, incoming_window=9, outgoing_window=9
-            ).encode(),
+            "begins": amqp_1_0.Begin(next_outgoing_id=0, incoming_window=9, outgoing_window=9).encode(),
             "transfers of nothing": b"\x00\x53\x14"
             + _list([b"\x43", b"\x43", b"\xa0\x01t", b"\x43", b"\x42", b"\x41"]),
         }
@@ -374,17 +288,12 @@ def _frames(version: Version) -> Iterator[tuple[str, bytes]]:
         yield "heartbeats", b"\x0f\x00\x00\x0e\0\0\0\0\0\0\0\0\x01\x0a"
         yield "starts without an end", b"\x0c\x01\x00\x0d\0\1\0\0\0\0\0\0\x05"
         completed = b"\x02\x05\x01\x00" + pack(">H", 8) + pack(">II", 0, 0x7FFFFFFF) + b""
-        yield (
-            "session.completed",
-            pack(">BBHBBHI", 0x0F, 0, 12 + len(completed), 0, 0, 0, 0) + completed,
-        )
+        yield ("session.completed", pack(">BBHBBHI", 0x0F, 0, 12 + len(completed), 0, 0, 0, 0) + completed)
         return
     yield "heartbeats", b"\x08\0\0\0\0\0\0\xce"
     yield "bodies of nobody", b"\x03\0\1\0\0\0\1x\xce"
     yield "acks of all there is", b"\x01\0\2\0\0\0\x0d\x00\x3c\x00\x50" + bytes(8) + b"\x01\xce"
-    declare = default_dialect(version).named[
-        "confirm.select" if version is AMQP_0_9_1 else "tx.select"
-    ]()
+    declare = default_dialect(version).named["confirm.select" if version is AMQP_0_9_1 else "tx.select"]()
     octets = pack(">I", declare.ID) + (b"\0" if version is AMQP_0_9_1 else b"")
     yield "selects", pack(">BHI", 1, 1, len(octets)) + octets + b"\xce"
 
@@ -414,20 +323,12 @@ def _classic_entries(version: Version, side: int) -> Iterator[tuple[str, Callabl
         yield "deliveries", lambda n: deliver(delivery_tag=n + 100) + header(1, 0)
         return
     yield "channels", lambda n: method("channel.open", n + 3)
-    yield (
-        "requests",
-        lambda n: method("queue.declare", 1, queue=f"q{n}", arguments={"x": _text(n)}),
-    )
+    yield ("requests", lambda n: method("queue.declare", 1, queue=f"q{n}", arguments={"x": _text(n)}))
     yield "consumers", lambda n: method("basic.consume", 1, queue="q", consumer_tag=f"t{n}", no_wait=True)
-    yield (
-        "messages",
-        lambda n: method("basic.publish", 1, routing_key=f"k{n}", mandatory=True) + header(1, 0),
-    )
+    yield ("messages", lambda n: method("basic.publish", 1, routing_key=f"k{n}", mandatory=True) + header(1, 0))
     yield (
         "messages without an end",
-        lambda n: (
-            method("channel.open", n + 3) + method("basic.publish", n + 3) + header(n + 3, 9)
-        ),
+        lambda n: method("channel.open", n + 3) + method("basic.publish", n + 3) + header(n + 3, 9),
     )
 
 
@@ -444,10 +345,7 @@ def _ten_entries(version: Version, side: int) -> Iterator[tuple[str, Callable[[i
 
     headers = amqp_0_10.encode_headers((amqp_0_10.MessageProperties(user_id=b"y" * 2000),))
     first = {0: attach(9)}
-    yield (
-        "messages",
-        lambda n: first.get(n, b"") + command(9, transfer(9, f"d{n}"), (HEADER, headers)),
-    )
+    yield ("messages", lambda n: first.get(n, b"") + command(9, transfer(9, f"d{n}"), (HEADER, headers)))
     whole = command(9, transfer(9, "d"), (HEADER, headers))
     # Without the bits that say that a segment and a frame are the last ones.
     at = len(whole) - len(headers) - FRAME_HEADER_SIZE
@@ -459,17 +357,12 @@ def _ten_entries(version: Version, side: int) -> Iterator[tuple[str, Callable[[i
     query = amqp_0_10.QueueDeclare
     yield (
         "commands",
-        lambda n: (
-            first.get(n, b"")
-            + command(9, (COMMAND, query(f"q{n}", arguments={"x": _text(n)}).encode_segment()))
-        ),
+        lambda n: first.get(n, b"") + command(9, (COMMAND, query(f"q{n}", arguments={"x": _text(n)}).encode_segment())),
     )
     subscribe = amqp_0_10.MessageSubscribe
     yield (
         "subscriptions",
-        lambda n: (
-            first.get(n, b"") + command(9, (COMMAND, subscribe("q", f"d{n}", 0, 0).encode_segment()))
-        ),
+        lambda n: first.get(n, b"") + command(9, (COMMAND, subscribe("q", f"d{n}", 0, 0).encode_segment())),
     )
 
 
@@ -503,20 +396,14 @@ def _one_entries(version: Version, side: int) -> Iterator[tuple[str, Callable[[i
     linked = {0: begin() + attach(0)}
     yield "sessions", lambda n: begin(n + 9)
     yield "links", lambda n: first.get(n, b"") + attach(n)
-    yield (
-        "links that end",
-        lambda n: first.get(n, b"") + attach(n) + frame(amqp_1_0.Detach(n, closed=True)),
-    )
+    yield ("links that end", lambda n: first.get(n, b"") + attach(n) + frame(amqp_1_0.Detach(n, closed=True)))
     yield "deliveries", lambda n: linked.get(n, b"") + transfer(n)
     yield "deliveries without an end", lambda n: linked.get(n, b"") + transfer(0, more=True)
     yield (
         "deliveries without an end, of many links",
         lambda n: first.get(n, b"") + attach(n) + transfer(n, n, more=True),
     )
-    yield (
-        "states of deliveries",
-        lambda n: linked.get(n, b"") + transfer(n, state=amqp_1_0.Rejected(error)),
-    )
+    yield ("states of deliveries", lambda n: linked.get(n, b"") + transfer(n, state=amqp_1_0.Rejected(error)))
 
 
 _ENTRIES: Final = {AMQP_0_8: _classic_entries, AMQP_0_9_1: _classic_entries, AMQP_0_10: _ten_entries}
@@ -533,9 +420,7 @@ def _entries() -> Iterator[Bomb]:
                     yield Bomb(name, f"{kind}-{version.label}", make, 21, kind != "hub")
 
 
-def _numbered(
-    version: Version, side: int, frame: Callable[[int], bytes], observed: bool, count: int
-) -> bytes:
+def _numbered(version: Version, side: int, frame: Callable[[int], bytes], observed: bool, count: int) -> bytes:
     octets = b"".join([frame(number) for number in range(count)])
     return (_observed if observed else _stream)(version, side, octets, 1)
 
@@ -555,24 +440,16 @@ def _streams(seeds: Seeds | None) -> Iterator[Bomb]:
         named = list(_frames(version))
         for side, who in enumerate(("client", "server")):
             drawn = [] if seeds is None else seeds.of(f"frames-{label}-{who}")
-            numbered = [
-                (f"frame {number} of the {who}'s", octets) for number, octets in enumerate(drawn)
-            ]
+            numbered = [(f"frame {number} of the {who}'s", octets) for number, octets in enumerate(drawn)]
             for name, frame in named + [pair for pair in numbered if len(pair[1]) < 400]:
                 whom = ("hub", "server") if side == 0 else ("client",)
                 for kind in whom:
-                    yield Bomb(
-                        name, f"{kind}-{label}", _Repeated(_stream, version, side, frame), 60
-                    )
-                yield Bomb(
-                    name, f"observer-{label}", _Repeated(_observed, version, side, frame), 60
-                )
+                    yield Bomb(name, f"{kind}-{label}", _Repeated(_stream, version, side, frame), 60)
+                yield Bomb(name, f"observer-{label}", _Repeated(_observed, version, side, frame), 60)
     for text in ("single octets", "octets of no protocol"):
         frame = b"x" if text.startswith("single") else b"\xce" * 9
         for version in VERSIONS:
-            yield Bomb(
-                text, f"observer-{version.label}", _Repeated(_one_by_one, version, 0, frame), 80
-            )
+            yield Bomb(text, f"observer-{version.label}", _Repeated(_one_by_one, version, 0, frame), 80)
 
 
 def _one_by_one(version: Version, side: int, frame: bytes, count: int) -> bytes:

@@ -47,9 +47,7 @@ class Cases:
         version = version_of(target.name)
         # Clients are attacked with octets that servers send.
         sides = {"client": ("server",), "observer": ("client", "server")}.get(kind, ("client",))
-        frames = [
-            frame for side in sides for frame in self.seeds.of(f"frames-{version.label}-{side}")
-        ]
+        frames = [frame for side in sides for frame in self.seeds.of(f"frames-{version.label}-{side}")]
         if kind != "observer":
             return mutate_stream(random, begin, seeds, frames, version)
         change = partial(_change, random, frames, version)

@@ -323,11 +323,7 @@ def client(version: Version) -> End:
 def server(version: Version) -> End:
     """Return a server that accepts every client and request."""
     kind, config = SERVERS[version]
-    values: dict[str, Any] = {
-        "limits": LIMITS,
-        "mechanisms": ("PLAIN", "SCRAM-SHA-256"),
-        "nonce": "fuzz",
-    }
+    values: dict[str, Any] = {"limits": LIMITS, "mechanisms": ("PLAIN", "SCRAM-SHA-256"), "nonce": "fuzz"}
     if version is AMQP_1_0:
         return End(kind.server(config(container_id="fuzz", **values)), (), True)
     return End(kind.server(config(heartbeat=0, **values)), (), True)
@@ -438,14 +434,7 @@ class ObserverEnd:
 
 
 def _observed(event: Observed) -> str:
-    place = (
-        event.sender,
-        event.channel,
-        event.unit,
-        event.event,
-        event.body_size,
-        event.body_sha256,
-    )
+    place = (event.sender, event.channel, event.unit, event.event, event.body_size, event.body_sha256)
     where = (event.offset, event.size, event.answers, event.missing)
     return f"{event.seq} {place} {where} {fields(event, 'base64', True)}"
 

@@ -15,72 +15,12 @@ from amqp_sansio import AMQP_0_10, AMQP_1_0, Version
 
 from .targets import packed, pieces_of
 
-EDGES: Final = (
-    0,
-    1,
-    2,
-    0x7F,
-    0x80,
-    0xFE,
-    0xFF,
-    0x7FFF,
-    0x8000,
-    0xFFFF,
-    0x7FFFFFFF,
-    0x80000000,
-    0xFFFFFFFF,
-)
+EDGES: Final = (0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
 HEADER: Final = 8
 _TOKENS: Final = (
-    *(
-        " AND ",
-        " OR ",
-        " NOT ",
-        " LIKE ",
-        " IN (",
-        ")",
-        "(",
-        " BETWEEN ",
-        " ESCAPE '\\\\'",
-        " IS NULL",
-        "'",
-        '"',
-    ),
-    *(
-        "%",
-        "_",
-        "a",
-        "b",
-        "c",
-        "d",
-        "e",
-        "f",
-        "s",
-        "1",
-        "0x",
-        "1e9999",
-        "-",
-        "+",
-        "*",
-        "/",
-        "%",
-        "= ",
-        "<>",
-        "<",
-        ">=",
-    ),
-    *(
-        "9" * 30,
-        "''",
-        "TRUE",
-        "null",
-        "amqp.header.priority",
-        "\0",
-        "\udfff",
-        "é",
-        "٣",
-        "\U0001f600",
-    ),
+    *(" AND ", " OR ", " NOT ", " LIKE ", " IN (", ")", "(", " BETWEEN ", " ESCAPE '\\\\'", " IS NULL", "'", '"'),
+    *("%", "_", "a", "b", "c", "d", "e", "f", "s", "1", "0x", "1e9999", "-", "+", "*", "/", "%", "= ", "<>", "<", ">="),
+    *("9" * 30, "''", "TRUE", "null", "amqp.header.priority", "\0", "\udfff", "é", "٣", "\U0001f600"),
 )
 
 
@@ -108,11 +48,7 @@ def mutate_text(random: Random, octets: bytes, others: Sequence[bytes]) -> bytes
 
 
 def mutate_stream(
-    random: Random,
-    octets: bytes,
-    others: Sequence[bytes],
-    frames: Sequence[bytes],
-    version: Version,
+    random: Random, octets: bytes, others: Sequence[bytes], frames: Sequence[bytes], version: Version
 ) -> bytes:
     """Change a stream of frames: leave out, duplicate, swap or insert frames, or damage them with a correct size."""
     if random.random() < 0.15:
@@ -139,9 +75,7 @@ def mutate_stream(
     return b"".join(parts)
 
 
-def mutate_pieces(
-    random: Random, octets: bytes, others: Sequence[bytes], change: Callable[[bytes], bytes]
-) -> bytes:
+def mutate_pieces(random: Random, octets: bytes, others: Sequence[bytes], change: Callable[[bytes], bytes]) -> bytes:
     """Change an observer's input: the pieces, their order, their sides, and gaps."""
     pieces = pieces_of(octets)
     if not pieces:
@@ -259,18 +193,6 @@ def _splice(random: Random, found: bytearray, others: Sequence[bytes]) -> None:
     found[at : at + random.choice((0, 4))] = other[start : start + random.choice((4, 20, 300))]
 
 
-_CHANGES: Final = (
-    _flip,
-    _flip,
-    _set,
-    _set,
-    _edge,
-    _edge,
-    _insert,
-    _delete,
-    _truncate,
-    _repeat,
-    _splice,
-)
+_CHANGES: Final = (_flip, _flip, _set, _set, _edge, _edge, _insert, _delete, _truncate, _repeat, _splice)
 
 __all__ = ["mutate", "mutate_pieces", "mutate_stream", "mutate_text", "split"]

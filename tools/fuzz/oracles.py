@@ -98,9 +98,7 @@ def _pieces(target: Target, octets: bytes, step: int | None) -> Sequence[bytes]:
 
 
 def _differing(target: Target, octets: bytes, step: int, whole: Lines, cut: Lines) -> Failure:
-    at = next(
-        (n for n, both in enumerate(zip(whole, cut, strict=False)) if both[0] != both[1]), None
-    )
+    at = next((n for n, both in enumerate(zip(whole, cut, strict=False)) if both[0] != both[1]), None)
     if at is None:
         at = min(len(whole), len(cut))
     one = whole[at] if at < len(whole) else "(nothing)"

@@ -15,15 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as hypothesis_seed
 from hypothesis import strategies as st
 
-from amqp_sansio import (
-    AMQP_0_8,
-    AMQP_0_9_1,
-    AMQP_0_10,
-    CodecError,
-    Side,
-    Version,
-    amqp_1_0,
-)
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, CodecError, Side, Version, amqp_1_0
 from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio._classic.codec.table_encode import encode_table
 from amqp_sansio.amqp_0_10.codec.record import encode_headers
@@ -65,11 +57,7 @@ def drawn(strategy: st.SearchStrategy[Any], seed: int, count: int) -> list[Any]:
         database=None,
         deadline=None,
         phases=[Phase.generate],
-        suppress_health_check=[
-            HealthCheck.too_slow,
-            HealthCheck.data_too_large,
-            HealthCheck.filter_too_much,
-        ],
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
     )
     @hypothesis_seed(seed)
     @given(strategy)
@@ -142,15 +130,9 @@ class Seeds:
         elif target == "value-1.0":
             yield from self._draw(one.values() | one.maps(), amqp_1_0.encode)
         else:
-            yield from [
-                frame[8:]
-                for side in ("client", "server")
-                for frame in self.of(f"frames-1.0-{side}")
-            ]
+            yield from [frame[8:] for side in ("client", "server") for frame in self.of(f"frames-1.0-{side}")]
 
-    def _draw(
-        self, strategy: st.SearchStrategy[Any], encode: Callable[[Any], bytes] = bytes
-    ) -> Iterator[bytes]:
+    def _draw(self, strategy: st.SearchStrategy[Any], encode: Callable[[Any], bytes] = bytes) -> Iterator[bytes]:
         for value in drawn(strategy, self._seed, self._each):
             try:
                 yield encode(value)

@@ -90,18 +90,11 @@ def _selector(pieces: Sequence[bytes]) -> Lines:
 
 
 _MESSAGES: Final = tuple(
-    Message(
-        Content_1_0(amqp_1_0.Message(b"", application_properties=values).encode()), "", "", 1
-    )
+    Message(Content_1_0(amqp_1_0.Message(b"", application_properties=values).encode()), "", "", 1)
     for values in (
         {},
         {"a": 1, "b": "blue", "c": True, "d": 2.5, "e": None, "f": "x" * 50, "s": "100%_a"},
-        {
-            "a": amqp_1_0.Decimal64(b"\x7e" + bytes(7)),
-            "b": b"octets",
-            "c": amqp_1_0.Symbol("s"),
-            "d": -0.0,
-        },
+        {"a": amqp_1_0.Decimal64(b"\x7e" + bytes(7)), "b": b"octets", "c": amqp_1_0.Symbol("s"), "d": -0.0},
         {"a": float("nan"), "b": float("inf"), "c": 1 << 62, "d": amqp_1_0.UByte(0)},
     )
 )

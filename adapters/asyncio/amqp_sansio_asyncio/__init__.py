@@ -9,13 +9,7 @@ from amqp_sansio.client.classic.channel import Channel, PublishOutcome
 from amqp_sansio.client.classic.consumer import Consumer, Delivery
 from amqp_sansio.client.inbox import EventStream
 from amqp_sansio.client.opening import Opening
-from amqp_sansio.errors import (
-    ConsumerEnded,
-    LinkEnded,
-    NotAccepted,
-    SessionEnded,
-    TransactionFailed,
-)
+from amqp_sansio.errors import ConsumerEnded, LinkEnded, NotAccepted, SessionEnded, TransactionFailed
 
 from .classic import ConfigOptions
 from .client import Connection, connect

@@ -123,12 +123,7 @@ class BrokerServer:
         password = user.password if isinstance(user, User) else user
         host = self.host if not ip_address(self.host).is_unspecified else "127.0.0.1"
         uri = AmqpUri(
-            "amqps" if self._is_secure else "amqp",
-            host,
-            self.port,
-            name or None,
-            password or None,
-            settings.vhosts[0],
+            "amqps" if self._is_secure else "amqp", host, self.port, name or None, password or None, settings.vhosts[0]
         )
         return uri.format()
 
@@ -213,12 +208,7 @@ class BrokerServer:
         self.recorder, self._owns_recorder = recorder_for(*record)
         try:
             self._listener = await loop.create_server(
-                lambda: Arrival(self),
-                addresses,
-                port,
-                ssl=ssl,
-                backlog=_LISTEN_BACKLOG,
-                start_serving=False,
+                lambda: Arrival(self), addresses, port, ssl=ssl, backlog=_LISTEN_BACKLOG, start_serving=False
             )
             self._is_secure = ssl is not None
             self._address = self._listener.sockets[0].getsockname()[:2]
@@ -295,9 +285,7 @@ class BrokerServer:
         return settings.but(urls=urls, epoch=settings.epoch or time.time() - self.clock.time())
 
 
-async def _addresses(
-    loop: asyncio.AbstractEventLoop, host: str, port: int, allow_remote: bool
-) -> list[str]:
+async def _addresses(loop: asyncio.AbstractEventLoop, host: str, port: int, allow_remote: bool) -> list[str]:
     """Return the addresses of a host; for port 0 only the first, since each would get a different port. Raises
     ValueError for an address that isn't a loopback one."""
     found = await loop.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

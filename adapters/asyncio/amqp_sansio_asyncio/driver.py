@@ -61,11 +61,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
     """The asyncio protocol of a client's or a server's connection; the two differ in `take_events`."""
 
     def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        core: CoreT,
-        recorder: Recorder | None = None,
-        clock: Clock | None = None,
+        self, loop: asyncio.AbstractEventLoop, core: CoreT, recorder: Recorder | None = None, clock: Clock | None = None
     ) -> None:
         self.loop = loop
         self.clock: Clock = loop if clock is None else clock

@@ -9,12 +9,7 @@ from collections.abc import Awaitable, Callable, Container, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from amqp_sansio.errors import EndpointClosed
-from amqp_sansio.events import (
-    AuthenticationRequested,
-    Opened,
-    OpenRequested,
-    ScramKeysRequested,
-)
+from amqp_sansio.events import AuthenticationRequested, Opened, OpenRequested, ScramKeysRequested
 from amqp_sansio.sasl import Credentials, ScramKeys, decoy_scram_keys, scram_keys
 
 if TYPE_CHECKING:

@@ -35,9 +35,7 @@ class Recorder:
     the file can't be written any more, the recording ends and logs that; the connections continue.
     """
 
-    def __init__(
-        self, target: str | os.PathLike[str] | IO[bytes], *, record_secrets: bool = False
-    ) -> None:
+    def __init__(self, target: str | os.PathLike[str] | IO[bytes], *, record_secrets: bool = False) -> None:
         self._writer = PcapngWriter()
         self._secrets = record_secrets
         self._count = 0
@@ -145,9 +143,7 @@ class _FileThread:
 class RecordedConnection:
     """One connection of a recording: takes the octets of each side, and the end."""
 
-    def __init__(
-        self, recorder: Recorder, number: int, redactor: Redactor | None, client: str
-    ) -> None:
+    def __init__(self, recorder: Recorder, number: int, redactor: Redactor | None, client: str) -> None:
         self._recorder = recorder
         self._number = number
         self._redactor = redactor

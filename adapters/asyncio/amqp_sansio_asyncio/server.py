@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from .amqp_1_0.server import OneZeroServerConnection
     from .serving import ServingDriver
 
-AnyServerConnection: TypeAlias = (
-    "ServerConnection | OneZeroServerConnection | ZeroTenServerConnection"
-)
+AnyServerConnection: TypeAlias = "ServerConnection | OneZeroServerConnection | ZeroTenServerConnection"
 """A client of any version, as the server sees it."""
 AnyConfig: TypeAlias = "Config | OneZeroConfig | ZeroTenConfig"
 """A server's configuration for one version."""
@@ -50,20 +48,14 @@ AnyHandler: TypeAlias = "Callable[[AnyServerConnection], Awaitable[object]]"
 """Serves one client of any version; the connection is closed when it returns."""
 Authenticate: TypeAlias = Callable[[ServerConnection, Credentials], "bool | Awaitable[bool]"]
 """Checks a client's credentials."""
-OneZeroAuthenticate: TypeAlias = (
-    "Callable[[OneZeroServerConnection, Credentials], bool | Awaitable[bool]]"
-)
+OneZeroAuthenticate: TypeAlias = "Callable[[OneZeroServerConnection, Credentials], bool | Awaitable[bool]]"
 """Checks the credentials of a client of 1.0."""
-ZeroTenAuthenticate: TypeAlias = (
-    "Callable[[ZeroTenServerConnection, Credentials], bool | Awaitable[bool]]"
-)
+ZeroTenAuthenticate: TypeAlias = "Callable[[ZeroTenServerConnection, Credentials], bool | Awaitable[bool]]"
 """Checks the credentials of a client of 0-10."""
 AnyAuthenticate: TypeAlias = "Callable[[AnyServerConnection, Credentials], bool | Awaitable[bool]]"
 """Checks the credentials of a client of any version."""
 
-_OlderHandler: TypeAlias = (
-    "Callable[[ServerConnection | OneZeroServerConnection], Awaitable[object]]"
-)
+_OlderHandler: TypeAlias = "Callable[[ServerConnection | OneZeroServerConnection], Awaitable[object]]"
 _OlderAuthenticate: TypeAlias = (
     "Callable[[ServerConnection | OneZeroServerConnection, Credentials], bool | Awaitable[bool]]"
 )
@@ -269,11 +261,7 @@ class Server:
     # For the module's functions.
 
     async def start(
-        self,
-        host: str,
-        port: int,
-        ssl: ssl_module.SSLContext | None,
-        record: tuple[RecordTarget | None, bool],
+        self, host: str, port: int, ssl: ssl_module.SSLContext | None, record: tuple[RecordTarget | None, bool]
     ) -> Server:
         """Listen."""
         loop = asyncio.get_running_loop()
@@ -286,9 +274,7 @@ class Server:
             raise
         return self
 
-    def accepted(
-        self, accepting: _Accepting, driver: ServingDriver[Any], connection: AnyServerConnection
-    ) -> None:
+    def accepted(self, accepting: _Accepting, driver: ServingDriver[Any], connection: AnyServerConnection) -> None:
         """Serve a client whose version is known."""
         self._accepting.discard(accepting)
         task = driver.loop.create_task(self._run(driver, connection))
@@ -339,12 +325,7 @@ class Server:
 class _Accepting(asyncio.Protocol):
     """A client whose version isn't known yet."""
 
-    def __init__(
-        self,
-        server: Server,
-        configs: Mapping[Version, AnyConfig],
-        recorder: Recorder | None,
-    ) -> None:
+    def __init__(self, server: Server, configs: Mapping[Version, AnyConfig], recorder: Recorder | None) -> None:
         self._server = server
         self._acceptor = Acceptor(configs)
         self._timeout = min(config.handshake_timeout for config in configs.values())
@@ -396,9 +377,7 @@ class _Accepting(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
         if self._tap is not None:
-            self._tap.close(
-                "client" if self._seen < _HEADER_SIZE else "server", reset=exc is not None
-            )
+            self._tap.close("client" if self._seen < _HEADER_SIZE else "server", reset=exc is not None)
         self.ended(self)
 
     def abort(self) -> None:
@@ -413,10 +392,7 @@ class _Accepting(asyncio.Protocol):
 
 
 def _face(
-    loop: asyncio.AbstractEventLoop,
-    accepted: Accepted,
-    tap: RecordedConnection | None,
-    server: Server,
+    loop: asyncio.AbstractEventLoop, accepted: Accepted, tap: RecordedConnection | None, server: Server
 ) -> tuple[ServingDriver[Any], AnyServerConnection]:
     """Create the driver and the application's view of a client, in the client's version."""
     core: Any = accepted.connection

@@ -79,10 +79,7 @@ class ServerConnection(ServedConnection[ServerDriver]):
         self._driver.schedule_flush()
 
     async def close(
-        self,
-        code: int = 320,
-        text: str = "CONNECTION_FORCED - closed by the server",
-        cause: Method | None = None,
+        self, code: int = 320, text: str = "CONNECTION_FORCED - closed by the server", cause: Method | None = None
     ) -> CloseReport:
         """Close with a handshake of at most `close_timeout` seconds; return how the connection ended."""
         self._driver.close(code, text, cause)

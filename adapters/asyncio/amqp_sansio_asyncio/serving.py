@@ -27,9 +27,7 @@ class ServingDriver(Driver[CoreT]):
     listening.
     """
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, core: CoreT, tap: RecordedConnection | None
-    ) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, core: CoreT, tap: RecordedConnection | None) -> None:
         super().__init__(loop, core)
         self.tap = tap
         self.closing = False
@@ -61,9 +59,7 @@ class ServingDriver(Driver[CoreT]):
     async def next(self) -> Event | None:
         """Wait for the next event; None at the end."""
         if self._waiter is not None:
-            raise RuntimeError(
-                "two tasks iterate one ServerConnection; let one of them dispatch the events"
-            )
+            raise RuntimeError("two tasks iterate one ServerConnection; let one of them dispatch the events")
         while True:
             self._taken += 1
             if self._taken >= _TURN:

@@ -17,9 +17,7 @@ _C = TypeVar("_C")
 
 
 def login(
-    uri: AmqpUri,
-    given: ClientMechanism | tuple[ClientMechanism, ...] | None,
-    names: Sequence[str],
+    uri: AmqpUri, given: ClientMechanism | tuple[ClientMechanism, ...] | None, names: Sequence[str]
 ) -> tuple[ClientMechanism, ...]:
     """Return the mechanisms `given`, or those called `names` with the user of the URL, each with fresh randomness for
     SCRAM.

@@ -44,9 +44,7 @@ def broker_command(
     `tls` are the certificate, its key, and the authority of client certificates. Raises CommandError for unusable
     arguments, files and addresses.
     """
-    settings = make_settings(
-        users, vhosts, anonymous=anonymous, heartbeat=heartbeat, product=product, dialect=dialect
-    )
+    settings = make_settings(users, vhosts, anonymous=anonymous, heartbeat=heartbeat, product=product, dialect=dialect)
     address = parse_address(listen)
     context = make_context(*tls)
     if record is not None:
@@ -54,9 +52,7 @@ def broker_command(
             cut_torn_end(record)
         except (OSError, NotACapture) as error:
             raise CommandError(describe(error)) from None
-    asyncio.run(
-        _serve(settings, address, context, (record, record_secrets), ready_file, allow_remote=allow_remote)
-    )
+    asyncio.run(_serve(settings, address, context, (record, record_secrets), ready_file, allow_remote=allow_remote))
     return 0
 
 
@@ -96,9 +92,7 @@ def make_settings(
         raise CommandError(str(error)) from None
 
 
-def make_context(
-    certificate: Path | None, key: Path | None, authority: Path | None
-) -> ssl.SSLContext | None:
+def make_context(certificate: Path | None, key: Path | None, authority: Path | None) -> ssl.SSLContext | None:
     """Return the TLS context, if there is a certificate; with an authority, client certificates are checked.
 
     Raises CommandError.

@@ -42,9 +42,7 @@ def check_captures(files: Sequence[CaptureFile]) -> None:
             raise CommandError(describe(error, file.path)) from None
 
 
-def read_inputs(
-    files: Sequence[CaptureFile], progress: Progress
-) -> Iterator[Segment | CaptureDamage]:
+def read_inputs(files: Sequence[CaptureFile], progress: Progress) -> Iterator[Segment | CaptureDamage]:
     """Yield everything in the files, in order. Raises CommandError for an unreadable one."""
     progress.start("reading", sum([_size(file) for file in files]))
     for file in files:

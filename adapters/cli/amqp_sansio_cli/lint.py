@@ -42,9 +42,7 @@ def lint_command(given: Sequence[str], *, fail_on: str, clock_skew: float = 0.0)
     return int(severities["error"] > 0 or (fail_on == "warning" and severities.total() > 0))
 
 
-def _lines(
-    connections: Mapping[object, Row], violations: Mapping[object, Sequence[Row]]
-) -> Iterator[str]:
+def _lines(connections: Mapping[object, Row], violations: Mapping[object, Sequence[Row]]) -> Iterator[str]:
     for key, rows in violations.items():
         connection = connections.get(key)
         yield _title(key, connection)

@@ -63,21 +63,15 @@ def build_parser() -> argparse.ArgumentParser:
     )
     _add_files(replay)
     replay.add_argument("--table", choices=TABLES, help="the table (default: events)")
-    replay.add_argument(
-        "--format", choices=("jsonl", "table"), help="JSON lines (default), or aligned for people"
-    )
+    replay.add_argument("--format", choices=("jsonl", "table"), help="JSON lines (default), or aligned for people")
     replay.add_argument(
         "--body",
         choices=("none", "size", "base64"),
         default="size",
         help="the part of message bodies in the fields of events (default: size)",
     )
-    replay.add_argument(
-        "--engine", choices=("local", "spark"), default="local", help="where it runs"
-    )
-    replay.add_argument(
-        "--output", metavar="DIR", type=Path, help="with --engine spark: the folder for Parquet files"
-    )
+    replay.add_argument("--engine", choices=("local", "spark"), default="local", help="where it runs")
+    replay.add_argument("--output", metavar="DIR", type=Path, help="with --engine spark: the folder for Parquet files")
 
     lint = commands.add_parser(
         "lint",
@@ -108,14 +102,9 @@ def build_parser() -> argparse.ArgumentParser:
         help="draw this connection, by its id or the beginning of it (default: the most interesting ones)",
     )
     report.add_argument(
-        "--frames",
-        metavar="N",
-        type=_frames,
-        help="most protocol units in a sequence diagram (default: 400)",
+        "--frames", metavar="N", type=_frames, help="most protocol units in a sequence diagram (default: 400)"
     )
-    report.add_argument(
-        "--engine", choices=("local", "spark"), default="local", help="where it runs"
-    )
+    report.add_argument("--engine", choices=("local", "spark"), default="local", help="where it runs")
 
     record = commands.add_parser(
         "record",
@@ -132,9 +121,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="receives the address once the proxy listens (port 0 picks a free one)",
     )
     record.add_argument(
-        "--record-secrets",
-        action="store_true",
-        help="record SASL responses as they are (default: as asterisks)",
+        "--record-secrets", action="store_true", help="record SASL responses as they are (default: as asterisks)"
     )
 
     broker = commands.add_parser(
@@ -158,20 +145,11 @@ def build_parser() -> argparse.ArgumentParser:
         help="a user (default: guest:guest); NAME alone logs in with a client certificate",
     )
     broker.add_argument(
-        "--vhost",
-        metavar="NAME",
-        type=_text,
-        action="append",
-        default=[],
-        help="a virtual host besides /",
+        "--vhost", metavar="NAME", type=_text, action="append", default=[], help="a virtual host besides /"
     )
+    broker.add_argument("--record", metavar="FILE.pcapng", type=Path, help="append the octets of all connections")
     broker.add_argument(
-        "--record", metavar="FILE.pcapng", type=Path, help="append the octets of all connections"
-    )
-    broker.add_argument(
-        "--record-secrets",
-        action="store_true",
-        help="record SASL responses as they are (default: as asterisks)",
+        "--record-secrets", action="store_true", help="record SASL responses as they are (default: as asterisks)"
     )
     broker.add_argument(
         "--ready-file",
@@ -188,9 +166,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="the authority of client certificates, with which users log in by EXTERNAL",
     )
     broker.add_argument(
-        "--allow-remote",
-        action="store_true",
-        help="listen on an address that other machines can reach",
+        "--allow-remote", action="store_true", help="listen on an address that other machines can reach"
     )
     broker.add_argument("--anonymous", action="store_true", help="accept clients without a name")
     broker.add_argument(
@@ -292,9 +268,7 @@ def _number(text: str) -> float:
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files", metavar="FILE", nargs="+", help="a capture, a folder, a pattern, or - for stdin"
-    )
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a capture, a folder, a pattern, or - for stdin")
     parser.add_argument(
         "--clock-skew",
         metavar="SECONDS",
@@ -322,9 +296,7 @@ def _run(arguments: argparse.Namespace) -> int:
         case "lint":
             from .lint import lint_command
 
-            return lint_command(
-                arguments.files, fail_on=arguments.fail_on, clock_skew=arguments.clock_skew
-            )
+            return lint_command(arguments.files, fail_on=arguments.fail_on, clock_skew=arguments.clock_skew)
         case "report":
             from .report import report_command
 

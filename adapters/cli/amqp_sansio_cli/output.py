@@ -61,16 +61,11 @@ def table_lines(table: str, rows: Iterable[Row], *, width: int | None = None) ->
     """Yield the rows of a table below a line of headings; see `align`. Control characters are escaped."""
     names = [name for name, _ in COLUMNS[table]]
     shown = _VIEWS[table]
-    cells = (
-        [printable(column.cell(dict(zip(names, row, strict=True)))) for column in shown]
-        for row in rows
-    )
+    cells = ([printable(column.cell(dict(zip(names, row, strict=True)))) for column in shown] for row in rows)
     return align([column.heading for column in shown], cells, width=width)
 
 
-def align(
-    headings: Sequence[Heading], rows: Iterable[Sequence[str]], *, width: int | None = None
-) -> Iterator[str]:
+def align(headings: Sequence[Heading], rows: Iterable[Sequence[str]], *, width: int | None = None) -> Iterator[str]:
     """Yield lines of aligned columns, as wide as the first 1,000 rows require, within `width` characters.
 
     The default width is the terminal's, 120 without one. Text that doesn't fit its column is cut and ends in an
@@ -80,8 +75,7 @@ def align(
     rest = iter(rows)
     first = list(islice(rest, _SAMPLE))
     wanted = [
-        max([_width(heading.text), *(_width(row[index]) for row in first)])
-        for index, heading in enumerate(headings)
+        max([_width(heading.text), *(_width(row[index]) for row in first)]) for index, heading in enumerate(headings)
     ]
     kept = list(range(len(headings)))
     while True:
@@ -191,10 +185,7 @@ def _moment(microseconds: object) -> str:
 
 
 def _line(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
-    cells = [
-        _fit(text, size, align_right)
-        for text, size, align_right in zip(texts, widths, right, strict=True)
-    ]
+    cells = [_fit(text, size, align_right) for text, size, align_right in zip(texts, widths, right, strict=True)]
     return _GAP.join(cells).rstrip()
 
 
@@ -288,12 +279,7 @@ def _login(row: Mapping[str, object]) -> str:
 
 
 def _column(
-    text: str,
-    cell: Callable[[Mapping[str, object]], str],
-    *,
-    right: bool = False,
-    least: int = 0,
-    drops: int = 0,
+    text: str, cell: Callable[[Mapping[str, object]], str], *, right: bool = False, least: int = 0, drops: int = 0
 ) -> _Shown:
     return _Shown(Heading(text, right, least, drops), cell)
 

@@ -42,9 +42,7 @@ def parse_address(text: str) -> Address:
     return host, int(port)
 
 
-def record(
-    listen: Address, upstream: Address, output: Path, ready_file: Path | None, secrets: bool
-) -> int:
+def record(listen: Address, upstream: Address, output: Path, ready_file: Path | None, secrets: bool) -> int:
     """Run the proxy until SIGINT or SIGTERM; return the exit status.
 
     Raises CommandError if the address or the file is unusable.
@@ -181,9 +179,7 @@ class _Link:
         self._ended_by: Sender | None = None
         self._reset = False
 
-    async def pump(
-        self, sender: Sender, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def pump(self, sender: Sender, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass one direction on, until its sender ends it or either side resets the connection."""
         while True:
             try:

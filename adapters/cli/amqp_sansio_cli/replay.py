@@ -31,9 +31,7 @@ def replay_command(
             raise CommandError("--format is for rows; --engine spark writes Parquet")
         if "-" in given:
             raise CommandError("--engine spark reads files, not standard input")
-        return _replay_in_spark(
-            given, table=table, body=body, output=output, clock_skew=clock_skew
-        )
+        return _replay_in_spark(given, table=table, body=body, output=output, clock_skew=clock_skew)
     if output is not None:
         raise CommandError("--output wants --engine spark")
     table = table or "events"
@@ -55,9 +53,7 @@ def _replay_in_spark(
     output.mkdir(parents=True, exist_ok=True)
     from .spark import write_tables
 
-    counts, found = write_tables(
-        [file.path for file in files], table, body, output, clock_skew=clock_skew
-    )
+    counts, found = write_tables([file.path for file in files], table, body, output, clock_skew=clock_skew)
     for name, count in counts.items():
         say(f"{count:,} rows in {output / name}")
     if not found:

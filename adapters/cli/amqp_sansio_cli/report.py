@@ -37,15 +37,10 @@ def report_command(
             check_captures(files)
             from .spark import make_report
 
-            report: Report = make_report(
-                [file.path for file in files], bounds, connections, clock_skew=clock_skew
-            )
+            report: Report = make_report([file.path for file in files], bounds, connections, clock_skew=clock_skew)
         else:
             report = report_segments(
-                read_inputs(files, Progress()),
-                bounds,
-                wanted=connections,
-                skew_ns=skew_of(clock_skew),
+                read_inputs(files, Progress()), bounds, wanted=connections, skew_ns=skew_of(clock_skew)
             )
     except ValueError as error:
         raise CommandError(str(error)) from None

@@ -23,11 +23,7 @@ class LocalRows:
     """
 
     def __init__(
-        self,
-        given: Sequence[str],
-        tables: Sequence[str],
-        body: str = "size",
-        clock_skew: float = 0.0,
+        self, given: Sequence[str], tables: Sequence[str], body: str = "size", clock_skew: float = 0.0
     ) -> None:
         self.found = False
         self._segments: list[Segment | CaptureDamage] = []
@@ -39,9 +35,7 @@ class LocalRows:
     def __iter__(self) -> Iterator[tuple[str, tuple[object, ...]]]:
         held: list[tuple[str, tuple[object, ...]]] = []
         self._segments = segments = list(read_inputs(self._files, Progress()))
-        replayed = replay_segments(
-            segments, tables=self._tables, body=self._body, skew_ns=self._skew_ns
-        )
+        replayed = replay_segments(segments, tables=self._tables, body=self._body, skew_ns=self._skew_ns)
         for table, row in replayed:
             if not self.found:
                 if table in ("connections", "violations") and row[_CONNECTION] is not None:

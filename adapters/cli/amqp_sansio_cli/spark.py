@@ -34,12 +34,7 @@ _INSTALL = "pip install 'amqp-sansio[spark]'"
 
 
 def write_tables(
-    paths: Sequence[str],
-    table: str | None,
-    body: BodyMode,
-    output: Path,
-    *,
-    clock_skew: float = 0.0,
+    paths: Sequence[str], table: str | None, body: BodyMode, output: Path, *, clock_skew: float = 0.0
 ) -> tuple[dict[str, int], bool]:
     """Write tables (None: all four) as Parquet below `output`.
 
@@ -62,9 +57,7 @@ def write_tables(
         return counts, found
 
 
-def make_report(
-    paths: Sequence[str], bounds: Bounds, connections: Sequence[str], *, clock_skew: float = 0.0
-) -> Report:
+def make_report(paths: Sequence[str], bounds: Bounds, connections: Sequence[str], *, clock_skew: float = 0.0) -> Report:
     """Return the report on captures, gathered in a local session.
 
     Raises CommandError if Spark can't run here or the run fails, ValueError for ids without a connection.
@@ -111,9 +104,7 @@ def local_session(name: str, settings: Mapping[str, str]) -> Generator[SparkSess
             spark.stop()
     except Exception as error:
         # JVM exceptions that pyspark doesn't translate come as errors of py4j.
-        if not isinstance(error, PySparkException) and not type(error).__module__.startswith(
-            "py4j"
-        ):
+        if not isinstance(error, PySparkException) and not type(error).__module__.startswith("py4j"):
             raise
         kept = True
         raise CommandError(f"Spark: {_last_line(str(error))} (its log: {log})") from None
@@ -162,8 +153,7 @@ def _settings(folder: Path) -> dict[str, str]:
 def _hand_on_import_path() -> None:
     """Let workers import these packages from the same place as this process, installed or not."""
     folders = [
-        str(Path(module.__file__ or "").parents[1])
-        for module in (amqp_sansio, amqp_sansio_spark, amqp_sansio_report)
+        str(Path(module.__file__ or "").parents[1]) for module in (amqp_sansio, amqp_sansio_spark, amqp_sansio_report)
     ]
     known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in [*folders, *known] if path)

@@ -83,9 +83,7 @@ class EmbeddedBroker:
         if clock not in ("virtual", "real"):
             raise ValueError(f'the clock is "virtual" or "real", not {clock!r}')
         base = settings or Settings()
-        self._settings = base.but(
-            users=dict(users), vhosts=tuple(vhosts), history=history, seed=base.seed or SEED
-        )
+        self._settings = base.but(users=dict(users), vhosts=tuple(vhosts), history=history, seed=base.seed or SEED)
         self._definitions = definitions
         self._listen = (port, ssl, record, record_secrets)
         self._thread: threading.Thread | None = None
@@ -109,9 +107,7 @@ class EmbeddedBroker:
         if self._thread is not None:
             raise RuntimeError("the broker runs already")
         ready: concurrent.futures.Future[None] = concurrent.futures.Future()
-        self._thread = threading.Thread(
-            target=self._run, args=(ready,), name="amqp-embedded-broker", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, args=(ready,), name="amqp-embedded-broker", daemon=True)
         self._thread.start()
         try:
             ready.result()
@@ -225,9 +221,7 @@ class EmbeddedBroker:
             properties = BasicProperties(headers=dict(headers))
         tables = get_dialect("0-9-1-rabbit").tables
         octets = (properties or BasicProperties()).encode(tables)
-        content = ClassicContent(
-            AMQP_0_9_1, octets, tables, body.encode() if isinstance(body, str) else bytes(body)
-        )
+        content = ClassicContent(AMQP_0_9_1, octets, tables, body.encode() if isinstance(body, str) else bytes(body))
         name = self._vhost(vhost)
 
         def publish() -> bool:
@@ -247,9 +241,7 @@ class EmbeddedBroker:
             service = self.service
             if queue not in service.vhost(name).queues:
                 return None
-            entry: Entry | None = service.apply(
-                commands.Get(service.owner(name), queue, settles=True)
-            )
+            entry: Entry | None = service.apply(commands.Get(service.owner(name), queue, settles=True))
             return None if entry is None else StoredMessage(entry)
 
         _ = view.ready
@@ -347,9 +339,7 @@ class EmbeddedBroker:
             loop.run_until_complete(loop.shutdown_default_executor())
             loop.close()
 
-    async def _serve(
-        self, loop: asyncio.AbstractEventLoop, ready: concurrent.futures.Future[None]
-    ) -> None:
+    async def _serve(self, loop: asyncio.AbstractEventLoop, ready: concurrent.futures.Future[None]) -> None:
         service = Service(loop, virtual=self.clock.is_virtual)
         self._stopping = asyncio.Event()
         self._loop = loop

@@ -256,9 +256,7 @@ class Faults:
         """
         current: On | Connection | Iterable[Connection] = "current" if on == "all" else on
         return self._broker.call(
-            lambda: self._service.close_connections(
-                self._who(current, user, vhost, version).means, code, text
-            )
+            lambda: self._service.close_connections(self._who(current, user, vhost, version).means, code, text)
         )
 
     def close_channels(
@@ -278,9 +276,7 @@ class Faults:
         """
         current: On | Connection | Iterable[Connection] = "current" if on == "all" else on
         return self._broker.call(
-            lambda: self._service.close_channels(
-                self._who(current, user, vhost, version).means, code, text, channel
-            )
+            lambda: self._service.close_channels(self._who(current, user, vhost, version).means, code, text, channel)
         )
 
     def clear(self) -> None:
@@ -299,11 +295,7 @@ class Faults:
         return self._broker.service
 
     def _who(
-        self,
-        on: On | Connection | Iterable[Connection],
-        user: str | None,
-        vhost: str | None,
-        version: Version | None,
+        self, on: On | Connection | Iterable[Connection], user: str | None, vhost: str | None, version: Version | None
     ) -> Who:
         return Who(on, user, vhost, version, self._service.hub.clients)
 

@@ -287,9 +287,7 @@ class HistoryView:
         records: list[Happened] = self._broker.call(lambda: list(self._records()))
         return [Happening(each) for each in records]
 
-    def _explained(
-        self, kinds: Sequence[Kind], wanted: Mapping[str, Any], count: int | None, found: Happenings
-    ) -> str:
+    def _explained(self, kinds: Sequence[Kind], wanted: Mapping[str, Any], count: int | None, found: Happenings) -> str:
         what = " or ".join(kinds) or "anything"
         asked = ", ".join([f"{name}={value!r}" for name, value in wanted.items()])
         number = "at least one" if count is None else str(count)
@@ -343,9 +341,7 @@ def _routes(everything: Iterable[Happening]) -> dict[int, set[str]]:
     return found
 
 
-def _differences(
-    each: Happening, wanted: Mapping[str, Any], routes: Mapping[int, set[str]]
-) -> list[str]:
+def _differences(each: Happening, wanted: Mapping[str, Any], routes: Mapping[int, set[str]]) -> list[str]:
     """Return the differences in words."""
     found: list[str] = []
     for name, value in wanted.items():

@@ -142,9 +142,7 @@ class Paths(faults.Faults):
         if lane is None:
             hub = self.hub
             assert hub is not None
-            lane = self._lanes[key] = _Lane(
-                self, self._loop, line, hub.clients[line.number], direction
-            )
+            lane = self._lanes[key] = _Lane(self, self._loop, line, hub.clients[line.number], direction)
         return lane
 
 
@@ -152,12 +150,7 @@ class _Lane:
     """One direction of a connection that has, or had, faults."""
 
     def __init__(
-        self,
-        paths: Paths,
-        loop: asyncio.AbstractEventLoop,
-        line: Line,
-        client: Client,
-        direction: Direction,
+        self, paths: Paths, loop: asyncio.AbstractEventLoop, line: Line, client: Client, direction: Direction
     ) -> None:
         self._paths = paths
         self._loop = loop

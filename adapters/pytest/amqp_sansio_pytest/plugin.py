@@ -74,9 +74,7 @@ def amqp_broker_factory(request: pytest.FixtureRequest) -> Iterator[Callable[...
 
 
 @pytest.fixture
-def amqp_broker(
-    request: pytest.FixtureRequest, amqp_broker_factory: Callable[..., EmbeddedBroker]
-) -> EmbeddedBroker:
+def amqp_broker(request: pytest.FixtureRequest, amqp_broker_factory: Callable[..., EmbeddedBroker]) -> EmbeddedBroker:
     """A fresh AMQP broker on a port of 127.0.0.1, for clients of every version; see `EmbeddedBroker`.
 
     The mark `amqp_broker` passes arguments to it:

@@ -109,9 +109,7 @@ class QueueView:
     @property
     def exists(self) -> bool:
         """Whether it exists."""
-        return self._broker.call(
-            lambda: self.name in self._broker.service.vhost(self.vhost).queues
-        )
+        return self._broker.call(lambda: self.name in self._broker.service.vhost(self.vhost).queues)
 
     @property
     def ready(self) -> int:
@@ -203,9 +201,7 @@ class ExchangeView:
     @property
     def exists(self) -> bool:
         """Whether it exists."""
-        return self._broker.call(
-            lambda: self.name in self._broker.service.vhost(self.vhost).exchanges
-        )
+        return self._broker.call(lambda: self.name in self._broker.service.vhost(self.vhost).exchanges)
 
     @property
     def type(self) -> str:
@@ -274,9 +270,7 @@ def _bindings(exchange: Exchange) -> tuple[BindingView, ...]:
     found: list[BindingView] = []
     for binding in exchange.bindings.values():
         kind: Literal["queue", "exchange"] = "queue" if binding.key[0] == "queue" else "exchange"
-        found.append(
-            BindingView(binding.destination.name, kind, binding.routing_key, dict(binding.arguments))
-        )
+        found.append(BindingView(binding.destination.name, kind, binding.routing_key, dict(binding.arguments)))
     return tuple(found)
 
 
@@ -285,13 +279,4 @@ def _nothing(kind: str, name: str, vhost: str, there: list[str]) -> str:
     return f"there is no {kind} {name!r} in virtual host {vhost!r}; there are: {names}"
 
 
-__all__ = [
-    "BindingView",
-    "Connection",
-    "ExchangeView",
-    "NoSuchNode",
-    "QueueView",
-    "StoredMessage",
-    "body_of",
-    "shown",
-]
+__all__ = ["BindingView", "Connection", "ExchangeView", "NoSuchNode", "QueueView", "StoredMessage", "body_of", "shown"]

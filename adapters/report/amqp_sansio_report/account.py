@@ -108,9 +108,7 @@ class Account:
         """Return when the client sent the unit of that number, and its name; None: not remembered."""
         return self._asked.pop(seq, None)
 
-    def fields(
-        self, event: str, sender: str, channel: int, ts_ns: int, fields: Mapping[str, Any]
-    ) -> None:
+    def fields(self, event: str, sender: str, channel: int, ts_ns: int, fields: Mapping[str, Any]) -> None:
         """Take the fields of a unit of `holding.WATCHED`."""
         self.holding.event(event, sender, channel, ts_ns, fields)
 
@@ -134,9 +132,7 @@ class Account:
         if len(self.marks) < _MARKS:
             self.marks.append((ts_ns, text))
 
-    def publish(
-        self, ts_ns: int, outcome: str | None, settled_ns: int | None, ended_ns: int | None
-    ) -> bool:
+    def publish(self, ts_ns: int, outcome: str | None, settled_ns: int | None, ended_ns: int | None) -> bool:
         """Count a publish of the client; return whether its confirm never came."""
         if settled_ns is None and outcome in ("settled", "returned"):
             return False
@@ -177,9 +173,7 @@ class Account:
 
     def holders(self, connection: Connection) -> Iterator[Holder]:
         """Yield the consumers and links of the connection."""
-        return self.holding.finish(
-            connection.connection, connection.client, connection.ended_ns, self.closed
-        )
+        return self.holding.finish(connection.connection, connection.client, connection.ended_ns, self.closed)
 
     def _end_channel(self, channel: int, ts_ns: int) -> None:
         if channel in self._channels:

@@ -32,7 +32,7 @@ _TITLES: Final[Mapping[str, str]] = {
 
 _USUAL: Final[Mapping[str, str]] = {
     "transport": "a program that ended, crashed or was killed without closing; or something between the two, a proxy "
-    "or a firewall, that cut the connection",
+    "or a firewall, that cut the connection"
 }
 
 
@@ -42,9 +42,7 @@ def _method_names() -> dict[tuple[int, int], str]:
         (method.CLASS_ID, method.METHOD_ID): method.NAME
         for module in (amqp_0_8, amqp_0_9_1)
         for method in vars(module).values()
-        if isinstance(method, type)
-        and issubclass(method, amqp_0_9_1.Method)
-        and hasattr(method, "NAME")
+        if isinstance(method, type) and issubclass(method, amqp_0_9_1.Method) and hasattr(method, "NAME")
     }
 
 
@@ -113,11 +111,7 @@ def fault(event: str, sender: str, fields: Mapping[str, Any]) -> Fault | None:
     if event == "session.detached":
         return None if fields.get("code") in (0, None) else Fault(str(fields["code"]), "")
     if event == "sasl-outcome":
-        return (
-            None
-            if fields.get("code") in (0, None)
-            else Fault(str(fields["code"]), "the login failed")
-        )
+        return None if fields.get("code") in (0, None) else Fault(str(fields["code"]), "the login failed")
     error = fields.get("error")
     if not isinstance(error, Mapping):
         return None

@@ -33,26 +33,15 @@ def table(
         for at in range(len(headings))
     ]
     body = [
-        element(
-            "tr", *[element("td", cell, class_=name) for cell, name in zip(row, names, strict=True)]
-        )
+        element("tr", *[element("td", cell, class_=name) for cell, name in zip(row, names, strict=True)])
         for row in rows
     ]
     if not body:
         return Markup("")
     head = element(
-        "tr",
-        *[
-            element("th", words, class_=name, scope="col")
-            for words, name in zip(headings, names, strict=True)
-        ],
+        "tr", *[element("th", words, class_=name, scope="col") for words, name in zip(headings, names, strict=True)]
     )
-    grid = element(
-        "div",
-        element("table", element("thead", head), element("tbody", *body)),
-        class_="table",
-        tabindex=0,
-    )
+    grid = element("div", element("table", element("thead", head), element("tbody", *body)), class_="table", tabindex=0)
     notes = element("p", note, class_="note") if note else None
     if folded:
         words = f"{title or headings[0]} ({len(body):,})"
@@ -63,9 +52,7 @@ def table(
 def share_bar(part: int, whole: int) -> Markup:
     """Return a bar for a part of a whole."""
     width = 0 if not whole else 100 * part / whole
-    return element(
-        "div", element("i", style=f"width:{width:.1f}%"), class_="share", title=share(part, whole)
-    )
+    return element("div", element("i", style=f"width:{width:.1f}%"), class_="share", title=share(part, whole))
 
 
 def amounts(sums: Sequence[int]) -> tuple[str, ...]:

@@ -136,12 +136,7 @@ class GanttChart:
 
 Chart = TimeChart | BarChart | PictureChart | GanttChart
 
-KIND_COLOURS: Final[Mapping[str, str]] = {
-    "publish": "c1",
-    "deliver": "c2",
-    "get": "c3",
-    "return": "c4",
-}
+KIND_COLOURS: Final[Mapping[str, str]] = {"publish": "c1", "deliver": "c2", "get": "c3", "return": "c4"}
 LATENCY_TITLES: Final[Mapping[str, str]] = {
     "publish": "publish → confirm",
     "deliver": "deliver → settle",
@@ -167,10 +162,7 @@ def charts(gather: Gather) -> dict[str, Chart]:
         "messages": _rates(
             gather,
             "Messages",
-            {
-                kind: (KIND_COLOURS[kind], series)
-                for kind, series in gather.messages_over_time.items()
-            },
+            {kind: (KIND_COLOURS[kind], series) for kind, series in gather.messages_over_time.items()},
         ),
         "octets": _rates(
             gather,
@@ -190,20 +182,10 @@ def charts(gather: Gather) -> dict[str, Chart]:
                 _level("publishes not confirmed", "c1", gather.unconfirmed_publishes),
             ],
         ),
-        "redeliveries": _rates(
-            gather, "Redeliveries", {"redelivered": ("c4", gather.redelivered_over_time)}
-        ),
-        "problems": _rates(
-            gather,
-            "Problems",
-            {
-                "errors, violations, bad ends": ("c5", gather.problems_over_time),
-            },
-        ),
+        "redeliveries": _rates(gather, "Redeliveries", {"redelivered": ("c4", gather.redelivered_over_time)}),
+        "problems": _rates(gather, "Problems", {"errors, violations, bad ends": ("c5", gather.problems_over_time)}),
         "churn": _rates(
-            gather,
-            "Connections opened and lost",
-            {"opened": ("c1", gather.opened), "ended badly": ("c5", gather.lost)},
+            gather, "Connections opened and lost", {"opened": ("c1", gather.opened), "ended badly": ("c5", gather.lost)}
         ),
         "blocked": TimeChart(
             "Connections blocked by the server",
@@ -215,12 +197,7 @@ def charts(gather: Gather) -> dict[str, Chart]:
             "Latencies",
             [
                 _bars(LATENCY_TITLES[name], colour, gather.latencies[name])
-                for name, colour in (
-                    ("publish", "c1"),
-                    ("deliver", "c2"),
-                    ("path", "c3"),
-                    ("call", "c6"),
-                )
+                for name, colour in (("publish", "c1"), ("deliver", "c2"), ("path", "c3"), ("call", "c6"))
                 if gather.latencies[name].count
             ],
             "duration",
@@ -295,9 +272,7 @@ def _thin(points: list[tuple[int, int]], size: int) -> list[tuple[int, int]]:
     return kept
 
 
-def _rates(
-    gather: Gather, title: str, series: Mapping[str, tuple[str, Series]], *, unit: str = "count"
-) -> TimeChart:
+def _rates(gather: Gather, title: str, series: Mapping[str, tuple[str, Series]], *, unit: str = "count") -> TimeChart:
     start, end = span(gather)
     shown = {name: (colour, one) for name, (colour, one) in series.items() if one.cells}
     width = width_for(end - start, BINS, [one for _, one in shown.values()])
@@ -358,11 +333,7 @@ def _gantt(gather: Gather, start: int, end: int) -> GanttChart:
         GanttRow(
             one.connection,
             one.client,
-            " · ".join(
-                part
-                for part in (one.protocol or "not AMQP", one.product, one.user, one.vhost)
-                if part
-            ),
+            " · ".join(part for part in (one.protocol or "not AMQP", one.product, one.user, one.vhost) if part),
             one.server,
             one.opened_ns,
             max(one.ended_ns, one.opened_ns),
@@ -375,9 +346,7 @@ def _gantt(gather: Gather, start: int, end: int) -> GanttChart:
     ]
     note = ""
     if gather.details.cut:
-        note = (
-            f"{len(rows):,} of {gather.details.count:,} connections: those with the most to tell."
-        )
+        note = f"{len(rows):,} of {gather.details.count:,} connections: those with the most to tell."
     return GanttChart("Connections", start, end, rows, note)
 
 

@@ -82,27 +82,17 @@ def _ends(gather: Gather) -> Iterator[Finding]:
         amount = gather.causes.get(cause, 0)
         if not amount:
             continue
-        told = [
-            (key, times)
-            for key, times, _ in gather.ends.ranks(gather.bounds.keys)
-            if key[0] == cause
-        ]
+        told = [(key, times) for key, times, _ in gather.ends.ranks(gather.bounds.keys) if key[0] == cause]
         more = ""
         alike = [one for one in gather.details if one.cause == cause]
         if told:
             (_, _, code, why, hint), _ = told[0]
-            more = " ".join(
-                part for part in (code if not why.startswith(code) else "", why) if part
-            )
+            more = " ".join(part for part in (code if not why.startswith(code) else "", why) if part)
             more = f"{more} — {hint}" if more and hint else more or hint or usual(cause)
             alike = [one for one in alike if (one.text, one.hint) == (why, hint)]
         example = alike[0] if alike else None
         yield Finding(
-            "error",
-            text.format(plural(amount, "connection")),
-            "errors",
-            more,
-            example.connection if example else "",
+            "error", text.format(plural(amount, "connection")), "errors", more, example.connection if example else ""
         )
 
 
@@ -121,10 +111,7 @@ def _faults(gather: Gather) -> Iterator[Finding]:
 
 
 def _rules(gather: Gather) -> Iterator[Finding]:
-    broken = sorted(
-        (rule for rule in gather.rules.values() if rule.errors),
-        key=lambda rule: (-rule.errors, rule.rule),
-    )
+    broken = sorted((rule for rule in gather.rules.values() if rule.errors), key=lambda rule: (-rule.errors, rule.rule))
     if not broken:
         return
     total = sum(rule.errors for rule in broken)
@@ -151,9 +138,7 @@ def _holding(gather: Gather) -> Iterator[Finding]:
         )  # fmt: skip
     if gather.unconfirmed:
         words = "publishes" if gather.unconfirmed > 1 else "publish"
-        yield Finding(
-            "warning", f"{count(gather.unconfirmed)} {words} without a confirm", "unsettled"
-        )
+        yield Finding("warning", f"{count(gather.unconfirmed)} {words} without a confirm", "unsettled")
     for holder in gather.holders:
         lived = holder.last_ns - holder.first_ns
         if holder.full_ns > _SECOND and lived and holder.full_ns / lived >= _FULL:
@@ -185,9 +170,7 @@ def _quiet(gather: Gather) -> Iterator[Finding]:
 
 
 def _slow(gather: Gather) -> Iterator[Finding]:
-    deliveries = sum(
-        times for (kind, _), times in gather.outcomes.items() if kind in ("deliver", "get")
-    )
+    deliveries = sum(times for (kind, _), times in gather.outcomes.items() if kind in ("deliver", "get"))
     again = gather.redelivered_over_time.total
     if deliveries and again / deliveries >= _MANY:
         yield Finding("warning", f"{share(again, deliveries)} of all deliveries came again", "redeliveries",
@@ -195,20 +178,10 @@ def _slow(gather: Gather) -> Iterator[Finding]:
     rejected = sum(times for (kind, outcome), times in gather.outcomes.items()
                    if kind == "publish" and outcome == "rejected")  # fmt: skip
     if rejected:
-        yield Finding(
-            "warning",
-            f"{plural(rejected, 'publish', 'publishes')} rejected by the server",
-            "throughput",
-        )
+        yield Finding("warning", f"{plural(rejected, 'publish', 'publishes')} rejected by the server", "throughput")
     for name, histogram in gather.latencies.items():
         middle, most = histogram.quantile(0.5), histogram.most
-        if (
-            middle is None
-            or most is None
-            or most < _SECOND
-            or most < _STRAGGLER * middle
-            or name == "call"
-        ):
+        if middle is None or most is None or most < _SECOND or most < _STRAGGLER * middle or name == "call":
             continue
         worst = next(iter(gather.slowest[name]))
         yield Finding(
@@ -224,20 +197,11 @@ def _clocks(gather: Gather) -> Iterator[Finding]:
         advice = "times from one to the other are off by that"
         if lost:
             advice = f"octets may be missing for that: {remedy(one)}"
-        yield Finding(
-            "warning" if lost else "note",
-            apart(one),
-            "overview",
-            f"{fast} is ahead; {advice}",
-        )
+        yield Finding("warning" if lost else "note", apart(one), "overview", f"{fast} is ahead; {advice}")
 
 
 def _damage(gather: Gather) -> Iterator[Finding]:
-    damaged = sum(
-        rule.errors + rule.warnings
-        for name, rule in gather.rules.items()
-        if name.startswith("capture/")
-    )
+    damaged = sum(rule.errors + rule.warnings for name, rule in gather.rules.items() if name.startswith("capture/"))
     if damaged:
         yield Finding(
             "note",
@@ -247,11 +211,7 @@ def _damage(gather: Gather) -> Iterator[Finding]:
         )
     if gather.connections and gather.connections > gather.amqp:
         other = gather.connections - gather.amqp
-        yield Finding(
-            "note",
-            f"{plural(other, 'connection')} without AMQP that could be recognised",
-            "overview",
-        )
+        yield Finding("note", f"{plural(other, 'connection')} without AMQP that could be recognised", "overview")
 
 
 __all__ = ["Finding", "apart", "findings", "plural", "remedy", "worst"]

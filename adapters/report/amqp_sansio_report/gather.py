@@ -35,41 +35,12 @@ def _columns(table: str, *names: str) -> Any:
 
 
 _EVENT: Final = _columns(
-    "events",
-    "connection",
-    "seq",
-    "ts_ns",
-    "sender",
-    "channel",
-    "event",
-    "size",
-    "fields",
-    "answers",
+    "events", "connection", "seq", "ts_ns", "sender", "channel", "event", "size", "fields", "answers"
 )
 _MESSAGE: Final = _columns(
     "messages",
-    *(
-        "connection",
-        "ts_ns",
-        "channel",
-        "kind",
-        "exchange",
-        "routing_key",
-        "address",
-        "redelivered",
-        "body_size",
-    ),
-    *(
-        "outcome",
-        "settled_ns",
-        "ended_ns",
-        "latency_ns",
-        "seq",
-        "sender",
-        "queue",
-        "consumer_tag",
-        "link",
-    ),
+    *("connection", "ts_ns", "channel", "kind", "exchange", "routing_key", "address", "redelivered", "body_size"),
+    *("outcome", "settled_ns", "ended_ns", "latency_ns", "seq", "sender", "queue", "consumer_tag", "link"),
 )
 _STEP: Final = itemgetter(
     *[
@@ -82,36 +53,9 @@ _VIOLATION: Final = _columns(
 )
 _CONNECTION: Final = _columns(
     "connections",
-    *(
-        "connection",
-        "client",
-        "server",
-        "protocol",
-        "opened_ns",
-        "closed_ns",
-        "closed_by",
-        "close_code",
-        "close_text",
-    ),
-    *(
-        "client_product",
-        "client_version",
-        "server_product",
-        "server_version",
-        "mechanism",
-        "user",
-        "vhost",
-    ),
-    *(
-        "bytes_client",
-        "bytes_server",
-        "gaps",
-        "complete",
-        "heartbeat",
-        "events",
-        "messages",
-        "violations",
-    ),
+    *("connection", "client", "server", "protocol", "opened_ns", "closed_ns", "closed_by", "close_code", "close_text"),
+    *("client_product", "client_version", "server_product", "server_version", "mechanism", "user", "vhost"),
+    *("bytes_client", "bytes_server", "gaps", "complete", "heartbeat", "events", "messages", "violations"),
     *("ended_by", "hint", "close_condition", "dialect"),
 )
 
@@ -227,14 +171,7 @@ class Gather:
             self._connection(row, flow)
 
     def latency(
-        self,
-        name: str,
-        at_ns: int,
-        latency_ns: int,
-        *,
-        connection: str = "",
-        seq: int | None = None,
-        text: str = "",
+        self, name: str, at_ns: int, latency_ns: int, *, connection: str = "", seq: int | None = None, text: str = ""
     ) -> None:
         """Count a latency of `LATENCIES` computed elsewhere, the only source of "path"."""
         self.latencies[name].add(latency_ns)
@@ -272,14 +209,7 @@ class Gather:
             mine = getattr(self, name)
             if isinstance(value, (Top, Series, Histogram, Clouds, Largest)):
                 mine.merge(value)
-        for name in (
-            "octets_over_time",
-            "messages_over_time",
-            "latencies",
-            "latencies_over_time",
-            "sizes",
-            "slowest",
-        ):
+        for name in ("octets_over_time", "messages_over_time", "latencies", "latencies_over_time", "sizes", "slowest"):
             for key, value in getattr(other, name).items():
                 getattr(self, name)[key].merge(value)
 
@@ -331,14 +261,7 @@ class Gather:
         if answers is not None and sender == "server":
             asked = account.answered(answers)
             if asked is not None:
-                self.latency(
-                    "call",
-                    asked[0],
-                    ts_ns - asked[0],
-                    connection=connection,
-                    seq=answers,
-                    text=asked[1],
-                )
+                self.latency("call", asked[0], ts_ns - asked[0], connection=connection, seq=answers, text=asked[1])
         if event not in _PARSED:
             return
         fields: dict[str, Any] = json.loads(text)
@@ -387,9 +310,7 @@ class Gather:
             self.unsettled += open_
             text = source
             if open_ and ended_ns is None:
-                incident = Incident(
-                    connection, ts_ns, seq, channel, kind, f"{name}: {source}" if name else source
-                )
+                incident = Incident(connection, ts_ns, seq, channel, kind, f"{name}: {source}" if name else source)
                 self.oldest.add((ts_ns, connection, seq), incident)
         if latency_ns is not None and kind != "return":
             name = "publish" if sender == "client" else "deliver"
@@ -422,9 +343,7 @@ class Gather:
         if severity == "error":
             account.errors += 1
             account.problem(ts_ns, self._clip(f"{rule}: {text}"))
-            incident = Incident(
-                connection, ts_ns, seq, channel, rule, self._clip(text), sender=sender or ""
-            )
+            incident = Incident(connection, ts_ns, seq, channel, rule, self._clip(text), sender=sender or "")
             self.problems.add((ts_ns, connection, -1 if seq is None else seq, rule), incident)
 
     def _connection(self, row: Sequence[Any], flow: str) -> None:
@@ -476,14 +395,7 @@ class Gather:
         wanted = any(connection.startswith(start) for start in self.wanted)
         self.details.add((0 if wanted else 1, -found.score, -messages, -events, connection), found)
         for holder in account.holders(found):
-            rank = (
-                -holder.open,
-                -holder.full_ns,
-                -holder.peak,
-                -holder.deliveries,
-                connection,
-                holder.channel or 0,
-            )
+            rank = (-holder.open, -holder.full_ns, -holder.peak, -holder.deliveries, connection, holder.channel or 0)
             self.holders.add((*rank, holder.name), holder)
         self.blocked_ns += found.blocked_ns
         for begin, end in found.blocked:
@@ -494,9 +406,7 @@ class Gather:
         for side, (quiet_ns, begin) in sorted(account.silence.items()):
             limit_ns = account.idle_limit(side, protocol, heartbeat)
             if limit_ns and quiet_ns > limit_ns:
-                incident = Incident(
-                    connection, begin, None, None, str(limit_ns), client or "", quiet_ns, side
-                )
+                incident = Incident(connection, begin, None, None, str(limit_ns), client or "", quiet_ns, side)
                 self.missed += quiet_ns >= 2 * limit_ns
                 self.silences.add((-(quiet_ns * 1000 // limit_ns), connection, side), incident)
 

@@ -21,13 +21,7 @@ Fields = Mapping[str, Any]
 WATCHED: Final = frozenset(
     {
         *("basic.qos", "basic.consume", "basic.consume-ok"),
-        *(
-            "message.subscribe",
-            "message.flow",
-            "message.set-flow-mode",
-            "message.stop",
-            "message.transfer",
-        ),
+        *("message.subscribe", "message.flow", "message.set-flow-mode", "message.stop", "message.transfer"),
         *("attach", "flow", "transfer"),
     }
 )
@@ -75,9 +69,7 @@ class Holding:
     ) -> None:
         """Take a delivery; the last three arguments are from the table of messages."""
         if name in self._links:
-            channel = self._links[
-                name
-            ].channel  # the client's number, which may differ from the server's
+            channel = self._links[name].channel  # the client's number, which may differ from the server's
         holder = self._holder(channel, name, source, ts_ns)
         holder.deliveries += 1
         if settled_ns is None and outcome == "settled":
@@ -115,17 +107,7 @@ class Holding:
                 channel, name, source = 0, _OTHERS, ""
                 holder = self.holders.get((channel, name))
             if holder is None:
-                holder = Holder(
-                    "",
-                    "",
-                    name,
-                    source,
-                    channel,
-                    "",
-                    Series(_STEPS),
-                    Series(_STEPS),
-                    first_ns=ts_ns,
-                )
+                holder = Holder("", "", name, source, channel, "", Series(_STEPS), Series(_STEPS), first_ns=ts_ns)
                 self.holders[channel, name] = holder
         if source and not holder.source:
             holder.source = source
@@ -154,12 +136,7 @@ class Holding:
         name = str(fields.get("destination", ""))
         if event == "message.transfer":
             known = self._links.get(f"{channel} {name}")
-            if (
-                sender == "server"
-                and known is not None
-                and not known.window
-                and 0 < known.credit < _ENDLESS
-            ):
+            if sender == "server" and known is not None and not known.window and 0 < known.credit < _ENDLESS:
                 self._credit(known, known.credit - 1, ts_ns)
             return
         link = self._links.setdefault(f"{channel} {name}", _Link(channel, name))

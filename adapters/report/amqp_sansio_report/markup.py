@@ -47,9 +47,7 @@ def element(name: str, *content: Content, **attributes: str | float | bool | Non
         if value is True:
             parts.append(f" {label}")
         else:
-            parts.append(
-                f' {label}="{escape(visible(value) if isinstance(value, str) else number(value))}"'
-            )
+            parts.append(f' {label}="{escape(visible(value) if isinstance(value, str) else number(value))}"')
     if name in _SVG_LEAVES:
         return Markup("".join([*parts, "/>"]))
     if name in _VOID:

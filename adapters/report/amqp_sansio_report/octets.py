@@ -75,14 +75,7 @@ class Stream:
 
 
 def frames(
-    stream: Stream,
-    client: bool,
-    protocol: str | None,
-    offset: int,
-    size: int,
-    *,
-    most: int,
-    octets: int,
+    stream: Stream, client: bool, protocol: str | None, offset: int, size: int, *, most: int, octets: int
 ) -> list[Frame]:
     """Return the first `most` frames of a unit that begins at `offset` and has `size` octets, each with its first
     octets.
@@ -131,11 +124,7 @@ def _zero_ten(head: bytes) -> _Head | None:
     """0-10 part 1 section 4.4.2: a segment's frames are on one track of one channel."""
     if len(head) < 12 or head[1] >= len(_ZERO_TEN):
         return None
-    return (
-        f"{_ZERO_TEN[head[1]]} segment",
-        max(int.from_bytes(head[2:4]), 12),
-        bytes((head[5] & 15, *head[6:8])),
-    )
+    return (f"{_ZERO_TEN[head[1]]} segment", max(int.from_bytes(head[2:4]), 12), bytes((head[5] & 15, *head[6:8])))
 
 
 def _one_zero(head: bytes) -> _Head | None:

@@ -47,17 +47,10 @@ def page(gather: Gather, diagrams: Sequence[Diagram] = ()) -> str:
         _sequence(gather, diagrams),
         _footer(gather),
     ]
-    links = [
-        ("findings", "What stands out"),
-        *[(name, _SHORT.get(name, title)) for name, title, _ in told],
-    ]
+    links = [("findings", "What stands out"), *[(name, _SHORT.get(name, title)) for name, title, _ in told]]
     if diagrams:
         links.append(("sequence", "Diagrams"))
-    nav = element(
-        "nav",
-        *[element("a", title, href=f"#{name}") for name, title in links],
-        aria_label="sections",
-    )
+    nav = element("nav", *[element("a", title, href=f"#{name}") for name, title in links], aria_label="sections")
     digest = b64encode(sha256(script.encode()).digest()).decode()
     allowed = f"style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
@@ -100,24 +93,14 @@ def _header(gather: Gather) -> Markup:
     if gather.first_ns is None or gather.last_ns is None:
         when = "no packets"
     else:
-        last = (
-            clock(gather.last_ns)
-            if day(gather.first_ns) == day(gather.last_ns)
-            else moment(gather.last_ns)
-        )
+        last = clock(gather.last_ns) if day(gather.first_ns) == day(gather.last_ns) else moment(gather.last_ns)
         when = f"{moment(gather.first_ns)} to {last} UTC · {duration(gather.span_ns)}"
     return element("header", element("h1", _title(gather)), element("p", when, class_="when"))
 
 
 def _tiles(gather: Gather) -> Markup:
-    confirm, settle = (
-        gather.latencies["publish"].quantile(0.99),
-        gather.latencies["deliver"].quantile(0.99),
-    )
-    bad = sum(
-        gather.causes.get(cause, 0)
-        for cause in ("client-error", "server-error", "refused", "transport")
-    )
+    confirm, settle = (gather.latencies["publish"].quantile(0.99), gather.latencies["deliver"].quantile(0.99))
+    bad = sum(gather.causes.get(cause, 0) for cause in ("client-error", "server-error", "refused", "transport"))
     errors = sum(rule.errors for rule in gather.rules.values())
     left = gather.unsettled + gather.unconfirmed
     tiles: list[tuple[str, str, str]] = [
@@ -148,17 +131,9 @@ def _findings(found: Sequence[Finding], sections: Sections, there: set[str]) -> 
         link = f"#{one.section}" if one.section in there else None
         title = element("span" if link is None else "a", one.text, href=link)
         where = sections.link(one.connection, one.seq) if one.connection else None
-        more = (
-            element("div", join([one.more, where], " "), class_="more")
-            if one.more or where
-            else None
-        )
+        more = element("div", join([one.more, where], " "), class_="more") if one.more or where else None
         items.append(
-            element(
-                "li",
-                element("span", one.level, class_=f"badge {one.level}"),
-                element("div", title, more),
-            )
+            element("li", element("span", one.level, class_=f"badge {one.level}"), element("div", title, more))
         )
     nothing = element("p", "Nothing: no errors, no bad ends, nothing left open.")
     body = element("ul", *items, class_="findings") if items else nothing
@@ -173,37 +148,23 @@ def _sequence(gather: Gather, diagrams: Sequence[Diagram]) -> Markup:
         f"Who sent what when. {plural(len(diagrams), 'connection')} of {count(gather.connections)}: "
         "those with the most to tell, or that were asked for. Choose a line to see its fields and octets."
     )
-    field = element(
-        "label",
-        "text",
-        element("input", type="search", id="seq-text", placeholder="name, field, value"),
-    )
+    field = element("label", "text", element("input", type="search", id="seq-text", placeholder="name, field, value"))
     selects = [
         element("label", title, element("select", id=f"seq-{name}"))
         for name, title in (("channel", "channel"), ("event", "unit"), ("sender", "sender"))
     ]
     choice = element("label", "connection", element("select", id="seq-connection"), class_="grow")
     controls = element(
-        "form",
-        choice,
-        *selects,
-        field,
-        element("output", id="seq-count"),
-        class_="controls",
-        id="seq-form",
+        "form", choice, *selects, field, element("output", id="seq-count"), class_="controls", id="seq-form"
     )
-    heads = element(
-        "div", element("span", id="seq-client"), element("span", id="seq-server"), class_="heads"
-    )
+    heads = element("div", element("span", id="seq-client"), element("span", id="seq-server"), class_="heads")
     lines = element("div", heads, element("ol", id="seq-units"), class_="ladder")
     ladder = element("div", lines, element("aside", id="seq-detail", hidden=True), class_="split")
     app = element("div", controls, ladder, id="seq-app", hidden=True)
     told = Markup(data([one.data(budget) for one in diagrams]))
     script = element("script", told, type="application/json", id="seq-data")
     without = element("noscript", element("p", "The diagrams need JavaScript.", class_="note"))
-    return _section(
-        "sequence", "Sequence diagrams", element("p", words, class_="note"), without, app, script
-    )
+    return _section("sequence", "Sequence diagrams", element("p", words, class_="note"), without, app, script)
 
 
 def _footer(gather: Gather) -> Markup:

@@ -21,20 +21,8 @@ if TYPE_CHECKING:
 
 _INSTALL: Final = "plots need matplotlib: pip install 'amqp-sansio[plots]'"
 _COLOURS: Final = {
-    **{
-        "c1": "#2262c6",
-        "c2": "#0b8a7d",
-        "c3": "#7a3fc4",
-        "c4": "#c26a00",
-        "c5": "#c62828",
-        "c6": "#66748a",
-    },
-    **{
-        "normal": "#8fa0b5",
-        "client-error": "#d98200",
-        "server-error": "#c62828",
-        "refused": "#b8257f",
-    },
+    **{"c1": "#2262c6", "c2": "#0b8a7d", "c3": "#7a3fc4", "c4": "#c26a00", "c5": "#c62828", "c6": "#66748a"},
+    **{"normal": "#8fa0b5", "client-error": "#d98200", "server-error": "#c62828", "refused": "#b8257f"},
     **{"transport": "#7a3fc4", "open": "#2262c6", "other": "#c3cad4", "blocked": "#e0a100"},
 }
 _WIDTH: Final = 11.0
@@ -73,11 +61,7 @@ def _figure(chart: Chart) -> Figure:
         for number, group in enumerate(chart.groups):
             axes = figure.add_subplot(panes, 1, number + 1)
             _bars(axes, chart, number)
-            axes.set_title(
-                f"{group.name} · {sum(count for _, _, count in group.bars):,}",
-                fontsize=9,
-                loc="left",
-            )
+            axes.set_title(f"{group.name} · {sum(count for _, _, count in group.bars):,}", fontsize=9, loc="left")
         return figure
     axes = figure.add_subplot(1, 1, 1)
     if isinstance(chart, TimeChart):
@@ -104,11 +88,7 @@ def _steps(axes: Axes, chart: TimeChart) -> None:
     for line in chart.lines:
         if not line.points:
             continue
-        xs = [
-            0.0,
-            *[float(at - chart.start_ns) for at, _ in line.points],
-            float(chart.end_ns - chart.start_ns),
-        ]
+        xs = [0.0, *[float(at - chart.start_ns) for at, _ in line.points], float(chart.end_ns - chart.start_ns)]
         ys = [0.0, *[float(value) for _, value in line.points], float(line.points[-1][1])]
         colour = _COLOURS[line.colour]
         axes.step(xs, ys, where="post", color=colour, linewidth=1.2, label=line.name)
@@ -134,14 +114,7 @@ def _bars(axes: Axes, chart: BarChart, number: int) -> None:
         place = log2(max(value, 0.5))
         axes.axvline(place, color="#1a2230", linewidth=0.8, linestyle=":")
         shown = f" {name} {value_text(value, chart.unit)}"
-        axes.text(
-            place,
-            0.95 - 0.16 * step,
-            shown,
-            transform=axes.get_xaxis_transform(),
-            fontsize=8,
-            va="top",
-        )
+        axes.text(place, 0.95 - 0.16 * step, shown, transform=axes.get_xaxis_transform(), fontsize=8, va="top")
     marks = [mark for mark in chart.marks if low <= log2(max(mark, 0.5)) <= high]
     last = number == len(chart.groups) - 1
     axes.set_xlim(low, high)
@@ -162,15 +135,7 @@ def _picture(axes: Axes, chart: PictureChart) -> None:
     shift = float(first - chart.start_ns)
     box = (shift, shift + columns * chart.width_ns, low, high + 1)
     shown = [[value or float("nan") for value in row] for row in grid]
-    axes.imshow(
-        shown,
-        origin="lower",
-        aspect="auto",
-        extent=box,
-        cmap="YlGnBu",
-        vmin=0,
-        interpolation="nearest",
-    )
+    axes.imshow(shown, origin="lower", aspect="auto", extent=box, cmap="YlGnBu", vmin=0, interpolation="nearest")
     marks = [mark for mark in DURATION_MARKS if low <= quarter(mark) <= high] or [quarter_edge(low)]
     axes.set_yticks([quarter(mark) for mark in marks], [duration(mark) for mark in marks])
 
@@ -182,13 +147,7 @@ def _gantt(axes: Axes, chart: GanttChart) -> None:
     span = chart.end_ns - chart.start_ns
     for number, row in enumerate(rows):
         begin = row.start_ns - chart.start_ns
-        axes.barh(
-            number,
-            max(row.end_ns - row.start_ns, span / 500),
-            left=begin,
-            height=0.6,
-            color=_COLOURS[row.cause],
-        )
+        axes.barh(number, max(row.end_ns - row.start_ns, span / 500), left=begin, height=0.6, color=_COLOURS[row.cause])
         for start, end in row.blocked:
             axes.barh(number, max(end - start, span / 500), left=start - chart.start_ns, height=0.6,
                       color=_COLOURS["blocked"])  # fmt: skip
@@ -202,12 +161,8 @@ def _gantt(axes: Axes, chart: GanttChart) -> None:
     axes.set_yticks(range(len(rows)), [row.label for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     there = {row.cause for row in rows}
-    patches = [
-        Patch(color=_COLOURS[cause], label=cause_title(cause)) for cause in CAUSES if cause in there
-    ]
-    axes.legend(
-        handles=patches, fontsize=7, frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=4
-    )
+    patches = [Patch(color=_COLOURS[cause], label=cause_title(cause)) for cause in CAUSES if cause in there]
+    axes.legend(handles=patches, fontsize=7, frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
 
 
 __all__ = ["plot"]

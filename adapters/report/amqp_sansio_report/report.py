@@ -88,9 +88,7 @@ def gather_segments(
     return gather
 
 
-def gather_flows(
-    segments: Iterable[Segment], gather: Gather, joins: Joins | None = None, *, skew_ns: int = 0
-) -> None:
+def gather_flows(segments: Iterable[Segment], gather: Gather, joins: Joins | None = None, *, skew_ns: int = 0) -> None:
     """Add segments in the order of `capture.sort_key`; their rows also go to `joins`."""
     for flow, some in groupby(segments, key=_flow):
         replay = FlowReplay(flow, skew_ns=skew_ns)
@@ -116,9 +114,7 @@ class Joins:
             self._left -= 1
             if self._left < 0:
                 self._rows = []
-        if self._left >= 0 and (
-            table == "messages" or (table == "events" and row[_EVENT] in EVENTS)
-        ):
+        if self._left >= 0 and (table == "messages" or (table == "events" and row[_EVENT] in EVENTS)):
             self._rows.append((table, row))
 
     def finish(self, gather: Gather, skew_ns: int = 0) -> None:
@@ -145,8 +141,7 @@ def choose(gather: Gather) -> tuple[list[str], set[str]]:
     details = list(gather.details)
     if gather.wanted:
         chosen = [
-            _the_one(start, [one for one in details if one.connection.startswith(start)])
-            for start in gather.wanted
+            _the_one(start, [one for one in details if one.connection.startswith(start)]) for start in gather.wanted
         ]
     else:
         chosen = [one for one in details if one.protocol is not None][: gather.bounds.diagrams]
@@ -169,9 +164,7 @@ def report_segments(
     held = list(segments)
     gather = gather_segments(held, bounds, wanted=wanted, skew_ns=skew_ns)
     chosen, flows = choose(gather)
-    some = sorted(
-        (one for one in held if isinstance(one, Segment) and one.flow in flows), key=sort_key
-    )
+    some = sorted((one for one in held if isinstance(one, Segment) and one.flow in flows), key=sort_key)
     return Report(gather, diagrams(some, chosen, gather.bounds, skew_ns=skew_ns))
 
 
@@ -181,9 +174,7 @@ def _the_one(start: str, found: Sequence[Connection]) -> Connection:
     if not found:
         raise ValueError(f"no connection has an id that begins with {start!r}")
     names = ", ".join(one.connection for one in found[:4])
-    raise ValueError(
-        f"{start!r} begins the ids of several connections: {names}{', ...' if len(found) > 4 else ''}"
-    )
+    raise ValueError(f"{start!r} begins the ids of several connections: {names}{', ...' if len(found) > 4 else ''}")
 
 
 def _flow(segment: Segment) -> str:

@@ -29,11 +29,7 @@ def octets(value: float) -> str:
     """
     for unit, size in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 1000)):
         if abs(value) >= size:
-            return (
-                f"{value / size:.3g} {unit}"
-                if value < 999.5 * size
-                else f"{value / size:,.0f} {unit}"
-            )
+            return f"{value / size:.3g} {unit}" if value < 999.5 * size else f"{value / size:,.0f} {unit}"
     return f"{value:.3g} B" if value % 1 else f"{int(value)} B"
 
 
@@ -135,8 +131,7 @@ def log_marks(low: int, high: int, steps: Sequence[int]) -> list[int]:
 
 
 DURATION_MARKS: Final = tuple(
-    [10**power for power in range(10)]
-    + [10 * _SECOND, 60 * _SECOND, 600 * _SECOND, 3600 * _SECOND, 86_400 * _SECOND]
+    [10**power for power in range(10)] + [10 * _SECOND, 60 * _SECOND, 600 * _SECOND, 3600 * _SECOND, 86_400 * _SECOND]
 )
 OCTET_MARKS: Final = tuple([10**power for power in range(13)])
 

@@ -70,33 +70,15 @@ class Sections:
     def _overview(self) -> Markup:
         gather = self._gather
         files = [
-            (
-                name,
-                count(one.packets),
-                octets(one.octets),
-                self._when(one.first_ns),
-                self._when(one.last_ns),
-            )
+            (name, count(one.packets), octets(one.octets), self._when(one.first_ns), self._when(one.last_ns))
             for name, one in sorted(gather.files.items())
         ]
         headings = ("file", "packets", "payload", "first packet (UTC)", "last packet (UTC)")
         parts: list[Markup] = []
         if files:
-            note = (
-                f"The first {len(files)} files by name; the totals count all."
-                if gather.files_cut
-                else ""
-            )
+            note = f"The first {len(files)} files by name; the totals count all." if gather.files_cut else ""
             parts.append(
-                table(
-                    headings,
-                    files,
-                    right={1, 2},
-                    wide={0},
-                    note=note,
-                    folded=len(files) > 8,
-                    title="Files",
-                )
+                table(headings, files, right={1, 2}, wide={0}, note=note, folded=len(files) > 8, title="Files")
             )
         figures = ("connections", "messages", "bad ends", "violations", "octets")
         versions = [
@@ -105,48 +87,28 @@ class Sections:
         ]
         parts.append(table(("version", "dialect", *figures), versions, right={2, 3, 4, 5, 6}))
         products = [
-            (key[0] or "(not told)", count(times), *amounts(sums))
-            for key, times, sums in gather.products.ranks(_TOP)
+            (key[0] or "(not told)", count(times), *amounts(sums)) for key, times, sums in gather.products.ranks(_TOP)
         ]
         note = cut_note(gather.products, _TOP, "products")
-        parts.append(
-            table(("client", *figures), products, right={1, 2, 3, 4, 5}, wide={0}, note=note)
-        )
-        servers = [
-            (key[0] or "(not told)", count(times)) for key, times, _ in gather.servers.ranks(_TOP)
-        ]
+        parts.append(table(("client", *figures), products, right={1, 2, 3, 4, 5}, wide={0}, note=note))
+        servers = [(key[0] or "(not told)", count(times)) for key, times, _ in gather.servers.ranks(_TOP)]
         users = [
             (user or "(none)", mechanism, count(times), *amounts(sums))
             for (user, mechanism), times, sums in gather.users.ranks(_TOP)
         ]
         parts.append(
             table(
-                ("server", "connections"),
-                servers,
-                right={1},
-                wide={0},
-                note=cut_note(gather.servers, _TOP, "servers"),
+                ("server", "connections"), servers, right={1}, wide={0}, note=cut_note(gather.servers, _TOP, "servers")
             )
         )
         note = cut_note(gather.users, _TOP, "users")
-        parts.append(
-            table(("user", "mechanism", *figures), users, right={2, 3, 4, 5, 6}, note=note)
-        )
+        parts.append(table(("user", "mechanism", *figures), users, right={2, 3, 4, 5, 6}, note=note))
         vhosts = [(key[0] or "(none)", count(times)) for key, times, _ in gather.vhosts.ranks(_TOP)]
         note = cut_note(gather.vhosts, _TOP, "virtual hosts")
         parts.append(
-            table(
-                ("virtual host, or host name of 1.0", "connections"),
-                vhosts,
-                right={1},
-                wide={0},
-                note=note,
-            )
+            table(("virtual host, or host name of 1.0", "connections"), vhosts, right={1}, wide={0}, note=note)
         )
-        units = [
-            (key[0], key[1], count(times), octets(sums[0]))
-            for key, times, sums in gather.units.ranks(40)
-        ]
+        units = [(key[0], key[1], count(times), octets(sums[0])) for key, times, sums in gather.units.ranks(40)]
         note = cut_note(gather.units, 40, "kinds")
         parts.append(
             table(
@@ -175,18 +137,14 @@ class Sections:
         ]
         if not whole:
             return Markup("")
-        return join(
-            [element("p", *chips, class_="chips"), self._chart("connections"), self._chart("open")]
-        )
+        return join([element("p", *chips, class_="chips"), self._chart("connections"), self._chart("open")])
 
     def _errors(self) -> Markup:
         gather = self._gather
         ends = [
             (
                 element("span", element("i", class_=f"key cause-{cause}"), cause_title(cause)),
-                " ".join(
-                    part for part in (code if not text.startswith(code) else "", text) if part
-                ),
+                " ".join(part for part in (code if not text.startswith(code) else "", text) if part),
                 hint or usual(cause),
                 count(times),
             )
@@ -199,38 +157,17 @@ class Sections:
             if event not in CLOSES
         ][:30]
         problems = [
-            (
-                self._at(one.ts_ns),
-                self.link(one.connection, one.seq),
-                one.sender,
-                one.what,
-                one.text,
-            )
+            (self._at(one.ts_ns), self.link(one.connection, one.seq), one.sender, one.what, one.text)
             for one in gather.problems
         ]
         if not ends and not faults and not problems:
             return Markup("")
         note = cut_note(gather.faults, 30, "different ones")
-        first = (
-            f"The first {len(problems)} of {count(gather.problems.count)}."
-            if gather.problems.cut
-            else ""
-        )
+        first = f"The first {len(problems)} of {count(gather.problems.count)}." if gather.problems.cut else ""
         parts = [
             self._chart("problems"),
-            table(
-                ("connections that ended badly", "why", "usual cause", "connections"),
-                ends,
-                right={3},
-                text={1, 2},
-            ),
-            table(
-                ("told by", "sender", "what went wrong", "times"),
-                faults,
-                right={3},
-                note=note,
-                text={2},
-            ),
+            table(("connections that ended badly", "why", "usual cause", "connections"), ends, right={3}, text={1, 2}),
+            table(("told by", "sender", "what went wrong", "times"), faults, right={3}, note=note, text={2}),
             table(
                 ("time (UTC)", "connection", "sender", "unit or rule", "text"),
                 problems,
@@ -243,32 +180,22 @@ class Sections:
         return join(parts)
 
     def _violations(self) -> Markup:
-        broken = sorted(
-            self._gather.rules.values(), key=lambda rule: (-rule.errors, -rule.warnings, rule.rule)
-        )
+        broken = sorted(self._gather.rules.values(), key=lambda rule: (-rule.errors, -rule.warnings, rule.rule))
         rows: list[Sequence[Content]] = []
         for rule in broken:
             ts_ns, connection, seq, text = rule.first
             where = self.link(connection, None if seq < 0 else seq) if connection else None
             level = "error" if rule.errors else "warning"
-            name = element(
-                "a", rule.rule, href=f"#rule-{rule.rule}", id=f"rule-{rule.rule}", class_="rule"
-            )
+            name = element("a", rule.rule, href=f"#rule-{rule.rule}", id=f"rule-{rule.rule}", class_="rule")
             about = element("div", name, element("div", rule_words(rule.rule), class_="about"))
             badge = element("span", level, class_=f"badge {level}")
-            rows.append(
-                (badge, about, count(rule.errors + rule.warnings), self._at(ts_ns), where, text)
-            )
+            rows.append((badge, about, count(rule.errors + rule.warnings), self._at(ts_ns), where, text))
         headings = ("severity", "rule", "times", "first (UTC)", "connection", "what happened first")
-        note = (
-            "A rule's text stands in the specification under its id: version, class or part, name."
-        )
+        note = "A rule's text stands in the specification under its id: version, class or part, name."
         return table(headings, rows, right={2}, note=note if rows else "", text={1, 5})
 
     def _throughput(self) -> Markup:
-        outcomes = sorted(
-            self._gather.outcomes.items(), key=lambda item: (item[0][0], -item[1], item[0][1])
-        )
+        outcomes = sorted(self._gather.outcomes.items(), key=lambda item: (item[0][0], -item[1], item[0][1]))
         rows = [(kind, outcome, count(times)) for (kind, outcome), times in outcomes]
         parts = [self._chart("messages"), self._chart("octets")]
         if rows:
@@ -289,20 +216,12 @@ class Sections:
         notes: list[str] = []
         if gather.unjoined:
             most = gather.bounds.joined
-            notes.append(
-                f"There are more than {most:,} messages: which delivery belongs to which publish isn't told."
-            )
+            notes.append(f"There are more than {most:,} messages: which delivery belongs to which publish isn't told.")
         if gather.unsure:
             unsure = plural(gather.unsure, "delivery", "deliveries")
-            notes.append(
-                f"{unsure} may belong to one of several publishes: not counted from publish to delivery."
-            )
+            notes.append(f"{unsure} may belong to one of several publishes: not counted from publish to delivery.")
         headings = ("", "times", "least", *[text for _, text in QUANTILES], "most")
-        pictures = [
-            self._chart(f"latency-{name}")
-            for name in gather.latencies
-            if gather.latencies[name].count
-        ]
+        pictures = [self._chart(f"latency-{name}") for name in gather.latencies if gather.latencies[name].count]
         slow = [
             (
                 LATENCY_TITLES[name],
@@ -350,28 +269,12 @@ class Sections:
         if rows:
             headings = ("queue or address", "consumer or link", "connection", "deliveries", "held at most",
                         "could hold", "no room for", "never settled", "oldest (UTC)")  # fmt: skip
-            parts.append(
-                table(
-                    headings,
-                    rows,
-                    right={3, 4, 6, 7},
-                    wide={0, 1},
-                    note=note,
-                    title="Who holds most",
-                )
-            )
+            parts.append(table(headings, rows, right={3, 4, 6, 7}, wide={0, 1}, note=note, title="Who holds most"))
         if cells:
             parts.append(element("div", *cells, class_="small"))
-        oldest = [
-            (self._at(one.ts_ns), self.link(one.connection, one.seq), one.text)
-            for one in gather.oldest
-        ]
+        oldest = [(self._at(one.ts_ns), self.link(one.connection, one.seq), one.text) for one in gather.oldest]
         if oldest:
-            more = (
-                f"The oldest {len(oldest)} of {count(gather.oldest.count)}."
-                if gather.oldest.cut
-                else ""
-            )
+            more = f"The oldest {len(oldest)} of {count(gather.oldest.count)}." if gather.oldest.cut else ""
             title = "Open at the end, oldest first"
             parts.append(
                 table(
@@ -392,35 +295,20 @@ class Sections:
             return Markup("")
         there = [one for one in gather.sources.ranks(gather.bounds.keys) if one[2][1]]
         there.sort(key=lambda one: (-one[2][1], one[0]))
-        rows = [
-            (key[0], count(sums[1]), count(times), share(sums[1], times))
-            for key, times, sums in there
-        ]
+        rows = [(key[0], count(sums[1]), count(times), share(sums[1], times)) for key, times, sums in there]
         deliveries = gather.sources.rows
         part = share(again, deliveries)
-        words = (
-            f"{count(again)} of {count(deliveries)} deliveries had been delivered before ({part})."
-        )
+        words = f"{count(again)} of {count(deliveries)} deliveries had been delivered before ({part})."
         headings = ("queue or address", "redelivered", "deliveries", "share")
         body = table(
-            headings,
-            rows[:_TOP],
-            right={1, 2, 3},
-            wide={0},
-            note=cut_note(gather.sources, _TOP, "queues", len(rows)),
+            headings, rows[:_TOP], right={1, 2, 3}, wide={0}, note=cut_note(gather.sources, _TOP, "queues", len(rows))
         )
         return join([element("p", words), self._chart("redeliveries"), body])
 
     def _keys(self) -> Markup:
         gather = self._gather
         keys = [
-            (
-                place or "(default)",
-                key,
-                share_bar(times, gather.keys.rows),
-                count(times),
-                octets(sums[0]),
-            )
+            (place or "(default)", key, share_bar(times, gather.keys.rows), count(times), octets(sums[0]))
             for (place, key), times, sums in gather.keys.ranks(_TOP)
         ]
         sources = [
@@ -429,31 +317,13 @@ class Sections:
         ]
         parts: list[Markup] = []
         if keys:
-            headings = (
-                "exchange or address",
-                "routing key or subject",
-                "share",
-                "publishes",
-                "octets",
-            )
-            parts.append(
-                table(
-                    headings,
-                    keys,
-                    right={3, 4},
-                    wide={0, 1},
-                    note=cut_note(gather.keys, _TOP, "keys"),
-                )
-            )
+            headings = ("exchange or address", "routing key or subject", "share", "publishes", "octets")
+            parts.append(table(headings, keys, right={3, 4}, wide={0, 1}, note=cut_note(gather.keys, _TOP, "keys")))
         if sources:
             names = ("queue or address", "share", "deliveries", "octets")
             parts.append(
                 table(
-                    names,
-                    sources,
-                    right={2, 3},
-                    wide={0},
-                    note=cut_note(gather.sources, _TOP, "queues and addresses"),
+                    names, sources, right={2, 3}, wide={0}, note=cut_note(gather.sources, _TOP, "queues and addresses")
                 )
             )
         return join(parts)
@@ -467,32 +337,16 @@ class Sections:
                              octets(histogram.most), octets(histogram.total)))  # fmt: skip
         if not rows:
             return Markup("")
-        headings = (
-            "bodies",
-            "messages",
-            "least",
-            *[text for _, text in QUANTILES],
-            "most",
-            "in all",
-        )
+        headings = ("bodies", "messages", "least", *[text for _, text in QUANTILES], "most", "in all")
         return join([self._chart("sizes"), table(headings, rows, right={1, 2, 3, 4, 5, 6, 7})])
 
     def _heartbeats(self) -> Markup:
         gather = self._gather
         parts = [self._chart("blocked")]
-        blocked = [
-            (self._at(one.ts_ns), duration(one.amount), self.link(one.connection))
-            for one in gather.blockings
-        ]
+        blocked = [(self._at(one.ts_ns), duration(one.amount), self.link(one.connection)) for one in gather.blockings]
         if blocked:
-            note = (
-                f"The longest {len(blocked)} of {count(gather.blockings.count)}."
-                if gather.blockings.cut
-                else ""
-            )
-            parts.append(
-                table(("blocked from (UTC)", "for", "connection"), blocked, right={1}, note=note)
-            )
+            note = f"The longest {len(blocked)} of {count(gather.blockings.count)}." if gather.blockings.cut else ""
+            parts.append(table(("blocked from (UTC)", "for", "connection"), blocked, right={1}, note=note))
         silences = [
             (self.link(one.connection), one.sender, duration(int(one.what)), duration(one.amount),
              f"{one.amount / int(one.what):.1f} times", self._at(one.ts_ns))
@@ -505,14 +359,7 @@ class Sections:
             )
             if gather.silences.cut:
                 note = f"The {len(silences)} longest of {count(gather.silences.count)}. {note}"
-            headings = (
-                "connection",
-                "silent side",
-                "agreed",
-                "longest silence",
-                "that is",
-                "from (UTC)",
-            )
+            headings = ("connection", "silent side", "agreed", "longest silence", "that is", "from (UTC)")
             parts.append(table(headings, silences, right={2, 3, 4}, note=note, folded=len(silences) > 12,
                                title="Silent for longer than agreed"))  # fmt: skip
         return join(parts)
@@ -523,12 +370,7 @@ class Sections:
             return Markup("")
         many = [one for one in gather.details if one.channels > 1]
         rows = [
-            (
-                self.link(one.connection),
-                one.product,
-                count(one.channels),
-                duration(one.ended_ns - one.opened_ns),
-            )
+            (self.link(one.connection), one.product, count(one.channels), duration(one.ended_ns - one.opened_ns))
             for one in sorted(many, key=lambda one: (-one.channels, one.connection))[:10]
         ]
         channels = plural(gather.channels, "channel or session", "channels and sessions")

@@ -11,15 +11,7 @@ from operator import itemgetter
 from typing import Any, Final, cast
 
 from amqp_sansio import NEED_DATA
-from amqp_sansio.capture import (
-    ConnectionEnd,
-    ConnectionStart,
-    Item,
-    Reassembler,
-    Segment,
-    StreamData,
-    StreamGap,
-)
+from amqp_sansio.capture import ConnectionEnd, ConnectionStart, Item, Reassembler, Segment, StreamData, StreamGap
 from amqp_sansio.capture.tcp import DEFAULT_GRACE_NS
 from amqp_sansio.observer import Identified, Observer
 from amqp_sansio.tables import COLUMNS, FlowReplay
@@ -34,13 +26,7 @@ _LINES: Final = 80
 _VALUE: Final = 200
 _SUMMARY: Final = 110
 _SECRETS: Final = frozenset(
-    {
-        "connection.start-ok",
-        "connection.secure-ok",
-        "connection.update-secret",
-        "sasl-init",
-        "sasl-response",
-    }
+    {"connection.start-ok", "connection.secure-ok", "connection.update-secret", "sasl-init", "sasl-response"}
 )
 
 _names = {name: index for index, (name, _) in enumerate(COLUMNS["events"])}
@@ -63,9 +49,7 @@ _EVENT: Final = itemgetter(
     ]
 )
 _places = {name: index for index, (name, _) in enumerate(COLUMNS["violations"])}
-_VIOLATION: Final = itemgetter(
-    *[_places[name] for name in ("connection", "seq", "rule", "severity", "text")]
-)
+_VIOLATION: Final = itemgetter(*[_places[name] for name in ("connection", "seq", "rule", "severity", "text")])
 
 
 @dataclass
@@ -108,10 +92,7 @@ class Unit:
             self.answers,
             [list(line) for line in self.lines],
             [list(violation) for violation in self.violations],
-            [
-                [one.name, one.offset, one.size, b64encode(one.octets).decode()]
-                for one in self.frames
-            ],
+            [[one.name, one.offset, one.size, b64encode(one.octets).decode()] for one in self.frames],
             self.hidden,
         ]
 
@@ -190,24 +171,12 @@ _KINDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("protocol-header", "open", "close"), "connection"),
     **dict.fromkeys(("begin", "end", "attach", "detach"), "channel"),
     **dict.fromkeys(("basic.publish", "file.publish", "stream.publish"), "publish"),
-    **dict.fromkeys(
-        ("basic.deliver", "basic.get-ok", "basic.return", "file.deliver", "stream.deliver"),
-        "deliver",
-    ),
-    **dict.fromkeys(
-        ("basic.ack", "basic.nack", "basic.reject", "basic.recover", "disposition"), "settle"
-    ),
-    **dict.fromkeys(
-        ("message.accept", "message.reject", "message.release", "session.completed"), "settle"
-    ),
-    **dict.fromkeys(
-        ("basic.qos", "basic.qos-ok", "flow", "message.flow", "message.stop", "channel.flow"),
-        "flow",
-    ),
+    **dict.fromkeys(("basic.deliver", "basic.get-ok", "basic.return", "file.deliver", "stream.deliver"), "deliver"),
+    **dict.fromkeys(("basic.ack", "basic.nack", "basic.reject", "basic.recover", "disposition"), "settle"),
+    **dict.fromkeys(("message.accept", "message.reject", "message.release", "session.completed"), "settle"),
+    **dict.fromkeys(("basic.qos", "basic.qos-ok", "flow", "message.flow", "message.stop", "channel.flow"), "flow"),
     **dict.fromkeys(("message.set-flow-mode", "session.flush", "message.flush"), "flow"),
-    **dict.fromkeys(
-        ("basic.consume", "basic.consume-ok", "basic.cancel", "basic.cancel-ok"), "topology"
-    ),
+    **dict.fromkeys(("basic.consume", "basic.consume-ok", "basic.cancel", "basic.cancel-ok"), "topology"),
     **dict.fromkeys(("message.subscribe", "message.cancel"), "topology"),
 }
 _GROUPS: Final[Mapping[str, str]] = {
@@ -230,16 +199,7 @@ _TOLD: Final = (
         "handle",
         "role",
     ),
-    *(
-        "link_credit",
-        "delivery_count",
-        "drain",
-        "value",
-        "commands",
-        "transfers",
-        "mechanism",
-        "virtual_host",
-    ),
+    *("link_credit", "delivery_count", "drain", "value", "commands", "transfers", "mechanism", "virtual_host"),
     *(
         "hostname",
         "container_id",
@@ -264,11 +224,7 @@ def summary(fields: Mapping[str, Any]) -> str:
     parts: list[str] = []
     for name in _TOLD:
         value = fields.get(name)
-        if (
-            value is None
-            or (value is False and name != "settled")
-            or (value == "" and name != "exchange")
-        ):
+        if value is None or (value is False and name != "settled") or (value == "" and name != "exchange"):
             continue
         parts.append(f"{name}={_short(value)}")
     for name in ("source", "target", "state", "error"):
@@ -313,11 +269,7 @@ def _add_lines(fields: Mapping[str, Any], depth: int, lines: list[tuple[int, str
 
 
 def _written(value: object) -> str:
-    return (
-        value
-        if isinstance(value, str) and value
-        else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    )
+    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _short(value: object) -> str:
@@ -350,14 +302,7 @@ def _from_both_ends(sizes: Sequence[int], budget: int) -> set[int]:
 class _Flow:
     """Replays the segments of one flow, and keeps the units and octets of some of its connections."""
 
-    def __init__(
-        self,
-        name: str,
-        wanted: set[str],
-        bounds: Bounds,
-        found: dict[str, Diagram],
-        skew_ns: int,
-    ) -> None:
+    def __init__(self, name: str, wanted: set[str], bounds: Bounds, found: dict[str, Diagram], skew_ns: int) -> None:
         self.name = name
         self._wanted = wanted
         self._bounds = bounds
@@ -409,9 +354,7 @@ class _Watched:
         self.start = start
         self._bounds = bounds
         self._streams = {start.a: Stream(), start.b: Stream()}
-        self._observer: Observer | None = Observer(
-            client=start.client, from_start=start.syn_seen, body="size"
-        )
+        self._observer: Observer | None = Observer(client=start.client, from_start=start.syn_seen, body="size")
         self._client = start.client
         self._total = 0
         most = max(bounds.frames, 4)
@@ -453,18 +396,14 @@ class _Watched:
             seq, ts_ns, sender, channel, event, size, kind, summary(fields), answers, field_lines(fields), [],
             violations=self._late.pop(seq, []),
         )  # fmt: skip
-        stream = (
-            self._streams[self._client] if sender == "client" and self._client else self._server()
-        )
+        stream = self._streams[self._client] if sender == "client" and self._client else self._server()
         if stream is None:
             unit.hidden = "it isn't known who is who"
         elif event in _SECRETS and not stream.whole:
             unit.hidden = "they may show a secret"
         else:
             most = self._bounds.octets
-            unit.frames = frames(
-                stream, sender == "client", protocol, offset, size, most=_FRAMES, octets=most
-            )
+            unit.frames = frames(stream, sender == "client", protocol, offset, size, most=_FRAMES, octets=most)
             if not unit.frames:
                 unit.hidden = "they are not all in the capture"
         self._keep(unit)

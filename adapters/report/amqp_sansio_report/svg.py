@@ -7,17 +7,7 @@ from math import log2
 from typing import Final
 
 from .causes import cause_title
-from .charts import (
-    BarChart,
-    BarGroup,
-    Chart,
-    GanttChart,
-    GanttRow,
-    PictureChart,
-    TimeChart,
-    cloud_marks,
-    value_text,
-)
+from .charts import BarChart, BarGroup, Chart, GanttChart, GanttRow, PictureChart, TimeChart, cloud_marks, value_text
 from .markup import Markup, data, element, join, number
 from .measures import quarter, quarter_edge
 from .records import CAUSES
@@ -42,12 +32,9 @@ def render(chart: Chart, name: str) -> Markup:
     return _gantt(chart, name)
 
 
-def _figure(
-    name: str, title: str, legend: Iterable[tuple[str, str]], body: Markup, note: str, **more: str
-) -> Markup:
+def _figure(name: str, title: str, legend: Iterable[tuple[str, str]], body: Markup, note: str, **more: str) -> Markup:
     entries = join(
-        element("span", element("i", class_=f"key {colour}"), text_, class_="entry")
-        for colour, text_ in legend
+        element("span", element("i", class_=f"key {colour}"), text_, class_="entry") for colour, text_ in legend
     )
     caption = element("figcaption", element("b", title), element("span", entries, class_="legend"))
     notes = element("p", note, class_="note") if note else None
@@ -55,13 +42,7 @@ def _figure(
 
 
 def _svg(*shapes: Markup) -> Markup:
-    return element(
-        "svg",
-        *shapes,
-        viewBox=f"0 0 {WIDTH} {HEIGHT}",
-        preserveAspectRatio="none",
-        aria_hidden="true",
-    )
+    return element("svg", *shapes, viewBox=f"0 0 {WIDTH} {HEIGHT}", preserveAspectRatio="none", aria_hidden="true")
 
 
 def _time_chart(chart: TimeChart, name: str) -> Markup:
@@ -80,32 +61,15 @@ def _time_chart(chart: TimeChart, name: str) -> Markup:
         shapes.append(element("path", class_=f"line {line.colour}", d=path))
         series.append([line.name, line.colour, [[round(x, 2), value] for x, value in points]])
     labels = [
-        element(
-            "span",
-            value_text(value, chart.unit),
-            class_="y",
-            style=f"bottom:{number(value * 100 / top)}%",
-        )
+        element("span", value_text(value, chart.unit), class_="y", style=f"bottom:{number(value * 100 / top)}%")
         for value in marks[1:]
     ]
     plot = element("div", _svg(*shapes), *labels, class_="plot")
-    told = {
-        "t0": [start // 1_000_000_000, start % 1_000_000_000],
-        "span": span,
-        "unit": chart.unit,
-        "lines": series,
-    }
+    told = {"t0": [start // 1_000_000_000, start % 1_000_000_000], "span": span, "unit": chart.unit, "lines": series}
     legend = [(line.colour, line.name) for line in chart.lines if line.points]
     body = join([plot, _time_axis(start, chart.end_ns)])
     return _figure(
-        name,
-        chart.title,
-        legend,
-        body,
-        chart.note,
-        data_lines=data(told),
-        role="img",
-        aria_label=chart.title,
+        name, chart.title, legend, body, chart.note, data_lines=data(told), role="img", aria_label=chart.title
     )
 
 
@@ -124,14 +88,7 @@ def _steps(points: Sequence[tuple[float, float]], top: float) -> str:
 
 def _grid(shares: Iterable[float]) -> list[Markup]:
     return [
-        element(
-            "line",
-            class_="grid",
-            x1=0,
-            x2=WIDTH,
-            y1=HEIGHT * (1 - share_),
-            y2=HEIGHT * (1 - share_),
-        )
+        element("line", class_="grid", x1=0, x2=WIDTH, y1=HEIGHT * (1 - share_), y2=HEIGHT * (1 - share_))
         for share_ in shares
     ]
 
@@ -147,10 +104,7 @@ def _axis(marks: Sequence[tuple[float, str]]) -> Markup:
         "div",
         *[
             element(
-                "span",
-                label,
-                class_=_edge(place, "minor" if number_ % 2 else ""),
-                style=f"left:{number(place * 100)}%",
+                "span", label, class_=_edge(place, "minor" if number_ % 2 else ""), style=f"left:{number(place * 100)}%"
             )
             for number_, (place, label) in enumerate(marks)
         ],
@@ -198,18 +152,11 @@ def _bar_plot(group: BarGroup, low: float, high: float, unit: str) -> Markup:
     labels: list[Markup] = []
     for text, value in group.marks:
         place = min(max(_log_place(value, low, high), 0), 1)
-        shapes.append(
-            element("line", class_="quantile", x1=place * WIDTH, x2=place * WIDTH, y1=0, y2=HEIGHT)
-        )
+        shapes.append(element("line", class_="quantile", x1=place * WIDTH, x2=place * WIDTH, y1=0, y2=HEIGHT))
         side = "first" if place < 0.12 else "last" if place > 0.88 else None
         shown = f"{text} {value_text(value, unit)}"
         labels.append(
-            element(
-                "span",
-                shown,
-                class_=f"q {text} {side or ''}".strip(),
-                style=f"left:{number(place * 100)}%",
-            )
+            element("span", shown, class_=f"q {text} {side or ''}".strip(), style=f"left:{number(place * 100)}%")
         )
     title = element("span", f"{group.name} · {count(whole)}", class_="title")
     return element("div", _svg(*shapes), title, *labels, class_="plot bars")
@@ -231,12 +178,7 @@ def _picture(chart: PictureChart, name: str) -> Markup:
         )  # fmt: skip
     marks = [mark for mark in DURATION_MARKS if low <= quarter(mark) <= high]
     labels = [
-        element(
-            "span",
-            duration(mark),
-            class_="y",
-            style=f"bottom:{number((quarter(mark) - low) * 100 / rows)}%",
-        )
+        element("span", duration(mark), class_="y", style=f"bottom:{number((quarter(mark) - low) * 100 / rows)}%")
         for mark in marks
     ]
     if not labels:
@@ -244,9 +186,7 @@ def _picture(chart: PictureChart, name: str) -> Markup:
     plot = element("div", _svg(*shapes), *labels, class_="plot")
     told = {"t0": [start // 1_000_000_000, start % 1_000_000_000], "span": span}
     body = join([plot, _time_axis(start, chart.end_ns)])
-    return _figure(
-        name, chart.title, [("c2", "darker: more often")], body, chart.note, data_cloud=data(told)
-    )
+    return _figure(name, chart.title, [("c2", "darker: more often")], body, chart.note, data_cloud=data(told))
 
 
 def _gantt(chart: GanttChart, name: str) -> Markup:
@@ -262,9 +202,7 @@ def _gantt(chart: GanttChart, name: str) -> Markup:
     if any(row.marks for row in chart.rows):
         legend.append(("mark", "a problem"))
     axis = element("div", _time_axis(chart.start_ns, chart.end_ns), class_="gantt-axis")
-    return _figure(
-        name, chart.title, legend, element("div", axis, body, class_="gantt"), chart.note
-    )
+    return _figure(name, chart.title, legend, element("div", axis, body, class_="gantt"), chart.note)
 
 
 def _gantt_row(row: GanttRow, start: int, end: int) -> Markup:
@@ -280,28 +218,18 @@ def _gantt_row(row: GanttRow, start: int, end: int) -> Markup:
         f"{duration(row.end_ns - row.start_ns)}\n{row.ending}"
     )
     marks: list[Markup] = [
-        element(
-            "i",
-            class_=f"life cause-{row.cause}",
-            style=place(row.start_ns, row.end_ns),
-            data_tip=tip,
-        )
+        element("i", class_=f"life cause-{row.cause}", style=place(row.start_ns, row.end_ns), data_tip=tip)
     ]
     for begin, stop in row.blocked:
         tip = f"blocked by the server for {duration(stop - begin)}"
         marks.append(element("i", class_="blocked", style=place(begin, stop), data_tip=tip))
     for at, problem in row.marks:
-        marks.append(
-            element("i", class_="mark", style=place(at, at), data_tip=f"{clock(at)} {problem}")
-        )
+        marks.append(element("i", class_="mark", style=place(at, at), data_tip=f"{clock(at)} {problem}"))
     bad = row.cause not in ("normal", "open", "other")
     return element(
         "div",
         element(
-            "div",
-            element("span", row.label, class_="ends"),
-            element("span", row.about, class_="about"),
-            class_="label",
+            "div", element("span", row.label, class_="ends"), element("span", row.about, class_="about"), class_="label"
         ),
         element(
             "div",

@@ -45,11 +45,7 @@ def register(spark: SparkSession, tables: Replay | None = None, *, prefix: str =
 
 
 def report(
-    of: Replay | DataFrame,
-    *,
-    connections: Sequence[str] = (),
-    bounds: Bounds | None = None,
-    join: bool = True,
+    of: Replay | DataFrame, *, connections: Sequence[str] = (), bounds: Bounds | None = None, join: bool = True
 ) -> Report:
     """Make a page for people about a replay, or about segments; see `reporting.report`. Runs at once."""
     from . import reporting

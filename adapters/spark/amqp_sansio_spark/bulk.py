@@ -10,14 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from amqp_sansio.capture import CaptureDamage, Segment
-from amqp_sansio.capture.bulk import (
-    HEAD,
-    Output,
-    Parser,
-    may_begin_capture,
-    not_a_capture,
-    open_parser,
-)
+from amqp_sansio.capture.bulk import HEAD, Output, Parser, may_begin_capture, not_a_capture, open_parser
 from amqp_sansio.capture.repeats import Repeats
 
 from .chain import PADDING, Run, walk
@@ -181,9 +174,7 @@ class BulkReader:
         offset = self.offset + self._held
         yield from self._singles([CaptureDamage(self._file, packet, ts_ns, offset, kind, text)])
 
-    def _records(
-        self, parser: Parser, buf: bytearray, end: int
-    ) -> Generator[pa.RecordBatch, None, int]:
+    def _records(self, parser: Parser, buf: bytearray, end: int) -> Generator[pa.RecordBatch, None, int]:
         pos = 0
         step = _SLOW
         self.plain = False

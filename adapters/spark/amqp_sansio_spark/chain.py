@@ -65,9 +65,7 @@ def words(buf: bytearray, at: Ints, octets: int, dtype: np.dtype[np.void]) -> np
     """Return the `octets` octets at each position in `at`, as records of `dtype`."""
     # Gathering plain octets is five times as fast as records with fields.
     kind = np.dtype(f"V{octets}")
-    every: npt.NDArray[np.void] = np.ndarray(
-        (len(buf) - octets + 1,), kind, buffer=buf, strides=(1,)
-    )
+    every: npt.NDArray[np.void] = np.ndarray((len(buf) - octets + 1,), kind, buffer=buf, strides=(1,))
     return every[at].view(dtype)
 
 
@@ -76,8 +74,7 @@ def _record(order: str, *names: str) -> np.dtype[np.void]:
 
 
 _PCAP: Final = {
-    big: _record(order, "seconds", "fraction", "captured", "wire")
-    for big, order in ((False, "<"), (True, ">"))
+    big: _record(order, "seconds", "fraction", "captured", "wire") for big, order in ((False, "<"), (True, ">"))
 }
 _BLOCK: Final = {
     big: _record(order, "kind", "length", "interface", "high", "low", "captured", "wire")
@@ -146,9 +143,7 @@ def _walk_pcapng(buf: bytearray, pos: int, end: int, layout: PcapngLayout) -> Ru
     captured = blocks["captured"].astype(np.int64)
     interface = blocks["interface"].astype(np.int64)
     odd |= enhanced & (
-        (length_of < _ENHANCED_MIN)
-        | (captured > length_of - _ENHANCED_MIN)
-        | (interface >= len(layout.interfaces))
+        (length_of < _ENHANCED_MIN) | (captured > length_of - _ENHANCED_MIN) | (interface >= len(layout.interfaces))
     )
     # A section inside of a packet may follow a block that was cut short.
     inside = _find_section(buf, first, end)

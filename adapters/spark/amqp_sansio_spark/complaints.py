@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from .headers import Segments
     from .rows import Made
 
-PROBLEMS_SCHEMA: Final = (
-    "file string, offset bigint, packet bigint, ts_ns bigint, kind string, reason string"
-)
+PROBLEMS_SCHEMA: Final = "file string, offset bigint, packet bigint, ts_ns bigint, kind string, reason string"
 """The columns of the table of problems, as Spark writes a schema."""
 
 _COLUMNS: Final[list[tuple[str, pa.DataType]]] = [
@@ -71,9 +69,7 @@ class ProblemMaker:
 
     def single(self, rows: Sequence[tuple[int, Segment | CaptureDamage]]) -> list[Made]:
         """Return rows of the damages."""
-        damages = [
-            row for _, row in rows if isinstance(row, CaptureDamage) and self.selection.takes(row)
-        ]
+        damages = [row for _, row in rows if isinstance(row, CaptureDamage) and self.selection.takes(row)]
         if not damages:
             return []
         columns: dict[str, list[object]] = {
@@ -84,9 +80,7 @@ class ProblemMaker:
             "kind": [row.kind for row in damages],
             "reason": [row.text.removeprefix(f"{row.file}: ") for row in damages],
         }
-        batch = pa.RecordBatch.from_pydict(
-            {name: columns[name] for name in self.schema.names}, schema=self.schema
-        )
+        batch = pa.RecordBatch.from_pydict({name: columns[name] for name in self.schema.names}, schema=self.schema)
         return [(np.arange(len(damages)), batch)]
 
     def batches(self, made: list[Made]) -> Iterator[pa.RecordBatch]:

@@ -61,9 +61,7 @@ class Plan(NamedTuple):
     skew_ns: int = 0
 
 
-def find_captures(
-    paths: Iterable[str], *, recursive: bool = True, pattern: str | None = None
-) -> list[CaptureFile]:
+def find_captures(paths: Iterable[str], *, recursive: bool = True, pattern: str | None = None) -> list[CaptureFile]:
     """Return the files of `paths`, each once, in the order of their names.
 
     A path is a file, a folder (every file in it, with `recursive` also below it, except files and folders whose name
@@ -80,10 +78,7 @@ def find_captures(
             found.setdefault(os.path.realpath(path), set()).add(path)
     # A file found by several ways has the first of its names.
     chosen = [min(ways, key=lambda way: (os.path.basename(way), way)) for ways in found.values()]
-    names = name_files(
-        [path.replace(os.sep, "/") for path in found],
-        [os.path.basename(path) for path in chosen],
-    )
+    names = name_files([path.replace(os.sep, "/") for path in found], [os.path.basename(path) for path in chosen])
     files = [CaptureFile(path, name) for path, name in zip(chosen, names, strict=True)]
     return sorted(files, key=lambda file: file.name)
 

@@ -8,16 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from amqp_sansio.capture.bulk import MAX_SEGMENT
-from amqp_sansio.capture.link import (
-    ETHERNET,
-    LINUX_SLL,
-    LINUX_SLL2,
-    LOOP,
-    NULL,
-    RAW,
-    RAW_IPV4,
-    RAW_IPV6,
-)
+from amqp_sansio.capture.link import ETHERNET, LINUX_SLL, LINUX_SLL2, LOOP, NULL, RAW, RAW_IPV4, RAW_IPV6
 
 from .arrow import Ints
 from .chain import UNREAD, Run, words
@@ -52,18 +43,12 @@ _V4: Final = np.dtype(
     ]
 )
 _V6: Final = np.dtype(
-    [
-        *(("first", "u1"), ("label", "V3"), ("length", ">u2"), ("next", "u1"), ("hops", "u1")),
-        ("addresses", "V32"),
-    ]
+    [*(("first", "u1"), ("label", "V3"), ("length", ">u2"), ("next", "u1"), ("hops", "u1")), ("addresses", "V32")]
 )
-_TCP_HEADER: Final = np.dtype(
-    [("ports", "V4"), ("seq", ">u4"), ("ack", ">u4"), ("size", "u1"), ("flags", "u1")]
-)
+_TCP_HEADER: Final = np.dtype([("ports", "V4"), ("seq", ">u4"), ("ack", ">u4"), ("size", "u1"), ("flags", "u1")])
 _PORTS: Final = np.dtype([("sport", ">u2"), ("dport", ">u2")])
 _KEYS: Final = {
-    octets: np.dtype([("addresses", f"V{octets}"), ("ports", "V4"), ("point", "<u4")])
-    for octets in (8, 32)
+    octets: np.dtype([("addresses", f"V{octets}"), ("ports", "V4"), ("point", "<u4")]) for octets in (8, 32)
 }
 
 
@@ -194,12 +179,7 @@ def _typed(
 
 
 def _ipv4(
-    buf: bytearray,
-    run: Run,
-    which: Ints,
-    at: Ints,
-    point: npt.NDArray[np.uint32],
-    family: npt.NDArray[np.int8],
+    buf: bytearray, run: Run, which: Ints, at: Ints, point: npt.NDArray[np.uint32], family: npt.NDArray[np.int8]
 ) -> Segments:
     start, stop = run.start[which], run.stop[which]
     headers = words(buf, at, 20, _V4)
@@ -210,18 +190,11 @@ def _ipv4(
     odd = (stop - at < 20) | (first >> 4 != 4) | (header < 20)
     tcp = headers["protocol"] == _TCP
     odd |= tcp & ((end - at < header) | (headers["fragment"] & np.uint16(0x3FFF) != 0))
-    return _tcp(
-        buf, which, at + header, np.minimum(stop, end), end, headers, point, tcp, odd, family
-    )
+    return _tcp(buf, which, at + header, np.minimum(stop, end), end, headers, point, tcp, odd, family)
 
 
 def _ipv6(
-    buf: bytearray,
-    run: Run,
-    which: Ints,
-    at: Ints,
-    point: npt.NDArray[np.uint32],
-    family: npt.NDArray[np.int8],
+    buf: bytearray, run: Run, which: Ints, at: Ints, point: npt.NDArray[np.uint32], family: npt.NDArray[np.int8]
 ) -> Segments:
     start, stop = run.start[which], run.stop[which]
     headers = words(buf, at, 40, _V6)

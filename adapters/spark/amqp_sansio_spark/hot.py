@@ -87,13 +87,7 @@ class HotReplay(Replay):
     """The tables of some flows from their own tasks, and of the others from sorted segments."""
 
     def __init__(
-        self,
-        spark: SparkSession,
-        cold: DataFrame,
-        plans: Sequence[Plan],
-        partitions: int,
-        body: str,
-        skew_ns: int = 0,
+        self, spark: SparkSession, cold: DataFrame, plans: Sequence[Plan], partitions: int, body: str, skew_ns: int = 0
     ) -> None:
         super().__init__(cold, partitions, body, skew_ns)
         self._spark = spark
@@ -130,11 +124,7 @@ def _hot_flows(
 
 
 def _plans(
-    path: str | Sequence[str],
-    flows: Sequence[str],
-    options: dict[str, str | int | bool],
-    body: str,
-    skew_ns: int,
+    path: str | Sequence[str], flows: Sequence[str], options: dict[str, str | int | bool], body: str, skew_ns: int
 ) -> list[Plan]:
     checked = _checked(options)
     files = tuple([(_first_ns(file), file, _size(file.path)) for file in _files(path, options)])

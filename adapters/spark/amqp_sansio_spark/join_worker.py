@@ -69,9 +69,7 @@ def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
     return rows
 
 
-def _batches(
-    rows: Iterable[tuple[Any, ...]], columns: tuple[tuple[str, str], ...]
-) -> Iterator[pa.RecordBatch]:
+def _batches(rows: Iterable[tuple[Any, ...]], columns: tuple[tuple[str, str], ...]) -> Iterator[pa.RecordBatch]:
     schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in columns])
     pending: list[tuple[Any, ...]] = []
     for row in rows:

@@ -31,11 +31,7 @@ def topology(events: DataFrame) -> DataFrame:
 
 
 def histories(
-    messages: DataFrame,
-    events: DataFrame | None = None,
-    *,
-    skew_ns: int = 0,
-    partitions: int | None = None,
+    messages: DataFrame, events: DataFrame | None = None, *, skew_ns: int = 0, partitions: int | None = None
 ) -> DataFrame:
     """Return the history of each message on all connections that it moved on: a row for each step.
 

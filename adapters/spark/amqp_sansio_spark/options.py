@@ -47,9 +47,7 @@ def parse_options(given: Mapping[str, str]) -> Options:
     known = {name.lower(): name for name in KNOWN}
     for name in values:
         if name not in known:
-            raise ValueError(
-                f"{FORMAT}: there is no option {name!r}; there are {', '.join(sorted(KNOWN))}"
-            )
+            raise ValueError(f"{FORMAT}: there is no option {name!r}; there are {', '.join(sorted(KNOWN))}")
     table: Table = "segments"
     match values.get("table", table):
         case "segments":
@@ -161,8 +159,7 @@ def _time(option: str, text: str | None) -> int | None:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(
-            f"{FORMAT}: {option} is a time like 2026-11-20T09:27:00Z or nanoseconds since 1970,"
-            f" not {text!r}"
+            f"{FORMAT}: {option} is a time like 2026-11-20T09:27:00Z or nanoseconds since 1970, not {text!r}"
         ) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

@@ -112,12 +112,7 @@ def check_beginning(file: CaptureFile) -> None:
 
 
 def read_piece(
-    piece: Piece,
-    options: Options,
-    names: Sequence[str],
-    *,
-    opened: Input | None = None,
-    read: str = "",
+    piece: Piece, options: Options, names: Sequence[str], *, opened: Input | None = None, read: str = ""
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a piece, with the columns `names`; unreadable parts are rows too.
 
@@ -150,9 +145,7 @@ def make_rows(file: str, options: Options, names: Sequence[str]) -> Maker:
     return _Strict(maker) if options.fail_fast else maker
 
 
-def _read(
-    piece: Piece, reader: BulkReader, options: Options, opened: Input | None
-) -> Iterator[pa.RecordBatch]:
+def _read(piece: Piece, reader: BulkReader, options: Options, opened: Input | None) -> Iterator[pa.RecordBatch]:
     try:
         if opened is not None:
             yield from _read_open(piece, reader, options, opened)
@@ -169,9 +162,7 @@ def _read(
         yield from reader.refuse("not-a-capture", str(error))
 
 
-def _read_open(
-    piece: Piece, reader: BulkReader, options: Options, opened: Input
-) -> Iterator[pa.RecordBatch]:
+def _read_open(piece: Piece, reader: BulkReader, options: Options, opened: Input) -> Iterator[pa.RecordBatch]:
     if piece.stop == 0:
         yield from reader.refuse("empty-file", "the file is empty")
         return
@@ -203,9 +194,7 @@ def _is_gzip(opened: Input) -> bool:
     return bytes(head) == MAGIC
 
 
-def _read_gzip(
-    piece: Piece, reader: BulkReader, chunk: int, opened: Input
-) -> Iterator[pa.RecordBatch]:
+def _read_gzip(piece: Piece, reader: BulkReader, chunk: int, opened: Input) -> Iterator[pa.RecordBatch]:
     inflate = Gunzip()
     left = piece.stop
     packed = memoryview(bytearray(_GZIP_CHUNK))

@@ -38,10 +38,7 @@ def progress(spark: SparkSession) -> DataFrame:
 
     pieces = logs.select(
         *[f.col("context")[name].alias(name) for name in ("read", "file")],
-        *[
-            f.col("context")[name].cast("bigint").alias(name)
-            for name in ("number", "of", "size", "done", *_COUNTS)
-        ],
+        *[f.col("context")[name].cast("bigint").alias(name) for name in ("number", "of", "size", "done", *_COUNTS)],
         f.col("context")["seconds"].cast("double").alias("seconds"),
     )
     once = pieces.groupBy("read", "file", "number", "of", "size").agg(

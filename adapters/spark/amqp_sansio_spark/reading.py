@@ -14,9 +14,7 @@ PROBLEMS_VIEW: Final = "amqp_capture_problems"
 """The default name of the temporary view that `problems` creates."""
 
 
-def segments_of(
-    spark: SparkSession, path: str | Sequence[str], **options: str | int | bool
-) -> DataFrame:
+def segments_of(spark: SparkSession, path: str | Sequence[str], **options: str | int | bool) -> DataFrame:
     """Read captures like `spark.read.format("amqp-capture").options(**options).load(path)`, from anywhere.
 
     Paths are Spark's: any configured file system (hdfs:, s3a:, abfss:, gs:, file: ...), files, folders and patterns.
@@ -34,11 +32,7 @@ def segments_of(
 
 
 def problems(
-    spark: SparkSession,
-    path: str | Sequence[str],
-    *,
-    view: str = PROBLEMS_VIEW,
-    **options: str | int | bool,
+    spark: SparkSession, path: str | Sequence[str], *, view: str = PROBLEMS_VIEW, **options: str | int | bool
 ) -> DataFrame:
     """Return the unreadable parts of captures as rows: `file`, `offset`, `packet`, `ts_ns`, `kind` and `reason`.
 

@@ -38,11 +38,7 @@ class Report(Page):
 
 
 def report(
-    of: Replay | DataFrame,
-    *,
-    connections: Sequence[str] = (),
-    bounds: Bounds | None = None,
-    join: bool = True,
+    of: Replay | DataFrame, *, connections: Sequence[str] = (), bounds: Bounds | None = None, join: bool = True
 ) -> Report:
     """Make the report of a replay, or of segments that `amqp-capture` read. Runs at once.
 
@@ -74,9 +70,7 @@ def _merged(rows: DataFrame, task: _GatherTask | _StepsTask, into: Gather) -> Ga
     return into
 
 
-def _diagrams(
-    tables: Replay, chosen: Sequence[str], flows: Iterable[str], bounds: Bounds
-) -> list[Diagram]:
+def _diagrams(tables: Replay, chosen: Sequence[str], flows: Iterable[str], bounds: Bounds) -> list[Diagram]:
     from pyspark.sql import functions as f
 
     if not chosen:

@@ -29,11 +29,7 @@ SEGMENTS_SCHEMA = segments_schema()
 A row is a TCP segment, or, with `flow` null and `damage` set, an unreadable part of the file.
 """
 
-_DAMAGE: list[tuple[str, pa.DataType]] = [
-    ("kind", pa.string()),
-    ("offset", pa.int64()),
-    ("text", pa.string()),
-]
+_DAMAGE: list[tuple[str, pa.DataType]] = [("kind", pa.string()), ("offset", pa.int64()), ("text", pa.string())]
 _COLUMNS: list[tuple[str, pa.DataType]] = [
     ("flow", pa.string()),
     ("ts_ns", pa.int64()),
@@ -75,9 +71,7 @@ class FlowNames:
         return name
 
 
-def to_batches(
-    rows: Iterable[Segment | CaptureDamage], max_octets: int
-) -> Iterator[pa.RecordBatch]:
+def to_batches(rows: Iterable[Segment | CaptureDamage], max_octets: int) -> Iterator[pa.RecordBatch]:
     """Yield Arrow batches of at most about `max_octets` octets (a single segment may be larger)."""
     flows = FlowNames()
     pending: list[Segment] = []
@@ -136,9 +130,7 @@ def damages_batch(rows: list[CaptureDamage]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(values, schema=ARROW_SCHEMA)
 
 
-def from_batch(
-    batch: pa.RecordBatch, max_octets: int
-) -> Iterator[tuple[str | None, list[Segment | CaptureDamage]]]:
+def from_batch(batch: pa.RecordBatch, max_octets: int) -> Iterator[tuple[str | None, list[Segment | CaptureDamage]]]:
     """Yield runs of rows of one flow (None: damage), in order, at most `max_octets` at a time."""
     rows = batch.num_rows
     if not rows:

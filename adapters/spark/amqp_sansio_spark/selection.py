@@ -116,9 +116,7 @@ class Selection(NamedTuple):
     def segments(self) -> bool:
         """Whether any segment can be selected: not if a condition is about `damage`."""
         return all(
-            condition.holds(None)
-            for condition in self.conditions
-            if condition.column.partition(".")[0] == "damage"
+            condition.holds(None) for condition in self.conditions if condition.column.partition(".")[0] == "damage"
         )
 
     def with_filters(self, filters: Iterable[Filter]) -> Selection:
@@ -139,13 +137,9 @@ class Selection(NamedTuple):
         for column, test, value, negated in self.conditions:
             if column != "ts_ns" or negated:
                 continue
-            if test in (">", ">=", "=") and not _OPERATORS[">" if test == ">" else ">="](
-                last_ns, value
-            ):
+            if test in (">", ">=", "=") and not _OPERATORS[">" if test == ">" else ">="](last_ns, value):
                 return False
-            if test in ("<", "<=", "=") and not _OPERATORS["<" if test == "<" else "<="](
-                first_ns, value
-            ):
+            if test in ("<", "<=", "=") and not _OPERATORS["<" if test == "<" else "<="](first_ns, value):
                 return False
         return True
 
@@ -163,10 +157,7 @@ class Selection(NamedTuple):
         )
 
     def mask(
-        self,
-        segments: Segments,
-        ts_ns: npt.NDArray[np.int64],
-        packet: npt.NDArray[np.int64],
+        self, segments: Segments, ts_ns: npt.NDArray[np.int64], packet: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.bool_] | None:
         """Return which segments are selected by the columns that differ between them; None: all."""
         found: npt.NDArray[np.bool_] | None = None
@@ -217,9 +208,7 @@ class Selection(NamedTuple):
         return all(condition.holds(values.get(condition.column)) for condition in self.conditions)
 
     def _takes_time(self, ts_ns: int) -> bool:
-        return (self.since_ns is None or ts_ns >= self.since_ns) and (
-            self.until_ns is None or ts_ns < self.until_ns
-        )
+        return (self.since_ns is None or ts_ns >= self.since_ns) and (self.until_ns is None or ts_ns < self.until_ns)
 
 
 _COLUMNS: Final = frozenset({*_NUMBERS, *_DIRECTION, "damage", "damage.kind", "damage.offset"})

@@ -45,8 +45,7 @@ def read_anywhere(spark: SparkSession, given: Sequence[str], options: Options) -
     local = {uri: size for uri, size in sizes.items() if not size or uri.startswith("file:")}
     if local:
         files = [
-            (CaptureFile("/" + uri.removeprefix("file:").lstrip("/"), names[uri]), size)
-            for uri, size in local.items()
+            (CaptureFile("/" + uri.removeprefix("file:").lstrip("/"), names[uri]), size) for uri, size in local.items()
         ]
         files.sort(key=lambda file: file[0].name)
         frames.append(_open_by_path(spark, files, options, read))
@@ -97,9 +96,7 @@ class _Read:
                 for piece in pieces:
                     # An empty file needn't be opened, wherever it is.
                     opened = None if piece.size else io.BytesIO()
-                    made = read_piece(
-                        piece, self.options, self.names, opened=opened, read=self.read
-                    )
+                    made = read_piece(piece, self.options, self.names, opened=opened, read=self.read)
                     yield from plainly(made)
 
 
@@ -117,13 +114,7 @@ class _ReadContents(_Read):
                     text = f"{size} octets, and only Spark can open it: more than {MAX_CONTENT}"
                     made = BulkReader(file.name, maker).refuse("too-large", text)
                 else:
-                    made = read_piece(
-                        whole(file, size),
-                        self.options,
-                        self.names,
-                        opened=opened,
-                        read=self.read,
-                    )
+                    made = read_piece(whole(file, size), self.options, self.names, opened=opened, read=self.read)
                 yield from plainly(made)
 
 
@@ -150,9 +141,7 @@ def _folders(uri: str) -> str:
     return f"/{scheme}/{rest.lstrip('/')}"
 
 
-def _open_by_path(
-    spark: SparkSession, files: list[tuple[CaptureFile, int]], options: Options, read: str
-) -> DataFrame:
+def _open_by_path(spark: SparkSession, files: list[tuple[CaptureFile, int]], options: Options, read: str) -> DataFrame:
     small = [whole(file, size) for file, size in files if size <= options.split_octets]
     small = [piece for piece in small if options.selection.takes_file(piece.name)]
     tasks = list(enumerate(tasks_of(small, options)))
@@ -173,11 +162,7 @@ def _open_by_path(
 
 
 def _through_spark(
-    spark: SparkSession,
-    paths: list[str],
-    wanted: list[tuple[str, str]],
-    options: Options,
-    read: str,
+    spark: SparkSession, paths: list[str], wanted: list[tuple[str, str]], options: Options, read: str
 ) -> DataFrame:
     from pyspark.sql import functions as f
 

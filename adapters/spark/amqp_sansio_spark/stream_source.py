@@ -47,9 +47,7 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     batch; in other files the reader waits for the rest. Compressed files are read when they are closed.
     """
 
-    def __init__(
-        self, paths: list[str], options: Options, stream: StreamOptions, names: tuple[str, ...]
-    ) -> None:
+    def __init__(self, paths: list[str], options: Options, stream: StreamOptions, names: tuple[str, ...]) -> None:
         self.paths = paths
         self.options = options
         self.stream = stream

@@ -36,9 +36,7 @@ _MICROSECOND: Final = 1000
 class StreamTask(StatefulProcessor):
     """Replays each flow batch by batch; the state is its pickled `FlowReplay` and the place of its last segment."""
 
-    def __init__(
-        self, tables: tuple[str, ...], body: str, idle_seconds: int, skew_ns: int = 0
-    ) -> None:
+    def __init__(self, tables: tuple[str, ...], body: str, idle_seconds: int, skew_ns: int = 0) -> None:
         self.tables = tables
         self.body = body
         self.skew_ns = skew_ns

@@ -19,11 +19,7 @@ _PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
 
 
 def replay_stream(
-    segments: DataFrame,
-    *,
-    idle_seconds: int = 3600,
-    body: BodyMode = "size",
-    clock_skew: float = 0.0,
+    segments: DataFrame, *, idle_seconds: int = 3600, body: BodyMode = "size", clock_skew: float = 0.0
 ) -> StreamReplay:
     """Replay the connections in a stream of segments from `readStream.format("amqp-capture")`.
 
@@ -125,10 +121,7 @@ class StreamReplay:
         )
         task = StreamTask(tables, self._body, self._idle_seconds, self._skew_ns)
         return rows.groupBy("flow").transformWithState(
-            statefulProcessor=task,
-            outputStructType=tables_schema(tables),
-            outputMode="append",
-            timeMode="EventTime",
+            statefulProcessor=task, outputStructType=tables_schema(tables), outputMode="append", timeMode="EventTime"
         )
 
 

@@ -10,12 +10,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 BodyMode = Literal["none", "size", "base64"]
-_SPARK_TYPES = {
-    "string": "string",
-    "json": "string",
-    "int64": "bigint",
-    "bool": "boolean",
-}
+_SPARK_TYPES = {"string": "string", "json": "string", "int64": "bigint", "bool": "boolean"}
 _INPUT = (
     *("flow", "ts_ns", "file", "packet", "src", "sport", "dst", "dport", "seq", "ack", "flags"),
     *("wire_len", "payload", "point", "damage"),
@@ -25,11 +20,7 @@ _PARTITIONS_PER_CORE = 4
 
 
 def replay(
-    segments: DataFrame,
-    partitions: int | None = None,
-    *,
-    body: BodyMode = "size",
-    clock_skew: float = 0.0,
+    segments: DataFrame, partitions: int | None = None, *, body: BodyMode = "size", clock_skew: float = 0.0
 ) -> Replay:
     """Replay the connections in `segments`, a DataFrame that `amqp-capture` read, or rows of it.
 
@@ -56,9 +47,7 @@ class Replay:
     """
 
     def __init__(self, segments: DataFrame, partitions: int, body: str, skew_ns: int = 0) -> None:
-        self._sorted = (
-            segments.select(*_INPUT).repartition(partitions, "flow").sortWithinPartitions(*_ORDER)
-        )
+        self._sorted = segments.select(*_INPUT).repartition(partitions, "flow").sortWithinPartitions(*_ORDER)
         self._body = body
         self.skew_ns = skew_ns
         self._cached: DataFrame | None = None
@@ -125,9 +114,7 @@ class Replay:
 
 def spark_schema(columns: tuple[tuple[str, str], ...], separator: str = " ") -> str:
     """Return the core's columns as a Spark schema, without timestamps, which Spark derives from nanoseconds."""
-    return ", ".join(
-        f"{name}{separator}{_SPARK_TYPES[kind]}" for name, kind in columns if kind in _SPARK_TYPES
-    )
+    return ", ".join(f"{name}{separator}{_SPARK_TYPES[kind]}" for name, kind in columns if kind in _SPARK_TYPES)
 
 
 def tables_schema(tables: tuple[str, ...]) -> str:

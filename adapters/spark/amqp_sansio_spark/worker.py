@@ -106,8 +106,7 @@ class _Output:
             batch = builder.take()
             if len(self._builders) > 1:
                 columns: dict[str, Any] = {
-                    other: pa.nulls(batch.num_rows, pa.struct(there.schema))
-                    for other, there in self._builders.items()
+                    other: pa.nulls(batch.num_rows, pa.struct(there.schema)) for other, there in self._builders.items()
                 }
                 columns[name] = batch.to_struct_array()
                 batch = pa.RecordBatch.from_pydict(columns)
@@ -122,15 +121,10 @@ class _Builder:
         self.rows: list[tuple[object, ...]] = []
         self.heavy = [index for index, (_, kind) in columns if kind == "json"]
         self._kept = [index for index, (_, kind) in columns if kind in ARROW_TYPES]
-        self.schema = pa.schema(
-            [(name, ARROW_TYPES[kind]) for _, (name, kind) in columns if kind in ARROW_TYPES]
-        )
+        self.schema = pa.schema([(name, ARROW_TYPES[kind]) for _, (name, kind) in columns if kind in ARROW_TYPES])
 
     def take(self) -> pa.RecordBatch:
         rows = self.rows
-        named = {
-            name: [row[index] for row in rows]
-            for name, index in zip(self.schema.names, self._kept, strict=True)
-        }
+        named = {name: [row[index] for row in rows] for name, index in zip(self.schema.names, self._kept, strict=True)}
         rows.clear()
         return pa.RecordBatch.from_pydict(named, schema=self.schema)

@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amqp_sansio.client.classic.channel import PublishOutcome
-from amqp_sansio.errors import (
-    ConsumerEnded,
-    LinkEnded,
-    NotAccepted,
-    SessionEnded,
-    TransactionFailed,
-)
+from amqp_sansio.errors import ConsumerEnded, LinkEnded, NotAccepted, SessionEnded, TransactionFailed
 
 from .blocking import EventStream
 from .classic import Channel, Connection

@@ -8,18 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from amqp_sansio import (
-    Abandoned,
-    By,
-    CloseReport,
-    EndpointClosed,
-    Event,
-    Failed,
-    Opened,
-    Pending,
-    Replied,
-    Scope,
-)
+from amqp_sansio import Abandoned, By, CloseReport, EndpointClosed, Event, Failed, Opened, Pending, Replied, Scope
 
 from .feed import EventStream, Feed, Streams
 from .handlers import aside, interrupts_itself
@@ -75,12 +64,8 @@ class BaseConnection(ABC, Generic[_C]):
     @overload
     def events(self, *, limit: int = 1000, timeout: float | None = None) -> EventStream[Event]: ...
     @overload
-    def events(
-        self, *kinds: type[_E], limit: int = 1000, timeout: float | None = None
-    ) -> EventStream[_E]: ...
-    def events(
-        self, *kinds: type[Any], limit: int = 1000, timeout: float | None = None
-    ) -> EventStream[Any]:
+    def events(self, *kinds: type[_E], limit: int = 1000, timeout: float | None = None) -> EventStream[_E]: ...
+    def events(self, *kinds: type[Any], limit: int = 1000, timeout: float | None = None) -> EventStream[Any]:
         """Return events of the connection as a whole, such as Blocked of 0-9-1; only `kinds`, if given."""
         feed: Feed[Any] = Feed(self.wire, limit, True)
         with self.wire.lock:
@@ -100,10 +85,7 @@ class BaseConnection(ABC, Generic[_C]):
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
         unseen, self.wire.unseen = list(self.wire.unseen.values()), {}
@@ -118,11 +100,7 @@ class BaseConnection(ABC, Generic[_C]):
     # For its parts.
 
     def finish(
-        self,
-        handle: Pending[Any],
-        timeout: float | None,
-        what: str,
-        late: Callable[[Any], object] | None = None,
+        self, handle: Pending[Any], timeout: float | None, what: str, late: Callable[[Any], object] | None = None
     ) -> Any:
         """Wait for a handle and return its result. `late` takes a result after a timeout."""
         if not handle.done:

@@ -40,10 +40,7 @@ class Blocking(Generic[_I]):
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         inner: Any = self._inner
         if not self._driver.ended:
@@ -133,10 +130,7 @@ class BaseConnection(Blocking[_C]):
         return self._driver.run(self._inner.wait_closed(), timeout, "the end")
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         client = self._driver.client
         before = dict(client.unseen)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from .driver import Driver
 
+
 class Delivery(DeliveryFields):
     """A message from a consumer or from `channel.get`.
 
@@ -118,10 +119,7 @@ class Consumer(Blocking[consumers.Consumer]):
         self._driver.end(self._inner.close, timeout, "basic.cancel")
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # A caller that reads on gets the reason from the iterator; leaving the context needs no more.
         with suppress(EndpointClosed):

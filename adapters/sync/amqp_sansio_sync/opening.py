@@ -61,19 +61,13 @@ def open_connection(
     if seconds is None:
         seconds = uri.connection_timeout or prepared.handshake_timeout
     deadline = monotonic() + seconds
-    ours = (
-        None
-        if record is None or isinstance(record, Recorder)
-        else Recorder(record, record_secrets=record_secrets)
-    )
+    ours = None if record is None or isinstance(record, Recorder) else Recorder(record, record_secrets=record_secrets)
     recorder = record if isinstance(record, Recorder) else ours
     try:
         connected = _open_socket(uri, *security, deadline)
         recording = None
         if recorder is not None:
-            recording = recorder.open(
-                connected.getsockname(), connected.getpeername(), ours is not None
-            )
+            recording = recorder.open(connected.getsockname(), connected.getpeername(), ours is not None)
         driver, connection = prepared.make(Transport(connected, recording))
     except BaseException:
         if ours is not None:
@@ -88,18 +82,14 @@ def open_connection(
     return connection
 
 
-def tls(
-    uri: AmqpUri, given: ssl_module.SSLContext | None
-) -> tuple[ssl_module.SSLContext | None, str | None]:
+def tls(uri: AmqpUri, given: ssl_module.SSLContext | None) -> tuple[ssl_module.SSLContext | None, str | None]:
     """Return the context and the server name for TLS; None and None for amqp URLs."""
     if not uri.tls:
         if given is not None:
             raise ValueError("an ssl context was given for an amqp:// URL; write amqps://")
         return None, None
     if given is not None:
-        if any(
-            each is not None for each in (uri.cacertfile, uri.certfile, uri.keyfile, uri.verify)
-        ):
+        if any(each is not None for each in (uri.cacertfile, uri.certfile, uri.keyfile, uri.verify)):
             raise ValueError("TLS is set up by the URL and by an ssl context; use one of them")
         context = given
     else:

@@ -29,9 +29,7 @@ class Recorder:
     that; the connections continue.
     """
 
-    def __init__(
-        self, target: str | os.PathLike[str] | IO[bytes], *, record_secrets: bool = False
-    ) -> None:
+    def __init__(self, target: str | os.PathLike[str] | IO[bytes], *, record_secrets: bool = False) -> None:
         self._lock = threading.Lock()
         self._writer = PcapngWriter()
         self._secrets = record_secrets
@@ -44,9 +42,7 @@ class Recorder:
         self._failed = False
         self._write(self._writer.header())
 
-    def open(
-        self, client: tuple[object, ...], server: tuple[object, ...], last: bool = False
-    ) -> RecordedConnection:
+    def open(self, client: tuple[object, ...], server: tuple[object, ...], last: bool = False) -> RecordedConnection:
         """Begin a connection between two socket addresses, as returned by `getpeername`.
 
         The end of the `last` one closes the recording.
@@ -97,9 +93,7 @@ class Recorder:
 class RecordedConnection:
     """One connection of a recording: takes the octets of each side, and the end."""
 
-    def __init__(
-        self, recorder: Recorder, number: int, redactor: Redactor | None, last: bool
-    ) -> None:
+    def __init__(self, recorder: Recorder, number: int, redactor: Redactor | None, last: bool) -> None:
         self._recorder = recorder
         self._number = number
         self._redactor = redactor

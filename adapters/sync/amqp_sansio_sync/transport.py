@@ -101,9 +101,7 @@ class Transport:
             each.close()
 
 
-def ready_by_poll(
-    main: socket.socket, wakes: socket.socket, read: bool, write: bool, seconds: float | None
-) -> bool:
+def ready_by_poll(main: socket.socket, wakes: socket.socket, read: bool, write: bool, seconds: float | None) -> bool:
     """Wait until `main` is ready for `read` or `write` or `wakes` for reading; return whether the latter is."""
     poll = select.poll()
     poll.register(wakes, select.POLLIN)
@@ -114,9 +112,7 @@ def ready_by_poll(
     return any(descriptor == wakes.fileno() for descriptor, _ in ready)
 
 
-def ready_by_select(
-    main: socket.socket, wakes: socket.socket, read: bool, write: bool, seconds: float | None
-) -> bool:
+def ready_by_select(main: socket.socket, wakes: socket.socket, read: bool, write: bool, seconds: float | None) -> bool:
     """Do the same without poll; it takes only descriptors below 1,024, except on Windows."""
     pause = None if seconds is None else min(seconds, _LONGEST)
     readers = [main, wakes] if read else [wakes]

@@ -92,11 +92,7 @@ class Wire(Generic[_C]):
     )
 
     def __init__(
-        self,
-        core: _C,
-        transport: Transport,
-        dispatch: Callable[[Event], None],
-        interval: Callable[[], float],
+        self, core: _C, transport: Transport, dispatch: Callable[[Event], None], interval: Callable[[], float]
     ) -> None:
         self.core = core
         self.interval = interval
@@ -137,9 +133,7 @@ class Wire(Generic[_C]):
             self.release()
         return result
 
-    def post(
-        self, held: bool, command: Callable[..., _T], *arguments: Any, soon: bool = False
-    ) -> _T:
+    def post(self, held: bool, command: Callable[..., _T], *arguments: Any, soon: bool = False) -> _T:
         """Carry out one command of the engine; octets that the socket doesn't take at once are sent later.
 
         With `held` its octets are held back until BATCH octets have collected, or something else is sent; with `soon`

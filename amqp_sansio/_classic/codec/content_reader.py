@@ -88,8 +88,18 @@ class ContentReader(Generic[_S, _E]):
     # Each returns what `read` returns: None leaves the octets to the general way, with nothing changed.
 
     def delivered(
-        self, source: _S, number: int, consumer_tag: str, tag: int, redelivered: bool, exchange: str,
-        routing_key: str, raw: bytes, body: bytes | None, size: int, end: int,
+        self,
+        source: _S,
+        number: int,
+        consumer_tag: str,
+        tag: int,
+        redelivered: bool,
+        exchange: str,
+        routing_key: str,
+        raw: bytes,
+        body: bytes | None,
+        size: int,
+        end: int,
     ) -> _E | None:
         """basic.deliver on channel `number`, its properties as octets, and a body of `size` octets, up to `end`.
 
@@ -143,9 +153,9 @@ class ContentReader(Generic[_S, _E]):
                 if octets == self._last_route:
                     exchange, routing_key, header_number = self._route
                 else:
-                    exchange, routing_key, header_number = self._routes.get(
-                        octets
-                    ) or self._learn_route(data, stop + 9, end, number)
+                    exchange, routing_key, header_number = self._routes.get(octets) or self._learn_route(
+                        data, stop + 9, end, number
+                    )
                 if header_number != number or redelivered > 1 or not tag:
                     return None
             else:

@@ -107,7 +107,9 @@ def method_frame(channel: int, payload: bytes) -> bytes:
 def header_frame(channel: int, class_id: int, size: int, properties: bytes) -> bytes:
     """A content header frame; `properties` are the flags and the property list (0-9-1 section 4.2.6.1)."""
     return b"%b%b%b\xce" % (
-        FRAME.pack(HEADER, channel, 12 + len(properties)), CONTENT_HEADER.pack(class_id, 0, size), properties
+        FRAME.pack(HEADER, channel, 12 + len(properties)),
+        CONTENT_HEADER.pack(class_id, 0, size),
+        properties,
     )
 
 

@@ -86,8 +86,10 @@ class Method:
     def __eq__(self, other: object) -> bool:
         if other.__class__ is not self.__class__:
             return NotImplemented
-        return isinstance(other, Method) and self.spare == other.spare and all(
-            [getattr(self, name) == getattr(other, name) for name in self.__match_args__]
+        return (
+            isinstance(other, Method)
+            and self.spare == other.spare
+            and all([getattr(self, name) == getattr(other, name) for name in self.__match_args__])
         )
 
     def __hash__(self) -> int:

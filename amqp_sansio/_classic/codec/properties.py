@@ -98,9 +98,7 @@ class Properties:
         except CodecError:
             return f"<{type(self).__name__.removeprefix('Unread')} of {len(self._raw or b'')} damaged octets>"
         shown = [
-            f"{name}={value!r}"
-            for name, value in zip(self.__match_args__, values, strict=True)
-            if value is not None
+            f"{name}={value!r}" for name, value in zip(self.__match_args__, values, strict=True) if value is not None
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
 

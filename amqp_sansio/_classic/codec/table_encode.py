@@ -154,8 +154,19 @@ def _encode_value(value: FieldValue, rules: TableRules, depth: int) -> bytes:
 
 
 _TAGS: Final[dict[type[Any], str]] = {
-    bool: "t", Timestamp: "T", int: "I", float: "d", str: "S", bytes: "x", bytearray: "x", memoryview: "x",
-    type(None): "V", dict: "F", Mapping: "F", list: "A", tuple: "A",
+    bool: "t",
+    Timestamp: "T",
+    int: "I",
+    float: "d",
+    str: "S",
+    bytes: "x",
+    bytearray: "x",
+    memoryview: "x",
+    type(None): "V",
+    dict: "F",
+    Mapping: "F",
+    list: "A",
+    tuple: "A",
 }
 """The tags of Python's types; a type stands before those that it's a kind of."""
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FieldValue: TypeAlias = Any
 """A decoded value: bool, int, float, str, bytes, Decimal, Timestamp, None, Table, or a list."""
 
+
 def syntax_error(text: str, offset: int | None = None, rule: str | None = None) -> CodecError:
     """The error for octets, or a value, that break the syntax of a field."""
     return CodecError(text, offset=offset, code=SYNTAX_ERROR, rule=rule)
@@ -118,8 +119,16 @@ class TableRules:
     )  # fmt: skip
 
     def __init__(
-        self, name: str, writes: str, wide: str = "", s_is_string: bool = False, l_is_unsigned: bool = False,
-        first_wins: bool = False, consume_arguments: bool = False, strict_names: bool = False, depth: int = 32,
+        self,
+        name: str,
+        writes: str,
+        wide: str = "",
+        s_is_string: bool = False,
+        l_is_unsigned: bool = False,
+        first_wins: bool = False,
+        consume_arguments: bool = False,
+        strict_names: bool = False,
+        depth: int = 32,
         entries: int = 65_536,
     ) -> None:
         if not 1 <= depth <= MAX_DEPTH:

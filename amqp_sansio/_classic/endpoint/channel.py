@@ -157,16 +157,15 @@ class Channel(ChannelState):
 
     @overload
     def call(  # type: ignore[overload-overlap]
-        self, method: BasicGet  # pyright: ignore[reportOverlappingOverload]
+        self,
+        method: BasicGet,  # pyright: ignore[reportOverlappingOverload]
     ) -> Pending[Message[BasicGetOk] | BasicGetEmpty]: ...
     @overload
     def call(
         self, method: RequestMethod[_R], properties: Properties | None = None, body: bytes | None = None
     ) -> Pending[_R]: ...
     @overload
-    def call(
-        self, method: Method, properties: Properties | None = None, body: bytes | None = None
-    ) -> Pending[Any]: ...
+    def call(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> Pending[Any]: ...
     def call(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> Pending[Any]:
         """Send a request; the handle ends with `Replied` and the reply as its result.
 
@@ -200,8 +199,15 @@ class Channel(ChannelState):
         self._transmit(method, None, properties, body)
 
     def publish(
-        self, body: bytes, *, exchange: str = "", routing_key: str = "", mandatory: bool = False,
-        immediate: bool = False, properties: BasicProperties | None = None, ticket: int = 0,
+        self,
+        body: bytes,
+        *,
+        exchange: str = "",
+        routing_key: str = "",
+        mandatory: bool = False,
+        immediate: bool = False,
+        properties: BasicProperties | None = None,
+        ticket: int = 0,
     ) -> Pending[Any] | None:
         """Queue one whole message: method, header and body frames with nothing between (section 4.2.6).
 
@@ -273,8 +279,14 @@ class Channel(ChannelState):
         return handle
 
     def deliver(
-        self, body: bytes, *, consumer_tag: str, exchange: str = "", routing_key: str = "",
-        redelivered: bool = False, properties: BasicProperties | None = None,
+        self,
+        body: bytes,
+        *,
+        consumer_tag: str,
+        exchange: str = "",
+        routing_key: str = "",
+        redelivered: bool = False,
+        properties: BasicProperties | None = None,
     ) -> Pending[Any]:
         """Server: send a message to a consumer under the channel's next delivery tag.
 
@@ -292,7 +304,12 @@ class Channel(ChannelState):
         return handle
 
     def forward(
-        self, body: bytes, raw_properties: bytes, consumer_tag: str, exchange: str = "", routing_key: str = "",
+        self,
+        body: bytes,
+        raw_properties: bytes,
+        consumer_tag: str,
+        exchange: str = "",
+        routing_key: str = "",
         redelivered: bool = False,
     ) -> int:
         """Server: send a message on to a consumer, its properties octet by octet; returns the delivery tag.
@@ -374,8 +391,10 @@ class Channel(ChannelState):
         outgoing.check_backlog(len(payload) + len(raw))
         model = outgoing.model
         handle: Pending[Any] | None = None
-        if method.NAME == "basic.deliver" or model.dialect.replies[method.ID] or (
-            method.NAME == "basic.publish" and self.mode is Mode.CONFIRM
+        if (
+            method.NAME == "basic.deliver"
+            or model.dialect.replies[method.ID]
+            or (method.NAME == "basic.publish" and self.mode is Mode.CONFIRM)
         ):
             handle = Pending((self.number, outgoing.calls + 1))
         role = outgoing.role
@@ -678,8 +697,15 @@ class Channel(ChannelState):
         """A report with the work that is open; what a transaction would have settled is open still."""
         unsettled = tuple(sorted({*self.unsettled, *(self.tx_settled or ())}))
         return CloseReport(
-            report.by, report.code, report.text, report.class_id, report.method_id, unsettled,
-            tuple(self.unconfirmed), report.hint, report.rule,
+            report.by,
+            report.code,
+            report.text,
+            report.class_id,
+            report.method_id,
+            unsettled,
+            tuple(self.unconfirmed),
+            report.hint,
+            report.rule,
         )
 
     def _open_handles(self) -> list[Pending[Any]]:

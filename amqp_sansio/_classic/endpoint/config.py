@@ -75,7 +75,6 @@ class Config:
     insist: bool = False
 
 
-
 def announces(properties: Table, capability: str) -> bool:
     """Whether a peer said in its properties that it takes one of RabbitMQ's extensions."""
     try:

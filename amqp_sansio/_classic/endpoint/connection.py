@@ -24,15 +24,7 @@ from ..codec.frames import (
 )
 from ..codec.rule_ids import rule_id
 from ..codec.table import check_tables
-from ..codec.violation import (
-    COMMAND_INVALID,
-    NOT_ALLOWED,
-    NOT_IMPLEMENTED,
-    SILENT,
-    SYNTAX_ERROR,
-    Violation,
-    misplaced,
-)
+from ..codec.violation import COMMAND_INVALID, NOT_ALLOWED, NOT_IMPLEMENTED, SILENT, SYNTAX_ERROR, Violation, misplaced
 from ..model import hints
 from ..model.channel_state import ChannelState
 from ..model.connection import CLOSES, ConnectionModel
@@ -535,8 +527,14 @@ class Connection(Handshake):
         rule = rule_id(version, violation.rule) if violation.rule else None
         code = violation.code if self._model.state in CLOSABLE else SILENT
         error = RemoteProtocolError(
-            violation.text, scope=Scope.CONNECTION if channel is None else Scope.CHANNEL, code=code, channel=number,
-            class_id=ids[0], method_id=ids[1], offset=self._unit_offset, rule=rule,
+            violation.text,
+            scope=Scope.CONNECTION if channel is None else Scope.CHANNEL,
+            code=code,
+            channel=number,
+            class_id=ids[0],
+            method_id=ids[1],
+            offset=self._unit_offset,
+            rule=rule,
         )
         self._events.append(Failed(error.scope, 0 if channel is None else number, error, By.LOCAL))
         hint = hints.of_first_octets(self.first_octets(hints.LOOKED_AT))

@@ -85,8 +85,18 @@ class ClientFastPath(FastPath):
     CHECKS = False
 
     def delivered(
-        self, source: None, number: int, consumer_tag: str, tag: int, redelivered: bool, exchange: str,
-        routing_key: str, raw: bytes, body: bytes | None, size: int, end: int,
+        self,
+        source: None,
+        number: int,
+        consumer_tag: str,
+        tag: int,
+        redelivered: bool,
+        exchange: str,
+        routing_key: str,
+        raw: bytes,
+        body: bytes | None,
+        size: int,
+        end: int,
     ) -> Event | Signal | None:
         """A delivery, whole or with a body that hasn't all come."""
         channel = self._channels.get(number)

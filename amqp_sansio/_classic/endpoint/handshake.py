@@ -58,9 +58,7 @@ class Handshake(SaslExchange[Config]):
         self._outgoing = Outgoing(role, model, self._out, self._events, tables)
         self.peer_properties = Table.from_wire(b"", self.dialect.tables)
         self.vhost = config.vhost if role is Side.CLIENT else ""
-        self._body_max = self._other_max = min(
-            model.frame_max, config.limits.header, config.limits.unparsed - OVERHEAD
-        )
+        self._body_max = self._other_max = min(model.frame_max, config.limits.header, config.limits.unparsed - OVERHEAD)
         self._started = self._insisted = False
         # The last start or tune that this server sent.
         self._offer: Method | None = None
@@ -205,8 +203,11 @@ class Handshake(SaslExchange[Config]):
         self._started = True
         config = self.config
         start = self.dialect.named["connection.start"](
-            self.dialect.version_major, self.dialect.version_minor, self._own_properties(),
-            " ".join(config.mechanisms).encode(), config.locale.encode(),
+            self.dialect.version_major,
+            self.dialect.version_minor,
+            self._own_properties(),
+            " ".join(config.mechanisms).encode(),
+            config.locale.encode(),
         )
         self._offer = start
         self._outgoing.answer(0, start)

@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import Scope
 from ...events import Accepted, Rejected, Released
-from ..codec.violation import (
-    FRAME_ERROR,
-    NOT_ALLOWED,
-    RESOURCE_ERROR,
-    SYNTAX_ERROR,
-    Violation,
-    too_many,
-)
+from ..codec.violation import FRAME_ERROR, NOT_ALLOWED, RESOURCE_ERROR, SYNTAX_ERROR, Violation, too_many
 from .states import Channel as State
 from .states import Content, Mode
 
@@ -142,9 +135,7 @@ class ChannelState:
         else:
             self.server_content = content
 
-    def find_call(
-        self, client: bool, reply: Method, replies: Mapping[int, tuple[type[Method], ...]]
-    ) -> Call | None:
+    def find_call(self, client: bool, reply: Method, replies: Mapping[int, tuple[type[Method], ...]]) -> Call | None:
         """The oldest open call of that side which `reply` answers, by the dialect's `replies`."""
         kind = type(reply)
         for pending in self.calls(client) or ():
@@ -192,8 +183,14 @@ class Step:
     )  # fmt: skip
 
     def __init__(
-        self, channel: ChannelState, client: bool, method: Method, answered: Call | None, token: Any,
-        codes: Codes, limits: Limits,
+        self,
+        channel: ChannelState,
+        client: bool,
+        method: Method,
+        answered: Call | None,
+        token: Any,
+        codes: Codes,
+        limits: Limits,
     ) -> None:
         self.channel = channel
         self.client = client
@@ -511,7 +508,10 @@ BOOKS: Final[dict[str, Callable[[Step], None]]] = {
         f"{name}.{verb}": books
         for name in ("basic", "file", "stream")
         for verb, books in (
-            ("consume", _consume), ("consume-ok", _consume_ok), ("cancel", _cancel), ("cancel-ok", _cancel_ok),
+            ("consume", _consume),
+            ("consume-ok", _consume_ok),
+            ("cancel", _cancel),
+            ("cancel-ok", _cancel_ok),
             ("deliver", _deliver),
         )
     },

@@ -249,9 +249,7 @@ class ConnectionModel:
             raise _not_open(f"{method.NAME} while channel {channel.number} is {channel.state.value}", rule)
         return after
 
-    def _books(
-        self, channel: ChannelState, client: bool, method: Method, token: Any, size: int | None = None
-    ) -> Step:
+    def _books(self, channel: ChannelState, client: bool, method: Method, token: Any, size: int | None = None) -> Step:
         """Match replies, step the channel's mode and keep the books of one method that counts."""
         check_values(self.dialect, method)
         answered = None
@@ -324,9 +322,7 @@ class ConnectionModel:
     def _not_transacted(self, text: str, rule: str) -> Violation:
         return Violation(codes_of(self.dialect.version).not_transacted, text, rule=rule, scope=Scope.CHANNEL)
 
-    def _step_content(
-        self, channel: ChannelState, client: bool, method: Method, given: ChannelInput
-    ) -> Content | None:
+    def _step_content(self, channel: ChannelState, client: bool, method: Method, given: ChannelInput) -> Content | None:
         """Check a method against the content its sender has under way; the new state when the method begins content."""
         content = channel.content(client)
         piece = ContentInput.CONTENT_METHOD if method.HAS_CONTENT else ContentInput.METHOD

@@ -42,7 +42,6 @@ def for_close(code: int, text: str, class_id: int = 0, method_id: int = 0) -> st
     return _BY_CODE.get(code, "")
 
 
-
 def of_state(state: State) -> str:
     """The usual cause of a server that hangs up in this state."""
     if state is State.HEADER_SENT:

@@ -542,9 +542,23 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         self.blame(broken.rule or "connection/error-scope", broken.text, offset)
 
     def observe(
-        self, direction: Direction, number: int, unit: str, event: str, content: Any, offset: int, size: int,
-        at_ns: int, properties: Any = None, body: bytes | None = None, body_size: int = 0, digest: str | None = None,
-        answers: int | None = None, missing: int | None = 0, known: bool = True, booked: int | None = None,
+        self,
+        direction: Direction,
+        number: int,
+        unit: str,
+        event: str,
+        content: Any,
+        offset: int,
+        size: int,
+        at_ns: int,
+        properties: Any = None,
+        body: bytes | None = None,
+        body_size: int = 0,
+        digest: str | None = None,
+        answers: int | None = None,
+        missing: int | None = 0,
+        known: bool = True,
+        booked: int | None = None,
     ) -> None:
         """Give out a unit."""
         context = None

@@ -40,7 +40,14 @@ class ObservedDialect(Dialect):
         # Of two methods with one name the dialect's own is named.
         ordered = (*foreign, *own.methods.values())
         super().__init__(
-            own.name, own.version, ordered, tuple(properties.values()), own.tables, own.codes, senders, replies,
+            own.name,
+            own.version,
+            ordered,
+            tuple(properties.values()),
+            own.tables,
+            own.codes,
+            senders,
+            replies,
             observed_dialect,
         )
         self.own: Final = own

@@ -37,8 +37,18 @@ class ObserverFastPath(ContentReader[Any, Observed]):
     __slots__ = ()
 
     def delivered(
-        self, source: Any, number: int, consumer_tag: str, tag: int, redelivered: bool, exchange: str,
-        routing_key: str, raw: bytes, body: bytes | None, size: int, end: int,
+        self,
+        source: Any,
+        number: int,
+        consumer_tag: str,
+        tag: int,
+        redelivered: bool,
+        exchange: str,
+        routing_key: str,
+        raw: bytes,
+        body: bytes | None,
+        size: int,
+        end: int,
     ) -> Observed | None:
         """A delivery, whole."""
         direction = source.current
@@ -82,12 +92,7 @@ class ObserverFastPath(ContentReader[Any, Observed]):
         model = source.model
         bounds = model.bounds
         size = len(body)
-        if (
-            channel is None
-            or not direction.client
-            or channel.client_content is not None
-            or size > bounds.message
-        ):
+        if channel is None or not direction.client or channel.client_content is not None or size > bounds.message:
             return None
         confirming = channel.mode is _CONFIRM
         if confirming and len(channel.unconfirmed) >= bounds.unconfirmed:
@@ -140,12 +145,7 @@ class ObserverFastPath(ContentReader[Any, Observed]):
 def _channel(observer: Any, direction: Direction, number: int) -> Any:
     """The channel, if it's open, everything about it is known, and it has no message under way; else None."""
     model = observer.model
-    if (
-        model.state is not _CONNECTION_OPEN
-        or observer.faults
-        or observer.undecided
-        or number in direction.contents
-    ):
+    if model.state is not _CONNECTION_OPEN or observer.faults or observer.undecided or number in direction.contents:
         return None
     channel = model.channels.get(number)
     return channel if channel is not None and channel.state is _OPEN else None
@@ -165,8 +165,18 @@ def _properties(observer: Any, direction: Direction, raw: bytes) -> Any:
 
 
 def _unit(
-    observer: Any, direction: Direction, number: int, unit: str, method: Any, properties: Any, body: bytes | None,
-    size: int, digest: str | None, end: int, settles: Settlements, context: Any,
+    observer: Any,
+    direction: Direction,
+    number: int,
+    unit: str,
+    method: Any,
+    properties: Any,
+    body: bytes | None,
+    size: int,
+    digest: str | None,
+    end: int,
+    settles: Settlements,
+    context: Any,
 ) -> Observed:
     model = observer.model
     if model.settled:

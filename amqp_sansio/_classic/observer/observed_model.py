@@ -23,15 +23,7 @@ from ..codec.table import EMPTY
 from ..codec.violation import Violation
 from ..model.channel_state import Call, ChannelState, reopen
 from ..model.connection import CHANNEL_MAX, ConnectionModel
-from ..model.states import (
-    CHANNEL,
-    CONNECTION,
-    Channel,
-    ChannelInput,
-    Connection,
-    ConnectionInput,
-    Mode,
-)
+from ..model.states import CHANNEL, CONNECTION, Channel, ChannelInput, Connection, ConnectionInput, Mode
 
 if TYPE_CHECKING:
     from ..._core.settlements import Settlement, Settlements
@@ -55,7 +47,6 @@ MESSAGES: Final = frozenset(
     }
 )
 """Units that are a message, and the one that brings the content of such a one."""
-
 
 
 _E = TypeVar("_E", bound=TableEnum)
@@ -437,8 +428,15 @@ class ObservedModel(ConnectionModel):
         return tag if tag in channel.unsettled else None
 
     def message(
-        self, side: Side, number: int, unit: int, method: Any, content: tuple[Any, int, str | None],
-        answers: int | None, known: bool, booked: int | None,
+        self,
+        side: Side,
+        number: int,
+        unit: int,
+        method: Any,
+        content: tuple[Any, int, str | None],
+        answers: int | None,
+        known: bool,
+        booked: int | None,
     ) -> Any:
         """A message has passed, or what one consists of: `content` is properties, size and digest of the body.
 
@@ -629,8 +627,10 @@ _FOLLOW: Final[dict[str, Callable[[ObservedModel, ObservedChannel, bool, Step], 
         f"{name}.{verb}": follow
         for name in ("basic", "file", "stream")
         for verb, follow in (
-            ("consume", ObservedModel.asks), ("consume-ok", ObservedModel.consumes),
-            ("cancel", ObservedModel.cancelled), ("cancel-ok", ObservedModel.cancelled),
+            ("consume", ObservedModel.asks),
+            ("consume-ok", ObservedModel.consumes),
+            ("cancel", ObservedModel.cancelled),
+            ("cancel-ok", ObservedModel.cancelled),
         )
     },
 }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..._core.observation import Observed
     from ..._core.outcomes import Columns, MessageRecord
 
+
 def _publish(message: MessageRecord, event: Observed, method: Any) -> None:
     message.fill(
         "publish", exchange=method.exchange, routing_key=method.routing_key, tag=event.context,
@@ -115,8 +116,4 @@ class Records(ConnectionClassRecords):
         super()._tune_ok(event, method)
         self.facts["frame_max"] = method.frame_max
 
-    notes: ClassVar = {
-        **ConnectionClassRecords.notes,
-        "protocol-header": _answer,
-        "connection.tune-ok": _tune_ok,
-    }
+    notes: ClassVar = {**ConnectionClassRecords.notes, "protocol-header": _answer, "connection.tune-ok": _tune_ok}

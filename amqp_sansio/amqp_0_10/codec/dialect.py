@@ -79,6 +79,7 @@ class PlainXid(Xid):
 
 XID_FORMS.update({True: Xid, False: PlainXid})
 
+
 def adapt(command: _C, dialect: Dialect) -> _C:
     """The command as the dialect writes it: with its xid in that form. One without an xid, or right already, itself.
 

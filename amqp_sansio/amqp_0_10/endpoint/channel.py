@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from ...endpoint import Side
 from ...errors import EndpointClosed
-from ..codec.frames import (
-    COMMAND,
-    CONTROL,
-    FRAME,
-    FRAME_HEADER_SIZE,
-    MIN_MAX_FRAME_SIZE,
-    encode_assembly,
-)
+from ..codec.frames import COMMAND, CONTROL, FRAME, FRAME_HEADER_SIZE, MIN_MAX_FRAME_SIZE, encode_assembly
 from ..model.states import ATTACHMENT, Attachment, AttachmentInput
 
 if TYPE_CHECKING:

@@ -15,15 +15,7 @@ from ..codec import frames, records
 from ..codec.dialect import missing
 from ..codec.types import Map
 from ..codec.values import Typed
-from ..codec.violation import (
-    CLOSE_CODES,
-    CONNECTION_FORCED,
-    FRAMING_ERROR,
-    INVALID_PATH,
-    NORMAL,
-    SILENT,
-    Violation,
-)
+from ..codec.violation import CLOSE_CODES, CONNECTION_FORCED, FRAMING_ERROR, INVALID_PATH, NORMAL, SILENT, Violation
 from ..model import hints
 from ..model.events import Redirected
 from ..model.opening_rules import check_mechanism, check_redirect, check_tune, check_tune_ok

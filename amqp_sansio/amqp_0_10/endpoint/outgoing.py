@@ -262,8 +262,7 @@ class Outgoing:
         if self._channel.ready:
             self._channel.write(segments)
             if not state.asked and (
-                len(state.sending.replay) * _HALF >= limits.replay
-                or state.octets * _HALF >= limits.replay_octets
+                len(state.sending.replay) * _HALF >= limits.replay or state.octets * _HALF >= limits.replay_octets
             ):
                 # The peer is asked for what is completed before nothing more can be kept.
                 state.asked = True

@@ -146,8 +146,7 @@ class SessionState:
         return [
             number
             for number, event in self.executing.items()
-            if isinstance(event, (MessageReceived, MessageBegun))
-            and (event.transfer.destination or "") == destination
+            if isinstance(event, (MessageReceived, MessageBegun)) and (event.transfer.destination or "") == destination
         ]
 
     def under_way(self, destination: str) -> list[int]:

@@ -162,11 +162,7 @@ ATTACHMENT: Final[Table[Attachment, AttachmentInput]] = {
         # Both at once: neither need wait for the other any more.
         _N.A_DETACH: _A.DETACHED,
     },
-    _A.ACCEPTOR_DETACHING: {
-        _N.I_OTHER: _A.ACCEPTOR_DETACHING,
-        _N.I_DETACHED: _A.DETACHED,
-        _N.I_DETACH: _A.DETACHED,
-    },
+    _A.ACCEPTOR_DETACHING: {_N.I_OTHER: _A.ACCEPTOR_DETACHING, _N.I_DETACHED: _A.DETACHED, _N.I_DETACH: _A.DETACHED},
 }
 
 

@@ -9,16 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, TypeVar, cast
 
 from ...errors import CodecError
-from .decode import (
-    COMPOSITES,
-    ENTRIES,
-    NESTING,
-    Map,
-    check_depth,
-    read_code,
-    read_counted,
-    read_value,
-)
+from .decode import COMPOSITES, ENTRIES, NESTING, Map, check_depth, read_code, read_counted, read_value
 from .encode import (
     encode,
     encode_binary,

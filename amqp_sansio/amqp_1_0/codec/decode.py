@@ -10,19 +10,7 @@ from .decimals import Decimal32, Decimal64, Decimal128
 from .encode import encode, encode_pairs
 from .fastpath import read_properties, read_symbols
 from .faults import READ_FAULTS, fault
-from .octets import (
-    INT,
-    NEW,
-    READ_F32,
-    READ_F64,
-    READ_I8,
-    READ_I16,
-    READ_I32,
-    READ_I64,
-    READ_U16,
-    READ_U32,
-    READ_U64,
-)
+from .octets import INT, NEW, READ_F32, READ_F64, READ_I8, READ_I16, READ_I32, READ_I64, READ_U16, READ_U32, READ_U64
 from .types import (
     Array,
     Byte,
@@ -52,7 +40,6 @@ ENTRIES: Final = 65_536
 
 COMPOSITES: Final[dict[int | str, type[Any]]] = {}
 """The composite types by numeric and by symbolic descriptor; the generated module fills it in once."""
-
 
 
 def _boolean(buf: bytes, pos: int) -> bool:
@@ -425,7 +412,7 @@ def skip(buf: bytes, pos: int, end: int, levels: int = NESTING) -> int:
 class Keyed(Mapping[Any, Any]):
     """Pairs by keys of any type, the first of those that are equal in Python; no hash but of text is taken."""
 
-    __slots__ = "_found",
+    __slots__ = ("_found",)
 
     def __init__(self, pairs: list[tuple[Any, Any]]) -> None:
         self._found: dict[Any, tuple[Any, Any]] = {}

@@ -193,8 +193,18 @@ class Message:
     """
 
     __slots__ = (
-        "_application_properties", "_bare", "_body", "_content", "_delivery_annotations", "_footer", "_header",
-        "_index", "_message_annotations", "_payload", "_places", "_properties",
+        "_application_properties",
+        "_bare",
+        "_body",
+        "_content",
+        "_delivery_annotations",
+        "_footer",
+        "_header",
+        "_index",
+        "_message_annotations",
+        "_payload",
+        "_places",
+        "_properties",
     )
 
     # From the wire only the payload is there at first; any other slot is filled when it's asked for.
@@ -709,6 +719,13 @@ def check_message(payload: bytes) -> None:
 
 
 __all__ = [
-    "AmqpSequence", "AmqpValue", "Body", "BodyKind", "Data", "Message", "check_message", "position_octets",
+    "AmqpSequence",
+    "AmqpValue",
+    "Body",
+    "BodyKind",
+    "Data",
+    "Message",
+    "check_message",
+    "position_octets",
     "section_position",
 ]

@@ -335,7 +335,6 @@ class Array(Sequence[Any]):
     def __reduce__(self) -> tuple[Any, ...]:
         return Array.from_wire, (self._items, self.element, self.descriptors, self.wire)
 
-
     @property
     def repeats(self) -> int:
         """How many elements there are that have no octets of their own; a few octets say any number of them."""

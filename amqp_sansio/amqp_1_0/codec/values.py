@@ -43,6 +43,25 @@ from .types import (
 )
 
 __all__ = [
-    "Array", "Byte", "Char", "Decimal32", "Decimal64", "Decimal128", "Described", "Float", "Int", "Map", "Opaque",
-    "Short", "Symbol", "Timestamp", "UByte", "UInt", "ULong", "UShort", "decode", "encode", "skip",
+    "Array",
+    "Byte",
+    "Char",
+    "Decimal32",
+    "Decimal64",
+    "Decimal128",
+    "Described",
+    "Float",
+    "Int",
+    "Map",
+    "Opaque",
+    "Short",
+    "Symbol",
+    "Timestamp",
+    "UByte",
+    "UInt",
+    "ULong",
+    "UShort",
+    "decode",
+    "encode",
+    "skip",
 ]

@@ -73,7 +73,7 @@ class LinkClosed(Closed):
 class _Unread(DeliveryReceived):
     """A place for the message that a delivery's payload becomes; a fast path leaves it empty."""
 
-    __slots__ = "_message",
+    __slots__ = ("_message",)
 
 
 @record

@@ -92,8 +92,17 @@ class Handshake(SaslExchange[Config]):
     """The opening and the close of a connection, client and server, with its layers and its idle time-outs."""
 
     __slots__ = (
-        "_half", "_incoming_max", "_max_frame", "_model", "_sasl_hostname", "_side", "_stage", "_tls", "own_open",
-        "peer_close", "peer_open",
+        "_half",
+        "_incoming_max",
+        "_max_frame",
+        "_model",
+        "_sasl_hostname",
+        "_side",
+        "_stage",
+        "_tls",
+        "own_open",
+        "peer_close",
+        "peer_open",
     )
 
     def __init__(self, role: Role, config: Config) -> None:
@@ -331,7 +340,7 @@ class Handshake(SaslExchange[Config]):
     def _wanted(self) -> tuple[bytes, ...]:
         """The headers that are accepted here; the first is the one to offer."""
         if self._stage in (Stage.HEADER, Stage.CLOSING):
-            return AMQP_HEADER,
+            return (AMQP_HEADER,)
         config = self.config
         tls = (TLS_HEADER,) if self._may_want_tls else ()
         if self.role is Side.CLIENT:

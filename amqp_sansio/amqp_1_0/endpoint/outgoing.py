@@ -65,8 +65,19 @@ class Transport:
     """
 
     __slots__ = (
-        "bodies", "check_open", "config", "connection", "events", "half", "limits", "max_frame", "model", "out",
-        "serial", "sessions", "side",
+        "bodies",
+        "check_open",
+        "config",
+        "connection",
+        "events",
+        "half",
+        "limits",
+        "max_frame",
+        "model",
+        "out",
+        "serial",
+        "sessions",
+        "side",
     )
 
     def __init__(
@@ -164,8 +175,17 @@ class SessionEnd(SessionModel):
     """
 
     __slots__ = (
-        "asked", "channel", "leaving", "next_delivery_id", "opening", "report", "requested", "side", "stalled",
-        "transport", "window",
+        "asked",
+        "channel",
+        "leaving",
+        "next_delivery_id",
+        "opening",
+        "report",
+        "requested",
+        "side",
+        "stalled",
+        "transport",
+        "window",
     )
 
     def __init__(self, transport: Transport, initiator: int | None) -> None:

@@ -30,14 +30,7 @@ from ..codec.violation import Violation, misuse
 from ..model import states
 from ..model.link_state import DeliveryModel, is_outcome
 from ..model.resume import SavedDelivery
-from .events import (
-    AvailableChanged,
-    Delivery,
-    DeliveryAborted,
-    Drained,
-    Resumed,
-    TransactionRequested,
-)
+from .events import AvailableChanged, Delivery, DeliveryAborted, Drained, Resumed, TransactionRequested
 from .link import Link
 
 if TYPE_CHECKING:
@@ -154,7 +147,7 @@ class Receiver(Link):
         if len(deliveries) == 1:
             handle = self._accept_fast(deliveries[0])
             if handle is not None:
-                return handle,
+                return (handle,)
         return self.update(deliveries, ACCEPTED)
 
     def reject(self, *deliveries: Delivery | int, error: Error | None = None) -> tuple[Pending[Any], ...]:

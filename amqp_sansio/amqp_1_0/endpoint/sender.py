@@ -662,7 +662,7 @@ class Sender(Link):
 
     def _has_credit(self) -> bool:
         limit = self.credit_limit
-        return (limit is not None and distance(self.delivery_count, limit) > 0 and self.session.outgoing_window > 0)
+        return limit is not None and distance(self.delivery_count, limit) > 0 and self.session.outgoing_window > 0
 
     def _start(self, frame: Transfer, octets: bytes, whole: bool) -> OutgoingDelivery:
         """Begin a delivery with what a caller wants of its first transfer; tag and settledness may be left out."""

@@ -46,7 +46,7 @@ class Controller:
     txn_id})`. None of it may be done on the control link itself (part 4 section 4.1).
     """
 
-    __slots__ = "sender",
+    __slots__ = ("sender",)
 
     def __init__(self, sender: Sender) -> None:
         local = sender.local

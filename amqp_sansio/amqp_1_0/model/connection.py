@@ -30,15 +30,7 @@ from ..codec.performatives import (
 )
 from ..codec.violation import Violation
 from . import states
-from .link_state import (
-    CLIENT,
-    SERVER,
-    DeliveryModel,
-    LinkModel,
-    SessionHalf,
-    SessionModel,
-    number_of,
-)
+from .link_state import CLIENT, SERVER, DeliveryModel, LinkModel, SessionHalf, SessionModel, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

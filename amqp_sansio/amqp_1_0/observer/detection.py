@@ -16,7 +16,7 @@ class Scout(SharedScout[Reader]):
     `equal` says that an AMQP frame was found: behind it there are none but such as both sides may send.
     """
 
-    __slots__ = "equal",
+    __slots__ = ("equal",)
 
     def __init__(self) -> None:
         super().__init__(Reader(None))

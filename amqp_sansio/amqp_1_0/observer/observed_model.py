@@ -14,18 +14,7 @@ from ..._core.serial import add
 from ...limits import Limits
 from ..codec.composite import Composite
 from ..codec.decode import Map
-from ..codec.performatives import (
-    Attach,
-    Begin,
-    Close,
-    Detach,
-    Disposition,
-    End,
-    Flow,
-    Open,
-    SaslInit,
-    Transfer,
-)
+from ..codec.performatives import Attach, Begin, Close, Detach, Disposition, End, Flow, Open, SaslInit, Transfer
 from ..codec.violation import Violation
 from ..model import states
 from ..model.connection import SASL_FRAMES, ConnectionModel

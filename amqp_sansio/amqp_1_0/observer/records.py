@@ -55,9 +55,7 @@ def _transfer(record: MessageRecord, event: Observed, frame: Any) -> None:
             pass
     if address is None and anonymous and isinstance(to, str):
         address = to
-    record.fill(
-        kind, address=address, routing_key=subject, tag=number, redelivered=redelivered, link=link
-    )
+    record.fill(kind, address=address, routing_key=subject, tag=number, redelivered=redelivered, link=link)
     record.properties = _without_body(message)
 
 

@@ -15,15 +15,7 @@ from ...amqp_0_10.codec.values import Datetime
 from ...errors import CodecError
 from ...versions import AMQP_0_10
 from ..model.content import NO_HEADERS, Content
-from .deaths import (
-    DEATH,
-    Expirations,
-    add_expiration,
-    headers_of,
-    read_deaths,
-    read_expirations,
-    write_deaths,
-)
+from .deaths import DEATH, Expirations, add_expiration, headers_of, read_deaths, read_expirations, write_deaths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -182,9 +174,7 @@ def _segment(structs: Sequence[Struct | Struct32]) -> Headers:
 def _fitting(death: Death) -> Death:
     """Return a death whose texts fit a str16: names of other versions may be longer."""
     keys = tuple([_cut(each) for each in death.routing_keys])
-    return type(death)(
-        _cut(death.queue), death.reason, death.count, _cut(death.exchange), keys, death.time
-    )
+    return type(death)(_cut(death.queue), death.reason, death.count, _cut(death.exchange), keys, death.time)
 
 
 def _cut(text: str) -> str:

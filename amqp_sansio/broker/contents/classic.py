@@ -9,16 +9,7 @@ from ..._classic.codec.methods import BasicProperties
 from ..._classic.codec.table import Table, Timestamp, Typed
 from ...errors import CodecError
 from ..model.content import NO_HEADERS, Content
-from .deaths import (
-    DEATH,
-    FIRSTS,
-    Expirations,
-    add_expiration,
-    headers_of,
-    read_deaths,
-    read_expirations,
-    write_deaths,
-)
+from .deaths import DEATH, FIRSTS, Expirations, add_expiration, headers_of, read_deaths, read_expirations, write_deaths
 from .tables import fit_name, fitted, replaced
 
 if TYPE_CHECKING:

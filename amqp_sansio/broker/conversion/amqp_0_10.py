@@ -11,14 +11,7 @@ from ...amqp_0_10.codec.values import Datetime
 from ..contents.amqp_0_10 import Content_0_10, dead_headers
 from . import amqp_0_10_values
 from .bodies import content_type
-from .common import (
-    SUBJECT,
-    Common,
-    id_octets,
-    read_id,
-    text_property,
-    to_uuid,
-)
+from .common import SUBJECT, Common, id_octets, read_id, text_property, to_uuid
 from .headers import take_headers, written_headers
 from .values import octets_of, text_of
 
@@ -99,9 +92,7 @@ def write(common: Common, exchange: str, routing_key: str) -> Content_0_10:
         headers = dead_headers(headers or {}, common.deaths, common.expirations)
     found = Message(
         delivery_properties=DeliveryProperties(**delivery),
-        message_properties=MessageProperties(
-            content_length=len(common.body), application_headers=headers, **held
-        ),
+        message_properties=MessageProperties(content_length=len(common.body), application_headers=headers, **held),
     )
     return Content_0_10(found.headers, common.body)
 

@@ -4,28 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ...amqp_0_10.codec.types import (
-    Map,
-    decode_typed,
-    decode_value,
-    encode_entries,
-    encode_value,
-    width_of,
-)
+from ...amqp_0_10.codec.types import Map, decode_typed, decode_value, encode_entries, encode_value, width_of
 from ...amqp_0_10.codec.values import CODES, NAMES, Datetime, Typed
 from ...errors import CodecError
 from ..contents.amqp_0_10 import map_entries
-from .values import (
-    INTEGERS,
-    NULL,
-    Entries,
-    Value,
-    depth_of,
-    is_utf8,
-    octets_of,
-    plain_text,
-    text_value,
-)
+from .values import INTEGERS, NULL, Entries, Value, depth_of, is_utf8, octets_of, plain_text, text_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

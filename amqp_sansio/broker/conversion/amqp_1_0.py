@@ -29,12 +29,7 @@ if TYPE_CHECKING:
 
 _PRIORITY: Final = 4
 _LONGEST_TTL: Final = 0xFFFF_FFFF
-_TEXTS: Final = {
-    "to": "to",
-    "subject": "subject",
-    "group_id": "group-id",
-    "reply_to_group_id": "reply-to-group-id",
-}
+_TEXTS: Final = {"to": "to", "subject": "subject", "group_id": "group-id", "reply_to_group_id": "reply-to-group-id"}
 _SYMBOLS: Final = {"content_type": "content-type", "content_encoding": "content-encoding"}
 _VALUES: Final = {
     "message_id": "message-id",

@@ -506,9 +506,7 @@ class Delivery:
         )
         for each in message.content.deaths:
             if (each.queue, each.reason) == (queue.name, reason):
-                death = Death(
-                    each.queue, each.reason, each.count + 1, each.exchange, each.routing_keys, each.time
-                )
+                death = Death(each.queue, each.reason, each.count + 1, each.exchange, each.routing_keys, each.time)
             else:
                 kept.append(each)
         return (death, *kept)

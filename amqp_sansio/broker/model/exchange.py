@@ -22,7 +22,6 @@ BindingKey: TypeAlias = tuple[str, str, str, Hashable]
 """Kind and name of the destination, the routing key, and a key for the arguments: None for any."""
 
 
-
 class Destination:
     """The base of what a binding leads to: a queue or an exchange."""
 

@@ -98,12 +98,7 @@ class Window:
     __slots__ = ("consumers", "idle_octets", "messages", "octets", "overdraws", "refills")
 
     def __init__(
-        self,
-        messages: int | None = None,
-        octets: int | None = None,
-        *,
-        refills: bool = False,
-        overdraws: bool = False,
+        self, messages: int | None = None, octets: int | None = None, *, refills: bool = False, overdraws: bool = False
     ) -> None:
         self.messages = messages
         self.octets = octets
@@ -823,13 +818,7 @@ class VirtualHost:
                 del self.sources[destination]
 
     def route(
-        self,
-        exchange: Exchange,
-        routing_key: str,
-        content: Content,
-        *,
-        alternates: bool = True,
-        chained: bool = False,
+        self, exchange: Exchange, routing_key: str, content: Content, *, alternates: bool = True, chained: bool = False
     ) -> list[Queue]:
         """Return the queues for a message published to `exchange`: each once, always in the same order.
 

@@ -78,9 +78,7 @@ class Settling:
                 self._delivery.leave_if_empty(entry.queue)
             else:
                 self._give_back(
-                    entry,
-                    redelivered=command.redelivered or command.delivery_failed,
-                    failed=command.delivery_failed,
+                    entry, redelivered=command.redelivered or command.delivery_failed, failed=command.delivery_failed
                 )
 
     def _accept(self, entry: Entry) -> None:
@@ -136,13 +134,7 @@ class Settling:
         assert command.content is not None
         old = entry.message
         new = Message(
-            command.content,
-            old.exchange,
-            old.routing_key,
-            old.number,
-            old.publisher,
-            old.mandatory,
-            old.immediate,
+            command.content, old.exchange, old.routing_key, old.number, old.publisher, old.mandatory, old.immediate
         )
         entry.message = new
         self._ledger.hold(new)

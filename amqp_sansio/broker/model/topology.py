@@ -107,9 +107,7 @@ class Topology:
         vhost = owner.vhost
         queue = owner.find_queue(command.queue)
         exchange = vhost.bindable(command.exchange)
-        return self._add_binding(
-            vhost, exchange, queue, command.routing_key, command.arguments, command.by_arguments
-        )
+        return self._add_binding(vhost, exchange, queue, command.routing_key, command.arguments, command.by_arguments)
 
     def unbind(self, command: commands.Unbind) -> None:
         """Carry out `Unbind`."""
@@ -117,9 +115,7 @@ class Topology:
         vhost = owner.vhost
         queue = owner.find_queue(command.queue)
         exchange = vhost.bindable(command.exchange)
-        self._remove_binding(
-            vhost, exchange, queue, command.routing_key, command.arguments, command.by_arguments
-        )
+        self._remove_binding(vhost, exchange, queue, command.routing_key, command.arguments, command.by_arguments)
 
     def unbind_everywhere(self, vhost: VirtualHost, destination: Destination) -> None:
         """Remove all bindings to a destination."""
@@ -230,6 +226,4 @@ def check_name(what: str, name: str) -> None:
 
 def limit_reached(vhost: VirtualHost, what: str, limit: int) -> Fault:
     """Return the fault of a declaration above a limit."""
-    return Fault(
-        FaultKind.LIMIT, f"vhost {vhost.name!r} has {limit} {what}, BrokerLimits.{what} allows no more"
-    )
+    return Fault(FaultKind.LIMIT, f"vhost {vhost.name!r} has {limit} {what}, BrokerLimits.{what} allows no more")

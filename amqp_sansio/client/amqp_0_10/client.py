@@ -22,15 +22,7 @@ from ...amqp_0_10 import (
     SessionClosed,
     TxSelect,
 )
-from ...errors import (
-    AmqpError,
-    ConsumerEnded,
-    EndpointClosed,
-    LimitExceeded,
-    LocalProtocolError,
-    Scope,
-    SessionEnded,
-)
+from ...errors import AmqpError, ConsumerEnded, EndpointClosed, LimitExceeded, LocalProtocolError, Scope, SessionEnded
 from ...events import (
     Abandoned,
     By,
@@ -144,11 +136,7 @@ class SubscriptionInbox(Inbox[MessageReceived]):
         small = most is not None and octets is not None and 2 * (octets + waiting) <= most
         if self.closing or not (few or small) or core.is_stopping(self.destination):
             return
-        core.top_up(
-            self.destination,
-            self.credit - len(items),
-            None if most is None else max(0, most - waiting),
-        )
+        core.top_up(self.destination, self.credit - len(items), None if most is None else max(0, most - waiting))
         self.session.client.driver.flush_soon()
 
     def _cancel(self) -> Pending[None] | None:

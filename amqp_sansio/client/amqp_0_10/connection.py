@@ -78,9 +78,7 @@ class Connection(AnyConnection[Client]):
         client.driver.close_soon()
         return await self.wait_closed()
 
-    async def _open_session(
-        self, name: str | bytes | None, timeout: int | None, force: bool
-    ) -> Session:
+    async def _open_session(self, name: str | bytes | None, timeout: int | None, force: bool) -> Session:
         client = self._client
         core = client.core.open_session(name, force=force)
         state = client.sessions[core.channel] = SessionRoutes(client, core)

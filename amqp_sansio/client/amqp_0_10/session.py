@@ -7,15 +7,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from ...amqp_0_10 import (
-    EXPLICIT,
-    PRE_ACQUIRED,
-    WINDOW,
-    DtxRecover,
-    ExecutionError,
-    Message,
-    MessageSubscribe,
-)
+from ...amqp_0_10 import EXPLICIT, PRE_ACQUIRED, WINDOW, DtxRecover, ExecutionError, Message, MessageSubscribe
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError
 from ...events import CloseReport, Event
 from ..connection import open_stream
@@ -220,13 +212,9 @@ class Session:
         """
 
         def command(name: str) -> MessageSubscribe:
-            return MessageSubscribe(
-                queue, name, accept_mode, acquire_mode, exclusive, None, None, arguments
-            )
+            return MessageSubscribe(queue, name, accept_mode, acquire_mode, exclusive, None, None, arguments)
 
-        return Opening(
-            lambda: open_subscription(self, self._state, destination, command, flow_mode, credit, octets)
-        )
+        return Opening(lambda: open_subscription(self, self._state, destination, command, flow_mode, credit, octets))
 
     async def accept(self, *messages: ReceivedMessage | int) -> None:
         """Accept messages, given as such or by number, in one command (message.accept).
@@ -243,9 +231,7 @@ class Session:
         if messages:
             self._settle(self._state.core.reject, messages, code=code, text=text or None)
 
-    async def release(
-        self, *messages: ReceivedMessage | int, set_redelivered: bool = False
-    ) -> None:
+    async def release(self, *messages: ReceivedMessage | int, set_redelivered: bool = False) -> None:
         """Return messages, to be delivered again (message.release)."""
         if messages:
             self._settle(self._state.core.release, messages, set_redelivered=set_redelivered)
@@ -375,10 +361,7 @@ class Session:
         return self
 
     async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
 

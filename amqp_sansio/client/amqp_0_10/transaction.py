@@ -93,9 +93,7 @@ class Transaction:
 
     def _end(self) -> None:
         if not self._begun or self._ended:
-            raise LocalProtocolError(
-                "the transaction has ended" if self._ended else "the transaction hasn't begun yet"
-            )
+            raise LocalProtocolError("the transaction has ended" if self._ended else "the transaction hasn't begun yet")
         self._ended = True
         self._state.transaction_open = False
 
@@ -104,10 +102,7 @@ class Transaction:
         return self
 
     async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._ended:
             return
@@ -211,10 +206,7 @@ class Branch:
         return self
 
     async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if not self._started:
             return

@@ -95,9 +95,7 @@ class LinkRoutes(Generic[CoreT]):
             report = CloseReport(By.LOCAL)
             raise LinkEnded(f"link {self.name!r} is being closed by this side", report, self.name)
 
-    def start_closing(
-        self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
-    ) -> None:
+    def start_closing(self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None) -> None:
         """Close it, without waiting for the peer's answer."""
         if not self.closing and self.core.report is None:
             self.closing = True
@@ -283,8 +281,7 @@ class ReceiverState(LinkRoutes[CoreReceiver]):
             self.client.driver.flush_soon()
 
     async def drain(self, timer: Pending[None] | None = None) -> bool:
-        """Wait until the credit is used or given up, or until `timer` is done; return whether it is. Raises LinkEnded.
-        """
+        """Wait until the credit is used or given up, or `timer` is done; return whether it is. Raises LinkEnded."""
         self.check_open()
         if self.core.credit <= 0:
             return True
@@ -386,9 +383,7 @@ class SessionState:
     then; `failure` is the error that ends it.
     """
 
-    __slots__ = (
-        *("client", "closed", "coordinator", "core", "error", "failure", "inboxes", "links", "streams"),
-    )
+    __slots__ = (*("client", "closed", "coordinator", "core", "error", "failure", "inboxes", "links", "streams"),)
 
     def __init__(self, client: Client, core: CoreSession) -> None:
         self.client = client

@@ -240,9 +240,7 @@ class Receiver(Link[ReceiverState]):
         """
         await self._state.drain()
 
-    async def accept(
-        self, *deliveries: ReceivedDelivery, transaction: Transaction | None = None
-    ) -> None:
+    async def accept(self, *deliveries: ReceivedDelivery, transaction: Transaction | None = None) -> None:
         """Accept any number of deliveries at once, in as few frames as possible.
 
         >>> async def example(receiver: Receiver) -> None:
@@ -252,10 +250,7 @@ class Receiver(Link[ReceiverState]):
         await self.settle(ACCEPTED, *deliveries, transaction=transaction)
 
     async def settle(
-        self,
-        state: DeliveryState,
-        *deliveries: ReceivedDelivery,
-        transaction: Transaction | None = None,
+        self, state: DeliveryState, *deliveries: ReceivedDelivery, transaction: Transaction | None = None
     ) -> None:
         """Give deliveries an outcome; see `ReceivedDelivery`."""
         outcome = state if transaction is None else transaction.state(state)

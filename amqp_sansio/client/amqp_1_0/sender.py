@@ -78,8 +78,7 @@ class Sender(Link[SenderState]):
 
     @property
     def pending(self) -> Mapping[bytes, SentDelivery]:
-        """The unsettled deliveries, by tag; after `open_sender(state=...)` including those of the earlier attachment.
-        """
+        """Unsettled deliveries, by tag; after `open_sender(state=...)` including those of the earlier attachment."""
         return {tag: SentDelivery(self._state, handle) for tag, handle in self._state.core.pending.items()}
 
     @overload
@@ -138,11 +137,7 @@ class Sender(Link[SenderState]):
         while True:
             try:
                 handle = core.send(
-                    whole,
-                    delivery_tag=delivery_tag,
-                    settled=settled,
-                    state=state,
-                    message_format=message_format,
+                    whole, delivery_tag=delivery_tag, settled=settled, state=state, message_format=message_format
                 )
                 break
             except NoCredit:

@@ -225,8 +225,7 @@ class Session:
         return link
 
     async def close(self, condition: str = "", description: str = "") -> CloseReport:
-        """End the session and wait for the peer's answer; return how it ended. On an ended session this does nothing.
-        """
+        """End the session and wait for the answer; return how it ended. On an ended session this does nothing."""
         await self._close(condition, description)
         report = self.report
         assert report is not None

@@ -5,15 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ...amqp_1_0 import (
-    Controller,
-    Coordinator,
-    Declared,
-    Error,
-    NoCredit,
-    Rejected,
-    TransactionalState,
-)
+from ...amqp_1_0 import Controller, Coordinator, Declared, Error, NoCredit, Rejected, TransactionalState
 from ...errors import EndpointClosed, LocalProtocolError, TransactionFailed
 from .client import SenderState
 

@@ -480,18 +480,11 @@ class Channel:
     ) -> Message[BasicGetOk] | BasicGetEmpty: ...
     @overload
     async def call(
-        self,
-        method: RequestMethod[_R],
-        properties: Properties | None = None,
-        body: bytes | None = None,
+        self, method: RequestMethod[_R], properties: Properties | None = None, body: bytes | None = None
     ) -> _R: ...
     @overload
-    async def call(
-        self, method: Method, properties: Properties | None = None, body: bytes | None = None
-    ) -> Any: ...
-    async def call(
-        self, method: Method, properties: Properties | None = None, body: bytes | None = None
-    ) -> Any:
+    async def call(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> Any: ...
+    async def call(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> Any:
         """Send a request and return its reply, such as QueueDeclareOk for QueueDeclare; None with `no_wait`.
 
         A reply with content is a `Message`. Raises EndpointClosed, LocalProtocolError, LimitExceeded.
@@ -502,16 +495,12 @@ class Channel:
             self._client.expect(pending, self._state.consumer_gone)
         return await self._client.result(pending, late)
 
-    async def send(
-        self, method: Method, properties: Properties | None = None, body: bytes | None = None
-    ) -> None:
+    async def send(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> None:
         """Send a method that has no reply."""
         self._state.core.send(method, properties, body)
         self._client.driver.flush_soon()
 
-    async def reply(
-        self, method: Method, properties: Properties | None = None, body: bytes | None = None
-    ) -> None:
+    async def reply(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> None:
         """Answer the server's oldest request that `method` answers; `events(Request)` returns requests."""
         self._state.core.reply(method, properties, body)
         self._client.driver.flush_soon()
@@ -541,10 +530,7 @@ class Channel:
         return self
 
     async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # A caller that only leaves the context hasn't seen why the channel had ended before.
         await self._close(200, "Normal shutdown")

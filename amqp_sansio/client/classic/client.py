@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from ...amqp_0_9_1 import (
-    Blocked,
-    ConsumerCancelled,
-    Delivery,
-    FlowChanged,
-    MessageReturned,
-    Unblocked,
-)
+from ...amqp_0_9_1 import Blocked, ConsumerCancelled, Delivery, FlowChanged, MessageReturned, Unblocked
 from ...errors import AmqpError, ConsumerEnded, EndpointClosed, Scope
 from ...events import (
     Abandoned,
@@ -131,9 +124,7 @@ class ChannelState:
     came back, whether it was a request of its own.
     """
 
-    __slots__ = (
-        *("client", "closed", "core", "error", "inboxes", "serial", "stopped", "streams", "take_return"),
-    )
+    __slots__ = (*("client", "closed", "core", "error", "inboxes", "serial", "stopped", "streams", "take_return"),)
 
     def __init__(self, client: ClassicClient, core: CoreChannel) -> None:
         self.client = client

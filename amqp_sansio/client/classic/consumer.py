@@ -199,10 +199,7 @@ class Consumer:
         return self
 
     async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # A caller that reads on gets the reason from the iterator; leaving the context needs no more.
         try:

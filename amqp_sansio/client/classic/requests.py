@@ -62,12 +62,7 @@ class Requests:
         self._count = 0
 
     async def call(
-        self,
-        body: bytes,
-        exchange: str,
-        routing_key: str,
-        properties: BasicProperties | None,
-        mandatory: bool,
+        self, body: bytes, exchange: str, routing_key: str, properties: BasicProperties | None, mandatory: bool
     ) -> Delivery:
         """Send a request and return its reply."""
         state, client, inbox = self._state, self._state.client, self._inbox
@@ -106,9 +101,7 @@ class Requests:
                 queue = DIRECT
                 self._address.complete(queue)
             else:
-                self._address = state.core.call(
-                    state.method("queue.declare", exclusive=True, auto_delete=True)
-                )
+                self._address = state.core.call(state.method("queue.declare", exclusive=True, auto_delete=True))
                 queue = ""  # the channel's last declared one (0-9-1 queue name, rule default-queue)
             inbox.starting = state.core.call(
                 state.method("basic.consume", queue=queue, consumer_tag=inbox.tag, no_ack=True)

@@ -150,9 +150,7 @@ def test_any_octets(octets: bytes) -> None:
 
 
 @given(
-    code=st.sampled_from([*CONTROLS, *COMMANDS, *STRUCTS]),
-    flags=st.integers(0, 65535),
-    octets=st.binary(max_size=80),
+    code=st.sampled_from([*CONTROLS, *COMMANDS, *STRUCTS]), flags=st.integers(0, 65535), octets=st.binary(max_size=80)
 )
 def test_any_octets_behind_a_code(code: int, flags: int, octets: bytes) -> None:
     head, tail = code.to_bytes(2, "big"), flags.to_bytes(2, "big") + octets

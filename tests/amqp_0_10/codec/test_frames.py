@@ -122,12 +122,7 @@ def test_what_was_split_is_put_together(segments: list[bytes], largest: int) -> 
 def test_what_must_be_zero() -> None:
     assert malformed(0x0F, 1, 12, 0, 1, 0) is None
     assert "version 1" in str(malformed(0x4F, 0, 12, 0, 0, 0))
-    for flags, spare, track, tail in (
-        (0x1F, 0, 0, 0),
-        (0xF, 1, 0, 0),
-        (15, 0, 16, 0),
-        (15, 0, 0, 1),
-    ):
+    for flags, spare, track, tail in ((0x1F, 0, 0, 0), (0xF, 1, 0, 0), (15, 0, 16, 0), (15, 0, 0, 1)):
         assert "aren't zero" in str(malformed(flags, 0, 12, spare, track, tail))
 
 

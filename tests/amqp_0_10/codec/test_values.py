@@ -202,8 +202,7 @@ def test_what_a_set_has_of_some_ids_costs_a_step_for_each_of_them() -> None:
 
 
 @given(
-    ranges=st.lists(st.tuples(st.integers(-20, 20), st.integers(0, 8)), max_size=6),
-    ids=st.sets(st.integers(-20, 28)),
+    ranges=st.lists(st.tuples(st.integers(-20, 20), st.integers(0, 8)), max_size=6), ids=st.sets(st.integers(-20, 28))
 )
 def test_what_a_set_has_of_some_ids(ranges: list[tuple[int, int]], ids: set[int]) -> None:
     """Also where ranges overlap and wrap around."""

@@ -93,8 +93,7 @@ COMMANDS = [(side, each) for side, commands in ((CLIENT, CLIENTS), (SERVER, SERV
 
 
 @pytest.mark.parametrize(
-    ("side", "command"),
-    [pytest.param(side, command, id=f"{side.value}-{name}") for side, (name, command) in COMMANDS],
+    ("side", "command"), [pytest.param(side, command, id=f"{side.value}-{name}") for side, (name, command) in COMMANDS]
 )
 def test_a_full_backlog_changes_nothing(side: Side, command: Callable[[Any], object]) -> None:
     pair, *sessions = busy()

@@ -281,14 +281,7 @@ def test_a_queue_deleted_later_ends_the_session_of_its_subscriber() -> None:
 
 @pytest.mark.parametrize(
     ("field", "index"),
-    [
-        ("queue", 0),
-        ("alternate_exchange", 1),
-        ("passive", 2),
-        ("arguments", 6),
-        ("colour", None),
-        (None, None),
-    ],
+    [("queue", 0), ("alternate_exchange", 1), ("passive", 2), ("arguments", 6), ("colour", None), (None, None)],
 )
 def test_the_field_at_fault_is_told_by_its_place(server: Facing, field: str | None, index: int | None) -> None:
     server.feed(command(0x0801, str8("q")))

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amqp_sansio import (
-    AMQP_0_10,
-    Abandoned,
-    By,
-    Closed,
-    CloseHint,
-    CodecError,
-    EndpointClosed,
-    Failed,
-    Scope,
-    Side,
-)
+from amqp_sansio import AMQP_0_10, Abandoned, By, Closed, CloseHint, CodecError, EndpointClosed, Failed, Scope, Side
 from amqp_sansio.amqp_0_10 import ExecutionSync, SessionClosed
 from tests.core.test_timers import BEATS, beating
 from tests.kit.octets_0_10 import (
@@ -59,8 +48,7 @@ def test_a_close_octet_by_octet_and_its_answer(opened: Facing, code: int) -> Non
 @pytest.mark.rule("0-10/connection.close/channel-hint")
 @pytest.mark.parametrize("channel", [0, 7])
 @pytest.mark.parametrize(
-    ("code", "condition"),
-    [(320, "connection-forced"), (402, "invalid-path"), (501, "framing-error"), (541, "541")],
+    ("code", "condition"), [(320, "connection-forced"), (402, "invalid-path"), (501, "framing-error"), (541, "541")]
 )
 def test_a_close_of_the_peer_is_answered_on_channel_zero_and_told(
     opened: Facing, code: int, condition: str, channel: int
@@ -86,8 +74,7 @@ def test_a_normal_close_of_the_peer_is_no_failure(opened: Facing, octets: bytes)
 
 
 @pytest.mark.parametrize(
-    ("own", "theirs", "by", "code"),
-    [(200, 200, By.LOCAL, 200), (200, 320, By.REMOTE, 320), (501, 320, By.LOCAL, 501)],
+    ("own", "theirs", "by", "code"), [(200, 200, By.LOCAL, 200), (200, 320, By.REMOTE, 320), (501, 320, By.LOCAL, 501)]
 )
 def test_both_close_at_once(opened: Facing, own: int, theirs: int, by: By, code: int) -> None:
     opened.end.close(own, "mine")
@@ -105,9 +92,7 @@ def test_both_close_at_once(opened: Facing, own: int, theirs: int, by: By, code:
 def test_nothing_is_heard_between_a_close_and_its_answer(facing: Facing) -> None:
     facing.end.close()
     facing.forget()
-    facing.feed(
-        transfer("q", b"late"), attach(b"t", channel=1), HEARTBEAT, frame(b"\xff\xff"), b"\xff" * 12
-    )
+    facing.feed(transfer("q", b"late"), attach(b"t", channel=1), HEARTBEAT, frame(b"\xff\xff"), b"\xff" * 12)
     assert (facing.events, facing.out) == ([], b"")
     facing.feed(CLOSE_OK)
     kinds = [type(event) for event in facing.events]

@@ -295,12 +295,7 @@ def test_credit_is_for_subscriptions_only(octets: bytes) -> None:
     facing.feed(octets)
     facing.excepts(404, "message.cancel/not-found", 1, int.from_bytes(octets[12:14]))
     receiving = Facing.subscribed(CLIENT)
-    for call in (
-        MessageSetFlowMode("x", 0),
-        MessageFlow("x", 0, 1),
-        MessageStop("x"),
-        MessageFlush("x"),
-    ):
+    for call in (MessageSetFlowMode("x", 0), MessageFlow("x", 0, 1), MessageStop("x"), MessageFlush("x")):
         with pytest.raises(LocalProtocolError, match="no subscription"):
             receiving.session.call(call)
     with pytest.raises(LocalProtocolError, match="no subscription"):
@@ -451,11 +446,7 @@ def test_a_server_throttles_what_a_client_publishes(client: Facing) -> None:
 def test_every_subscription_has_its_own_credit() -> None:
     facing = Facing.subscribed(SERVER)
     facing.feed(
-        subscribe("e")
-        + flow("d", MESSAGE, 1)
-        + flow("d", BYTE, None)
-        + flow("e", MESSAGE, 2)
-        + flow("e", BYTE, 9)
+        subscribe("e") + flow("d", MESSAGE, 1) + flow("d", BYTE, None) + flow("e", MESSAGE, 2) + flow("e", BYTE, 9)
     )
     facing.complete_all()
     session = facing.session
@@ -615,15 +606,7 @@ def test_a_subscription_octet_by_octet(client: Facing) -> None:
     client.settle()
     arguments = u32(1) + b"\x01x" + b"\x95" + str16("y")
     assert client.out == command(
-        0x0407,
-        str8("jobs"),
-        str8("d"),
-        u8(1),
-        u8(1),
-        True,
-        None,
-        None,
-        u32(len(arguments)) + arguments,
+        0x0407, str8("jobs"), str8("d"), u8(1), u8(1), True, None, None, u32(len(arguments)) + arguments
     )
     record = client.records()[0]
     assert (record.queue, record.destination, record.accept_mode, record.acquire_mode) == ("jobs", "d", 1, 1)

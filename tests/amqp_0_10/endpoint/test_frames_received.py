@@ -134,12 +134,8 @@ def test_commands_are_on_track_one(facing: Facing, track: int, kind: int) -> Non
         # A second first segment.
         frame(SEGMENT, 1, flags=0x0B) + frame(routed(), 2, flags=0x0F),
         # Segments in the wrong order, or twice.
-        frame(SEGMENT, 1, flags=0x0B)
-        + frame(b"body", 3, flags=0x03)
-        + frame(routed(), 2, flags=0x07),
-        frame(SEGMENT, 1, flags=0x0B)
-        + frame(routed(), 2, flags=0x03)
-        + frame(routed(), 2, flags=0x07),
+        frame(SEGMENT, 1, flags=0x0B) + frame(b"body", 3, flags=0x03) + frame(routed(), 2, flags=0x07),
+        frame(SEGMENT, 1, flags=0x0B) + frame(routed(), 2, flags=0x03) + frame(routed(), 2, flags=0x07),
         frame(SEGMENT, 1, flags=0x0B) + frame(SEGMENT, 1, flags=0x07),
         # A segment that goes on behind its last frame.
         frame(SEGMENT, 1, flags=0x0B) + frame(b"body", 3, flags=0x05),
@@ -198,9 +194,7 @@ def test_a_command_may_come_in_any_pieces(server: Facing, pieces: int) -> None:
 
 def test_empty_frames_are_frames(facing: Facing) -> None:
     facing.feed(
-        frame(b"", 1, flags=0x0E)
-        + frame(segment(0x0301, sync=True), 1, flags=0x0C)
-        + frame(b"", 1, flags=0x0D)
+        frame(b"", 1, flags=0x0E) + frame(segment(0x0301, sync=True), 1, flags=0x0C) + frame(b"", 1, flags=0x0D)
     )
     assert facing.out == completed(0)
 
@@ -267,9 +261,7 @@ def test_everything_behind_a_fault_is_dropped(facing: Facing) -> None:
 
 def test_a_fault_is_told_with_the_place_of_its_frame(opened: Facing) -> None:
     before = len(HEADER) + (
-        len(start() + tune() + open_ok())
-        if opened.side is CLIENT
-        else len(start_ok() + tune_ok() + open_())
+        len(start() + tune() + open_ok()) if opened.side is CLIENT else len(start_ok() + tune_ok() + open_())
     )
     opened.feed(HEARTBEAT * 3 + frame(b"\xff\xff"))
     (failed,) = opened.of(Failed)

@@ -415,10 +415,9 @@ def test_nothing_breaks_while_the_connection_opens(octets: bytes, side: Side) ->
     choices = Choices(octets)
     facing = Facing(side, config_of(side, mechanisms=("PLAIN", "SCRAM-SHA-256"), nonce="n"))
     peer = Peer(choices, facing.end)
-    right = {
-        CLIENT: [HEADER, start("PLAIN"), tune(), open_ok()],
-        SERVER: [HEADER, start_ok(), tune_ok(), open_()],
-    }[side]
+    right = {CLIENT: [HEADER, start("PLAIN"), tune(), open_ok()], SERVER: [HEADER, start_ok(), tune_ok(), open_()]}[
+        side
+    ]
     while choices:
         if right and choices.below(4):
             octets = right.pop(0)

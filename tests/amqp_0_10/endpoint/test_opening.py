@@ -508,9 +508,7 @@ def test_decisions_nobody_asked_for_are_refused() -> None:
 def test_the_opening_goes_on_from_a_snapshot_at_every_octet(side: Side) -> None:
     whole = Facing(side)
     script = HEADER + (
-        start() + tune(16, 65_535, 5, 60) + open_ok()
-        if side is CLIENT
-        else start_ok() + tune_ok() + open_()
+        start() + tune(16, 65_535, 5, 60) + open_ok() if side is CLIENT else start_ok() + tune_ok() + open_()
     )
 
     def play(pickled: bool) -> bytes:

@@ -9,16 +9,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import (
-    Abandoned,
-    Accepted,
-    EndpointClosed,
-    Failed,
-    Limits,
-    LocalProtocolError,
-    Scope,
-    Side,
-)
+from amqp_sansio import Abandoned, Accepted, EndpointClosed, Failed, Limits, LocalProtocolError, Scope, Side
 from amqp_sansio.amqp_0_10 import (
     BodyAborted,
     CommandReceived,
@@ -473,8 +464,7 @@ def test_a_control_with_a_malformed_set_is_a_framing_error(facing: Facing, octet
 
 
 @pytest.mark.parametrize(
-    "octets",
-    [u16(4) + u32(0), u16(9) + bytes(9), u16(8) + u32(5) + u32(4), u16(8) + u32(0) + u32(1 << 31)],
+    "octets", [u16(4) + u32(0), u16(9) + bytes(9), u16(8) + u32(5) + u32(4), u16(8) + u32(0) + u32(1 << 31)]
 )
 @pytest.mark.parametrize("code", [0x0402, 0x0403, 0x0404, 0x0405])
 def test_a_command_with_a_malformed_set_is_invalid(server: Facing, octets: bytes, code: int) -> None:

@@ -7,17 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from amqp_sansio import (
-    Abandoned,
-    Accepted,
-    Event,
-    Failed,
-    Limits,
-    LocalProtocolError,
-    Replied,
-    Settled,
-    Side,
-)
+from amqp_sansio import Abandoned, Accepted, Event, Failed, Limits, LocalProtocolError, Replied, Settled, Side
 from amqp_sansio.amqp_0_10 import (
     NONE,
     NOT_ACQUIRED,
@@ -190,17 +180,7 @@ def test_every_property_of_a_message_octet_by_octet() -> None:
     facing.session.transfer("", message)
     assert facing.sent()[0].segments[2] == struct32(
         0x0401, True, True, True, u8(9), u8(2), u64(1000), None, None, str8("e"), str8("k")
-    ) + struct32(
-        0x0403,
-        u64(5),
-        UUID(int=7).bytes,
-        str16("c"),
-        None,
-        str8("t"),
-        None,
-        str16("ann"),
-        str16("a"),
-    )
+    ) + struct32(0x0403, u64(5), UUID(int=7).bytes, str16("c"), None, str8("t"), None, str16("ann"), str16("a"))
 
 
 @pytest.mark.rule("0-10/message.delivery-properties/redelivered-sticky")

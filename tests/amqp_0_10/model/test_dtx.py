@@ -234,7 +234,9 @@ def test_a_closed_session_dooms_the_branches_that_it_has_not_ended() -> None:
     check_branches(server.branches)
     assert not server.branches.selected("a")
     assert [server.branches.state(xid) for xid in (X, Y, Z)] == [
-        Branch.ROLLBACK_ONLY, Branch.ROLLBACK_ONLY, Branch.IDLE
+        Branch.ROLLBACK_ONLY,
+        Branch.ROLLBACK_ONLY,
+        Branch.IDLE,
     ]
     assert server.outcomes() == [(X, "rolled-back")]
     # What others suspended can't be resumed; what they work at ends with the status.

@@ -271,9 +271,7 @@ _ALLOWED: list[Any] = [
     lambda: _dtx(DtxStart(XID), DtxEnd(XID, suspend=True), DtxStart(XID, resume=True), DtxEnd(XID)),
     lambda: _dtx(DtxStart(XID), DtxEnd(XID), DtxPrepare(XID), DtxCommit(XID)),
     lambda: (
-        _dtx(DtxStart(XID))
-        .server(ExecutionResult(1, XaResult(1)))
-        .client(DtxStart(OTHER), DtxEnd(OTHER), DtxEnd(XID))
+        _dtx(DtxStart(XID)).server(ExecutionResult(1, XaResult(1))).client(DtxStart(OTHER), DtxEnd(OTHER), DtxEnd(XID))
     ),
     lambda: _talk().subscribe(accept_mode=1).client(MessageCancel("d"), TxSelect()),
     lambda: _client(FileConsume("q", "t"), FileCancel("t"), FileConsume("q", "t")),

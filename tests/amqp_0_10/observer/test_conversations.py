@@ -134,12 +134,7 @@ def _last(frame: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("body", "wanted"),
-    [
-        ("keep", (b"xy", None)),
-        ("hash", (None, "2" * 0)),
-        ("size", (None, None)),
-    ],
+    ("body", "wanted"), [("keep", (b"xy", None)), ("hash", (None, "2" * 0)), ("size", (None, None))]
 )
 def test_what_is_kept_of_bodies(body: str, wanted: tuple[bytes | None, str | None]) -> None:
     unit = _talk(body=body).client(transfer("", b"xy")).observed[-1]

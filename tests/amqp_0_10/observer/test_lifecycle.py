@@ -92,11 +92,7 @@ def test_a_message_that_is_rejected_or_given_back() -> None:
 def test_ids_that_wrap() -> None:
     talk = Talk010().open().session(number=4_294_967_295).client(*[transfer("ex")] * 3)
     talk.server(completed(4_294_967_295, 0)).finish()
-    assert talk.outcomes() == [
-        ("publish", 4_294_967_295, "accepted"),
-        ("publish", 0, "accepted"),
-        ("publish", 1, None),
-    ]
+    assert talk.outcomes() == [("publish", 4_294_967_295, "accepted"), ("publish", 0, "accepted"), ("publish", 1, None)]
 
 
 # The server's messages.

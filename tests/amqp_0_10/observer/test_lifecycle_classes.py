@@ -163,11 +163,7 @@ def test_nobody_settles_streams() -> None:
 def test_a_stream_is_in_no_transaction_and_may_be_returned() -> None:
     talk = _talk().client(TxSelect(), *[_stream(StreamPublish("", "k", immediate=True))] * 2)
     talk.server(completed(0, 1), _stream(StreamReturn(313, "none", None, "k")))
-    assert talk.outcomes() == [
-        ("publish", 1, "accepted"),
-        ("publish", 2, "returned"),
-        ("return", None, "settled"),
-    ]
+    assert talk.outcomes() == [("publish", 1, "accepted"), ("publish", 2, "returned"), ("return", None, "settled")]
 
 
 def test_seen_from_the_middle_tags_still_tell() -> None:

@@ -62,8 +62,7 @@ def _said(choose: random.Random, client: bool, channel: int) -> Any:
     xid = Xid(choose.randrange(3), b"g", b"b")
     name, tag, flag = choose.choice("ab"), choose.randrange(9), choose.random() < 0.5
     both: list[Any] = [
-        *[transfer(choose.choice("de"), b"x", channel=channel, accept_mode=choose.choice([0, 1]))]
-        * 4,
+        *[transfer(choose.choice("de"), b"x", channel=channel, accept_mode=choose.choice([0, 1]))] * 4,
         *[completed(*ids)] * 3,
         MessageAccept(ids),
         MessageRelease(ids),
@@ -131,9 +130,7 @@ def test_each_message_comes_out_once(seed: int, limits: Limits) -> None:
                     messages.append(event.seq)
                 out += [message.seq for message in ledger.take(event, records)]
                 ended.update(
-                    event.seq if unit is None else unit
-                    for unit, _, how in event.settles
-                    if how in ("settled", "ended")
+                    event.seq if unit is None else unit for unit, _, how in event.settles if how in ("settled", "ended")
                 )
             elif isinstance(event, Skipped):
                 out += [message.seq for message in ledger.lose(event)]

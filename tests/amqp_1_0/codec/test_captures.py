@@ -10,12 +10,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio.amqp_1_0.codec.message import Message, check_message
-from amqp_sansio.amqp_1_0.codec.performatives import (
-    Performative,
-    SaslFrame,
-    Transfer,
-    decode_frame_body,
-)
+from amqp_sansio.amqp_1_0.codec.performatives import Performative, SaslFrame, Transfer, decode_frame_body
 from amqp_sansio.amqp_1_0.codec.values import decode, encode
 from amqp_sansio.capture import Segment, StreamData, read_segments, reassemble, sort_key
 from tests.kit.captures import everywhere, oracle

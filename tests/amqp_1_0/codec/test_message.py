@@ -86,15 +86,18 @@ def test_messages_come_back(message: Message) -> None:
     assert again == found
     assert again.encode() == payload
     assert pickle.loads(pickle.dumps(message)).encode() == payload
-    assert Message(
-        found.typed_body,
-        header=found.header,
-        delivery_annotations=found.delivery_annotations,
-        message_annotations=found.message_annotations,
-        properties=found.properties,
-        application_properties=found.application_properties,
-        footer=found.footer,
-    ).encode() == payload
+    assert (
+        Message(
+            found.typed_body,
+            header=found.header,
+            delivery_annotations=found.delivery_annotations,
+            message_annotations=found.message_annotations,
+            properties=found.properties,
+            application_properties=found.application_properties,
+            footer=found.footer,
+        ).encode()
+        == payload
+    )
 
 
 @given(messages, st.data())

@@ -44,8 +44,7 @@ def unchanged(end: Any, command: Callable[[], object], error: type[Exception] = 
 def asked(*, links: bool) -> tuple[Pair, Any]:
     """A pair whose server is asked for a session, or for a link, and the one that waits for the answer."""
     pair = Pair(
-        client=client_config(max_frame_size=512),
-        applications={SERVER: Accepting(links=False, sessions=links)},
+        client=client_config(max_frame_size=512), applications={SERVER: Accepting(links=False, sessions=links)}
     ).open()
     session = pair.client.open_session()
     if links:

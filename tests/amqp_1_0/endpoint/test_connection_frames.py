@@ -13,15 +13,7 @@ from amqp_sansio.amqp_1_0 import Begin, Close, Error, Flow, SaslInit, Transfer
 from amqp_sansio.amqp_1_0.codec.frames import AMQP, amqp_frame, next_frame
 from amqp_sansio.amqp_1_0.codec.violation import Violation
 from amqp_sansio.amqp_1_0.endpoint.events import SessionRequested
-from tests.kit.facing_1_0 import (
-    BOTH_SIDES,
-    CLIENT,
-    EMPTY,
-    SERVER,
-    Facing,
-    octets_of,
-    their_open,
-)
+from tests.kit.facing_1_0 import BOTH_SIDES, CLIENT, EMPTY, SERVER, Facing, octets_of, their_open
 from tests.kit.pair_1_0 import client_config, server_config
 
 BEGIN = Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)
@@ -219,8 +211,7 @@ def test_a_sasl_body_in_an_amqp_frame(side: Any) -> None:
 
 @pytest.mark.rule("1.0/transport/frame/performative")
 @pytest.mark.parametrize(
-    "body",
-    [BEGIN, Flow(incoming_window=1, next_outgoing_id=0, outgoing_window=1), Close(), their_open()],
+    "body", [BEGIN, Flow(incoming_window=1, next_outgoing_id=0, outgoing_window=1), Close(), their_open()]
 )
 @BOTH_SIDES
 def test_only_transfers_have_a_payload(side: Any, body: Any) -> None:

@@ -27,17 +27,7 @@ from amqp_sansio.amqp_1_0 import Begin, Close, Error, Flow, Open, Symbol
 from amqp_sansio.amqp_1_0.endpoint.config import Config
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.sasl import Plain
-from tests.kit.facing_1_0 import (
-    AMQP_HEADER,
-    BOTH_SIDES,
-    CLIENT,
-    EMPTY,
-    SERVER,
-    Facing,
-    octets_of,
-    parse,
-    their_open,
-)
+from tests.kit.facing_1_0 import AMQP_HEADER, BOTH_SIDES, CLIENT, EMPTY, SERVER, Facing, octets_of, parse, their_open
 from tests.kit.pair_1_0 import Accepting, Pair, client_config, server_config
 
 BEGIN = Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)
@@ -90,7 +80,10 @@ def test_both_sides_say_who_they_are(side: Any) -> None:
     assert (found.outgoing_locales, found.incoming_locales) == (("de-DE",), ("fr-FR", "de-DE"))
     assert found.properties is not None
     assert dict(found.properties) == {
-        "product": "test", "number": 7, "version": found.properties["version"], "platform": "Python"
+        "product": "test",
+        "number": 7,
+        "version": found.properties["version"],
+        "platform": "Python",
     }
 
 

@@ -12,16 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import Limits, Signal
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Disposition,
-    Message,
-    Modified,
-    Properties,
-    Received,
-    Released,
-    Transfer,
-)
+from amqp_sansio.amqp_1_0 import Accepted, Disposition, Message, Modified, Properties, Received, Released, Transfer
 from amqp_sansio.amqp_1_0.codec.violation import Violation
 from amqp_sansio.amqp_1_0.endpoint.events import Delivery
 from amqp_sansio.amqp_1_0.endpoint.fastpath import FastPath

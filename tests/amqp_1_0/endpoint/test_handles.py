@@ -9,14 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import (
-    Abandoned,
-    Closed,
-    EndpointClosed,
-    LocalProtocolError,
-    Scope,
-    Settled,
-)
+from amqp_sansio import Abandoned, Closed, EndpointClosed, LocalProtocolError, Scope, Settled
 from amqp_sansio.amqp_1_0 import Accepted, Detach, Message, Rejected
 from amqp_sansio.amqp_1_0.endpoint.events import LinkClosed
 from amqp_sansio.endpoint import Side

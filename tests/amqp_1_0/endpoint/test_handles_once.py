@@ -41,24 +41,11 @@ LIMITS = Limits(
     backlog_low=5000,
     backlog_hard=60_000,
 )
-COMMON: dict[str, Any] = {
-    "limits": LIMITS,
-    "max_frame_size": 512,
-    "incoming_window": 6,
-    "channel_max": 2,
-}
+COMMON: dict[str, Any] = {"limits": LIMITS, "max_frame_size": 512, "incoming_window": 6, "channel_max": 2}
 BOUNDS = {"1.0/transport/open/channel-max", "1.0/transport/session/handle-max"}
 """Both ends together may want more sessions or links than there are numbers."""
 PAYLOADS = tuple([Message(bytes(size)).encode() for size in (1, 20, 300, 600, 2000)])
-STATES = (
-    None,
-    Accepted(),
-    Accepted(),
-    Released(),
-    Rejected(),
-    Modified(True),
-    TransactionalState(b"t", Accepted()),
-)
+STATES = (None, Accepted(), Accepted(), Released(), Rejected(), Modified(True), TransactionalState(b"t", Accepted()))
 
 
 class Two:

@@ -21,16 +21,7 @@ from amqp_sansio import (
 from amqp_sansio.amqp_1_0.endpoint.config import Config
 from amqp_sansio.negotiation import Accepted, Refused
 from amqp_sansio.sasl import Anonymous, Plain
-from tests.kit.facing_1_0 import (
-    AMQP_HEADER,
-    CLIENT,
-    SASL_HEADER,
-    SERVER,
-    TLS_HEADER,
-    Facing,
-    octets_of,
-    their_open,
-)
+from tests.kit.facing_1_0 import AMQP_HEADER, CLIENT, SASL_HEADER, SERVER, TLS_HEADER, Facing, octets_of, their_open
 from tests.kit.pair_1_0 import client_config, server_config
 
 LOGIN = Plain("guest", "guest")
@@ -126,8 +117,7 @@ def test_a_server_may_let_in_clients_without_sasl() -> None:
 
 @pytest.mark.rule("1.0/transport/version/choice")
 @pytest.mark.parametrize(
-    ("header", "reply"),
-    [(b"AMQP\x03\x02\x00\x00", SASL_HEADER), (b"AMQP\x00\x02\x00\x00", AMQP_HEADER)],
+    ("header", "reply"), [(b"AMQP\x03\x02\x00\x00", SASL_HEADER), (b"AMQP\x00\x02\x00\x00", AMQP_HEADER)]
 )
 def test_the_version_is_refused_and_the_protocol_id_kept(header: bytes, reply: bytes) -> None:
     facing = Facing(SERVER, server_config(mechanisms=("PLAIN",), sasl_required=False))
@@ -221,11 +211,7 @@ def accepted(configs: dict[Version, Any], octets: bytes) -> Accepted | Refused:
 
 def test_an_acceptor_takes_both_kinds_of_clients() -> None:
     configs: dict[Version, Any] = {AMQP_0_9_1: amqp_0_9_1.Config(), AMQP_1_0: SASL_ONLY}
-    for header, version in (
-        (AMQP_HEADER, AMQP_1_0),
-        (SASL_HEADER, AMQP_1_0),
-        (AMQP_0_9_1.header, AMQP_0_9_1),
-    ):
+    for header, version in ((AMQP_HEADER, AMQP_1_0), (SASL_HEADER, AMQP_1_0), (AMQP_0_9_1.header, AMQP_0_9_1)):
         result = accepted(configs, header)
         assert isinstance(result, Accepted)
         assert result.version is version

@@ -35,15 +35,7 @@ from amqp_sansio.amqp_1_0 import (
     Transfer,
 )
 from amqp_sansio.endpoint import CloseHint, Side
-from tests.kit.facing_1_0 import (
-    BOTH_SIDES,
-    CLIENT,
-    SERVER,
-    Facing,
-    octets_of,
-    parse,
-    their_open,
-)
+from tests.kit.facing_1_0 import BOTH_SIDES, CLIENT, SERVER, Facing, octets_of, parse, their_open
 from tests.kit.hostile_1_0 import Choices, Peer
 from tests.kit.pair_1_0 import client_config, server_config
 from tests.kit.using_1_0 import Using, check_books

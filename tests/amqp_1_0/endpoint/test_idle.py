@@ -9,17 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import (
-    Abandoned,
-    By,
-    Closed,
-    CloseHint,
-    Failed,
-    Limits,
-    RemoteProtocolError,
-    Scope,
-    Signal,
-)
+from amqp_sansio import Abandoned, By, Closed, CloseHint, Failed, Limits, RemoteProtocolError, Scope, Signal
 from amqp_sansio.amqp_1_0 import Close
 from amqp_sansio.sasl import Plain
 from tests.kit.facing_1_0 import (
@@ -33,15 +23,7 @@ from tests.kit.facing_1_0 import (
     octets_of,
     their_open,
 )
-from tests.kit.pair_1_0 import (
-    SIDES,
-    Accepting,
-    Pair,
-    client_config,
-    connection_of,
-    server_config,
-    structure,
-)
+from tests.kit.pair_1_0 import SIDES, Accepting, Pair, client_config, connection_of, server_config, structure
 
 EXCEEDED = "amqp:resource-limit-exceeded"
 

@@ -40,16 +40,7 @@ from amqp_sansio.amqp_1_0 import (
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
 from tests.kit.driving_1_0 import OPERATIONS, Driver, Operation
-from tests.kit.facing_1_0 import (
-    AMQP_HEADER,
-    BOTH_SIDES,
-    CLIENT,
-    EMPTY,
-    SERVER,
-    Facing,
-    octets_of,
-    their_open,
-)
+from tests.kit.facing_1_0 import AMQP_HEADER, BOTH_SIDES, CLIENT, EMPTY, SERVER, Facing, octets_of, their_open
 from tests.kit.pair_1_0 import SIDES, Accepting, Pair, client_config, held_octets, server_config
 
 BEGIN = Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)

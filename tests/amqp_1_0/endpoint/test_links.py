@@ -6,16 +6,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import (
-    Abandoned,
-    By,
-    CodecError,
-    EndpointClosed,
-    Failed,
-    LocalProtocolError,
-    Scope,
-    Side,
-)
+from amqp_sansio import Abandoned, By, CodecError, EndpointClosed, Failed, LocalProtocolError, Scope, Side
 from amqp_sansio.amqp_1_0 import (
     Accepted,
     Attach,

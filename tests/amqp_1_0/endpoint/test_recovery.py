@@ -89,6 +89,7 @@ class Producer:
             self.state = pickle.loads(pickle.dumps(self.link.saved_state()))
             self.link = None
 
+
 class Consumer:
     """Takes messages, each with the outcome that it records at the same moment, over a link that it resumes."""
 

@@ -26,16 +26,7 @@ from amqp_sansio.amqp_1_0 import (
     Session,
 )
 from amqp_sansio.endpoint import Side
-from tests.amqp_1_0.endpoint.test_recovery import (
-    CLIENT,
-    MODES,
-    SERVER,
-    Consumer,
-    Producer,
-    body,
-    check,
-    pump_until,
-)
+from tests.amqp_1_0.endpoint.test_recovery import CLIENT, MODES, SERVER, Consumer, Producer, body, check, pump_until
 from tests.kit.pair_1_0 import Accepting, Pair
 
 MANY = 1 << 30
@@ -113,9 +104,7 @@ class Taking(Consumer):
                 Consumer.__call__(self, connection, event)
 
 
-def run(
-    count: int, modes: tuple[int, int], cuts: list[tuple[int, int]], window: int
-) -> tuple[Producer, Consumer, int]:
+def run(count: int, modes: tuple[int, int], cuts: list[tuple[int, int]], window: int) -> tuple[Producer, Consumer, int]:
     """As in test_recovery; also how many maps were incomplete."""
     producer, consumer, incomplete = Resuming(count, modes), Taking(), 0
     configs = {side: Config(container_id=side.value, max_frame_size=512, incoming_window=window) for side in Side}

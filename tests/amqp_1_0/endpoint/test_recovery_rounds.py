@@ -65,9 +65,7 @@ def saved(kinds: dict[str, Any], chosen: dict[int, str]) -> tuple[SavedDelivery,
 class Ends:
     """Both ends of a link that a client resumes again and again: as the sender, or as the receiver."""
 
-    def __init__(
-        self, begins: str, modes: tuple[int, int], sends: dict[int, str], takes: dict[int, str]
-    ) -> None:
+    def __init__(self, begins: str, modes: tuple[int, int], sends: dict[int, str], takes: dict[int, str]) -> None:
         self.begins = begins
         self.modes = modes
         config = {side: Config(container_id=side.value, max_frame_size=FRAME) for side in Side}

@@ -21,14 +21,7 @@ from amqp_sansio import (
     RemoteProtocolError,
     ScramKeysRequested,
 )
-from amqp_sansio.amqp_1_0 import (
-    Begin,
-    SaslChallenge,
-    SaslInit,
-    SaslMechanisms,
-    SaslOutcome,
-    SaslResponse,
-)
+from amqp_sansio.amqp_1_0 import Begin, SaslChallenge, SaslInit, SaslMechanisms, SaslOutcome, SaslResponse
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.sasl import (
     Anonymous,
@@ -486,5 +479,7 @@ def test_opened_comes_behind_the_layers() -> None:
     pair = Pair(client=client_config(sasl=MECHANISMS[0]), server=OFFERING).open()
     assert [type(event) for event in pair.events[CLIENT]] == [Opened]
     assert [type(event).__name__ for event in pair.events[SERVER]] == [
-        "AuthenticationRequested", "OpenRequested", "Opened"
+        "AuthenticationRequested",
+        "OpenRequested",
+        "Opened",
     ]

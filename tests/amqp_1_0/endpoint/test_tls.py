@@ -22,15 +22,7 @@ from amqp_sansio.amqp_1_0 import Config, Connection, TlsStarted
 from amqp_sansio.negotiation import Accepted, Refused
 from amqp_sansio.sasl import Plain
 from tests.kit.certificates import make_certificates
-from tests.kit.facing_1_0 import (
-    AMQP_HEADER,
-    BOTH_SIDES,
-    SASL_HEADER,
-    TLS_HEADER,
-    Facing,
-    octets_of,
-    their_open,
-)
+from tests.kit.facing_1_0 import AMQP_HEADER, BOTH_SIDES, SASL_HEADER, TLS_HEADER, Facing, octets_of, their_open
 
 CLIENT_TLS = Config("client", tls=True)
 SERVER_TLS = Config("server", tls=True)

@@ -177,8 +177,7 @@ class Coordinating(Mapped):
 def test_a_declare_is_answered_with_a_new_txn_id() -> None:
     facing = Coordinating.ready()
     facing.get(
-        transfer(0, handle=CONTROL),
-        Message(AmqpValue(Declare()), application_properties={"ignored": 1}).encode(),
+        transfer(0, handle=CONTROL), Message(AmqpValue(Declare()), application_properties={"ignored": 1}).encode()
     )
     (request,) = facing.of(TransactionRequested)
     first = facing.resource.declare(request)

@@ -294,13 +294,7 @@ _RECORDS: Final[tuple[Callable[[int, bool], Any], ...]] = (
     lambda n, s: SaslOutcome(n),
 )
 _FRAMES: Final = st.lists(
-    st.tuples(
-        st.sampled_from((CLIENT, SERVER)),
-        _NUMBERS,
-        st.integers(0, len(_RECORDS) + 2),
-        _NUMBERS,
-        st.booleans(),
-    ),
+    st.tuples(st.sampled_from((CLIENT, SERVER)), _NUMBERS, st.integers(0, len(_RECORDS) + 2), _NUMBERS, st.booleans()),
     max_size=80,
 )
 

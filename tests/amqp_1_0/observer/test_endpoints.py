@@ -33,12 +33,7 @@ _STATES: Final = (Accepted(), Rejected(), Released(), Modified(delivery_failed=T
 
 Step = tuple[int, int, int, Side]
 _STEPS: Final = st.lists(
-    st.tuples(
-        st.integers(0, 40),
-        st.integers(0, 7),
-        st.integers(0, 4),
-        st.sampled_from((Side.CLIENT, Side.SERVER)),
-    ),
+    st.tuples(st.integers(0, 40), st.integers(0, 7), st.integers(0, 4), st.sampled_from((Side.CLIENT, Side.SERVER))),
     max_size=60,
 )
 

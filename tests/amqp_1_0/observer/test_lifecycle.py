@@ -26,19 +26,7 @@ from amqp_sansio.amqp_1_0 import (
     Symbol,
     Target,
 )
-from tests.kit.talk_1_0 import (
-    HELLO,
-    SECOND,
-    SERVER,
-    Talk10,
-    credit,
-    got,
-    opened,
-    sent,
-    settle,
-    transfer,
-    within,
-)
+from tests.kit.talk_1_0 import HELLO, SECOND, SERVER, Talk10, credit, got, opened, sent, settle, transfer, within
 
 # Outcomes.
 

@@ -5,22 +5,9 @@ from __future__ import annotations
 import pytest
 
 from amqp_sansio import AMQP_1_0
-from amqp_sansio.amqp_1_0 import (
-    Close,
-    Error,
-    Open,
-    SaslInit,
-    SaslMechanisms,
-    SaslOutcome,
-    Symbol,
-)
+from amqp_sansio.amqp_1_0 import Close, Error, Open, SaslInit, SaslMechanisms, SaslOutcome, Symbol
 from amqp_sansio.lifecycle import ConnectionRecord
-from tests.kit.talk_1_0 import (
-    AMQP,
-    SASL,
-    Talk10,
-    begin,
-)
+from tests.kit.talk_1_0 import AMQP, SASL, Talk10, begin
 
 # The connection.
 
@@ -32,8 +19,7 @@ def _connection(talk: Talk10) -> ConnectionRecord:
 def test_facts() -> None:
     talk = Talk10().login()
     talk.client(
-        AMQP,
-        Open("me", "vhost", 65_536, 1000, 30_000, properties={"product": "P", "version": "1.2", "other": 1}),
+        AMQP, Open("me", "vhost", 65_536, 1000, 30_000, properties={"product": "P", "version": "1.2", "other": 1})
     )
     talk.server(AMQP, Open("broker", None, 32_768, 255, 4_500, properties={"product": "B"}))
     found = _connection(talk.client(Close()).server(Close()))
@@ -73,13 +59,7 @@ def test_a_refused_login(code: int) -> None:
 
 @pytest.mark.parametrize(
     ("response", "user"),
-    [
-        (b"\0ann\0pw", "ann"),
-        (b"x\0ann\0pw", "ann"),
-        (b"\0a\xff\0pw", "a\udcff"),
-        (b"ann", None),
-        (None, None),
-    ],
+    [(b"\0ann\0pw", "ann"), (b"x\0ann\0pw", "ann"), (b"\0a\xff\0pw", "a\udcff"), (b"ann", None), (None, None)],
 )
 def test_the_user_of_plain(response: bytes | None, user: str | None) -> None:
     talk = Talk10().client(SASL).server(SASL, SaslMechanisms((Symbol("PLAIN"),)))

@@ -34,15 +34,7 @@ LIMITS = Limits(unsettled=3, consumers=3, calls=2)
 _small = st.integers(0, 2)
 _channels = st.integers(0, 1)
 _states = st.sampled_from(
-    [
-        None,
-        Accepted(),
-        Rejected(),
-        Received(0, 1),
-        within(b"t", Accepted()),
-        within(b"u"),
-        Declared(b"t"),
-    ]
+    [None, Accepted(), Rejected(), Received(0, 1), within(b"t", Accepted()), within(b"u"), Declared(b"t")]
 )
 _targets = st.sampled_from([None, Target(address="q"), Target(), Coordinator()])
 _sources = st.sampled_from([None, Source(address="q"), Source(expiry_policy=Symbol("never"))])
@@ -144,9 +136,7 @@ def _resumed(talk: Talk10, seq: int) -> bool:
     """Whether an earlier frame of the delivery said that it's resumed."""
     last = next(event for event in talk.observed if event.seq == seq)
     earlier = [
-        event
-        for event in talk.observed
-        if event.seq < seq and event.unit == "part" and event.sender is last.sender
+        event for event in talk.observed if event.seq < seq and event.unit == "part" and event.sender is last.sender
     ]
     return any([event.content.resume for event in earlier])
 

@@ -22,19 +22,7 @@ from amqp_sansio.amqp_1_0 import (
     Target,
 )
 from amqp_sansio.lifecycle import Lifecycle, MessageRecord
-from tests.kit.talk_1_0 import (
-    CLIENT,
-    HELLO,
-    Talk10,
-    begin,
-    credit,
-    got,
-    opened,
-    sent,
-    settle,
-    transfer,
-    within,
-)
+from tests.kit.talk_1_0 import CLIENT, HELLO, Talk10, begin, credit, got, opened, sent, settle, transfer, within
 
 # Transactions.
 
@@ -61,11 +49,7 @@ def test_posts_are_what_they_were_promised_when_the_transaction_is_discharged() 
 @pytest.mark.parametrize("settled", [True, False])
 @pytest.mark.parametrize(
     ("fail", "answer", "outcome"),
-    [
-        (False, Accepted(), "accepted"),
-        (True, Accepted(), "released"),
-        (False, Rejected(), "released"),
-    ],
+    [(False, Accepted(), "accepted"), (True, Accepted(), "released"), (False, Rejected(), "released")],
 )
 def test_posts_of_a_transaction_that_ends(settled: bool, fail: bool, answer: Any, outcome: str) -> None:
     talk = _transacted().client(transfer(1, HELLO, state=within(b"t"), settled=settled))
@@ -293,11 +277,7 @@ def test_a_resumed_delivery_that_only_tells_its_end() -> None:
     talk.client(transfer(70, tag=b"1", resume=True, settled=True, channel=1))
     talk.client(transfer(71, tag=b"2", resume=True, settled=True, state=Accepted(), channel=1))
     talk.client(transfer(72, tag=b"3", resume=True, aborted=True, channel=1))
-    assert talk.outcomes() == [
-        ("publish", 1, "released"),
-        ("publish", 2, "accepted"),
-        ("publish", 3, "settled"),
-    ]
+    assert talk.outcomes() == [("publish", 1, "released"), ("publish", 2, "accepted"), ("publish", 3, "settled")]
 
 
 def test_what_the_sender_has_forgotten_is_settled() -> None:

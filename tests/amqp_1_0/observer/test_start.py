@@ -42,9 +42,7 @@ def _identified(talk: Talk10) -> list[Identified]:
 
 def _skipped(talk: Talk10) -> list[tuple[Side, int, int, str]]:
     return [
-        (event.sender, event.offset, event.octets, event.reason)
-        for event in talk.events
-        if isinstance(event, Skipped)
+        (event.sender, event.offset, event.octets, event.reason) for event in talk.events if isinstance(event, Skipped)
     ]
 
 
@@ -293,11 +291,7 @@ def test_octets_that_are_never_recognised_are_not_held_for_ever() -> None:
 
 
 def test_gaps_before_anything_is_known() -> None:
-    arrivals: list[tuple[str, bytes | int, int]] = [
-        ("y", 10, 1),
-        ("x", 5, 2),
-        ("y", frame(SaslOutcome(0)), 3),
-    ]
+    arrivals: list[tuple[str, bytes | int, int]] = [("y", 10, 1), ("x", 5, 2), ("y", frame(SaslOutcome(0)), 3)]
     events = watch(Observer(), arrivals)
     assert [type(event).__name__ for event in events] == ["Identified", "Skipped", "Skipped", "Observed"]
     assert not [event for event in events if isinstance(event, Violation)]

@@ -119,10 +119,7 @@ _ONCE: list[tuple[str, Callable[[], Talk10]]] = [
     (
         "security/sasl/mechanisms-first",
         lambda: (
-            Talk10()
-            .client(SASL)
-            .server(SASL, SaslMechanisms((Symbol("PLAIN"),)))
-            .client(SaslInit(Symbol("ANONYMOUS")))
+            Talk10().client(SASL).server(SASL, SaslMechanisms((Symbol("PLAIN"),))).client(SaslInit(Symbol("ANONYMOUS")))
         ),
     ),
     ("security/sasl/frame-empty", lambda: Talk10().client(SASL, b"\0\0\0\x08\x02\1\0\0")),

@@ -24,15 +24,26 @@ def routed(peer: Peer, session: Session, exchange: str, key: str, *queues: str, 
 
 
 @pytest.mark.rule(
-    "0-10/exchange/required-types", "0-10/exchange/recommended-types", "0-10/exchange/required-instances",
-    "0-10/model/amq.direct", "0-10/model/amq.fanout", "0-10/model/amq.topic", "0-10/model/amq.match",
-    "0-10/model/amq.failover", "0-10/model/system",
+    "0-10/exchange/required-types",
+    "0-10/exchange/recommended-types",
+    "0-10/exchange/required-instances",
+    "0-10/model/amq.direct",
+    "0-10/model/amq.fanout",
+    "0-10/model/amq.topic",
+    "0-10/model/amq.match",
+    "0-10/model/amq.failover",
+    "0-10/model/system",
 )
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("amq.direct", "direct"), ("amq.fanout", "fanout"), ("amq.topic", "topic"), ("amq.match", "headers"),
-        ("amq.headers", "headers"), ("amq.failover", "failover"), ("amq.system", "system"),
+        ("amq.direct", "direct"),
+        ("amq.fanout", "fanout"),
+        ("amq.topic", "topic"),
+        ("amq.match", "headers"),
+        ("amq.headers", "headers"),
+        ("amq.failover", "failover"),
+        ("amq.system", "system"),
     ],
 )
 def test_each_virtual_host_has_an_exchange_of_each_type(name: str, kind: str) -> None:
@@ -277,9 +288,13 @@ def test_topic_exchanges_match_words(peer: Peer, session: Session, pattern: str,
 @pytest.mark.parametrize(
     ("mode", "headers", "matches"),
     [
-        ("all", {"a": 1, "b": "x", "c": 3}, True), ("all", {"a": 1, "b": "x"}, False),
-        ("all", {"a": 2, "b": "x", "c": 3}, False), ("any", {"a": 1}, True), ("any", {"c": "whatever"}, True),
-        ("any", {"a": 2}, False), ("any", {"x-match": "any"}, False),
+        ("all", {"a": 1, "b": "x", "c": 3}, True),
+        ("all", {"a": 1, "b": "x"}, False),
+        ("all", {"a": 2, "b": "x", "c": 3}, False),
+        ("any", {"a": 1}, True),
+        ("any", {"c": "whatever"}, True),
+        ("any", {"a": 2}, False),
+        ("any", {"x-match": "any"}, False),
     ],
 )
 def test_headers_exchanges_match_headers(
@@ -295,7 +310,9 @@ def test_headers_exchanges_match_headers(
 
 
 @pytest.mark.rule(
-    "0-10/model/failover-private", "0-10/model/failover-emit", "0-10/model/failover-message",
+    "0-10/model/failover-private",
+    "0-10/model/failover-emit",
+    "0-10/model/failover-message",
     "0-10/model/failover-order",
 )
 def test_private_queues_are_told_of_other_addresses() -> None:

@@ -89,7 +89,7 @@ def forced(peer: Peer, session: Session, command: amqp.Command[Any]) -> int:
 
 
 @pytest.mark.rule(
-    "0-10/file.publish/default", "0-10/file/acks", "0-10/file.open-ok/behavior", "0-10/file.deliver/non-zero",
+    "0-10/file.publish/default", "0-10/file/acks", "0-10/file.open-ok/behavior", "0-10/file.deliver/non-zero"
 )
 @pytest.mark.parametrize("no_ack", [False, True])
 def test_a_file_goes_from_publisher_to_consumer(world: World, peer: Peer, session: Session, no_ack: bool) -> None:
@@ -137,8 +137,11 @@ def test_a_client_that_has_half_of_a_file_gets_the_rest(peer: Peer, session: Ses
 @pytest.mark.parametrize(
     ("key", "mandatory", "immediate", "code"),
     [
-        ("nowhere", True, False, 312), ("nowhere", False, False, 0), ("nowhere", False, True, 313),
-        ("q", True, False, 0), ("q", False, True, 313),
+        ("nowhere", True, False, 312),
+        ("nowhere", False, False, 0),
+        ("nowhere", False, True, 313),
+        ("q", True, False, 0),
+        ("q", False, True, 313),
     ],
 )
 def test_files_that_come_back(
@@ -231,8 +234,12 @@ def test_files_that_are_rejected_for_good_or_too_often(peer: Peer, session: Sess
 
 
 @pytest.mark.rule(
-    "0-10/file.consume/queue-empty", "0-10/file.consume/tag-empty", "0-10/file.consume/tag-in-use",
-    "0-10/stream.consume/queue-empty", "0-10/stream.consume/tag-empty", "0-10/stream.consume/tag-in-use",
+    "0-10/file.consume/queue-empty",
+    "0-10/file.consume/tag-empty",
+    "0-10/file.consume/tag-in-use",
+    "0-10/stream.consume/queue-empty",
+    "0-10/stream.consume/tag-empty",
+    "0-10/stream.consume/tag-in-use",
 )
 @pytest.mark.parametrize("kind", [amqp.FileConsume, amqp.StreamConsume])
 @pytest.mark.parametrize(("queue", "tag"), [("", "t"), ("q", ""), ("q", "used")])

@@ -125,8 +125,12 @@ def test_messages_expire(world: World, peer: Peer, session: Session) -> None:
 @pytest.mark.parametrize(
     ("accept_mode", "discards", "credit", "where"),
     [
-        (amqp.EXPLICIT, False, 0, "rejected"), (amqp.EXPLICIT, True, 0, "nowhere"), (amqp.NONE, False, 0, "spare"),
-        (amqp.NONE, True, 0, "nowhere"), (amqp.EXPLICIT, False, 1, "q"), (amqp.NONE, False, 1, "q"),
+        (amqp.EXPLICIT, False, 0, "rejected"),
+        (amqp.EXPLICIT, True, 0, "nowhere"),
+        (amqp.NONE, False, 0, "spare"),
+        (amqp.NONE, True, 0, "nowhere"),
+        (amqp.EXPLICIT, False, 1, "q"),
+        (amqp.NONE, False, 1, "q"),
     ],
 )
 def test_immediate(peer: Peer, session: Session, accept_mode: int, discards: bool, credit: int, where: str) -> None:
@@ -177,7 +181,8 @@ def flags(events: list[amqp.MessageReceived]) -> list[tuple[bytes, bool]]:
 
 
 @pytest.mark.rule(
-    "0-10/message.delivery-properties/redelivered", "0-10/message.release/ordering",
+    "0-10/message.delivery-properties/redelivered",
+    "0-10/message.release/ordering",
     "0-10/message.release/set-redelivered",
 )
 @pytest.mark.parametrize("marks", [False, True])

@@ -22,18 +22,7 @@ from amqp_sansio.observer import Observed, Violation
 from tests.kit.captures import carried
 from tests.kit.hub_0_10 import World
 from tests.kit.observing import recorded
-from tests.kit.octets_0_10 import (
-    HEADER,
-    attach,
-    content,
-    control,
-    open_,
-    routed,
-    str8,
-    table,
-    tune_ok,
-    u32,
-)
+from tests.kit.octets_0_10 import HEADER, attach, content, control, open_, routed, str8, table, tune_ok, u32
 from tests.kit.talk_0_10 import frames
 
 NEVER_SENT = ("message.accept", "message.reject", "session.known-completed", "execution.exception")

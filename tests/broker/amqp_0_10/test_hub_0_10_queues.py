@@ -14,7 +14,9 @@ from tests.kit.hub_0_10 import Peer, World
 
 
 @pytest.mark.rule(
-    "0-10/queue.declare/persistence", "0-10/queue.declare/durable-types", "0-10/queue.declare/durable-pre-existence",
+    "0-10/queue.declare/persistence",
+    "0-10/queue.declare/durable-types",
+    "0-10/queue.declare/durable-pre-existence",
     "0-10/message/persistent-message",
 )
 def test_durable_queues_survive_and_stay_as_declared_first(world: World, peer: Peer, session: Session) -> None:

@@ -122,7 +122,7 @@ def begun(peer: Peer, session: Session, xid: amqp.Xid = X, **options: bool) -> i
 
 
 @pytest.mark.rule(
-    "0-10/dtx/transactionality", "0-10/dtx.end/success", "0-10/dtx.prepare/durable", "0-10/dtx.prepare/remember",
+    "0-10/dtx/transactionality", "0-10/dtx.end/success", "0-10/dtx.prepare/durable", "0-10/dtx.prepare/remember"
 )
 @pytest.mark.parametrize("phases", [1, 2])
 def test_a_branch_is_committed(peer: Peer, session: Session, second: Session, phases: int, world: World) -> None:

@@ -151,8 +151,12 @@ def test_an_internal_exchange_takes_nothing(world: World, user: User) -> None:
 @pytest.mark.parametrize(
     ("address", "key", "other"),
     [
-        ("/exchanges/ex/k%2F1", "k/1", "k"), ("ex/k", "k", "other"), ("/topic/a.*", "a.b", "b.a"),
-        ("amq.topic", "a.b", None), ("/exchange/amq.fanout", "any", None), ("/exchanges/amq.headers", "any", None),
+        ("/exchanges/ex/k%2F1", "k/1", "k"),
+        ("ex/k", "k", "other"),
+        ("/topic/a.*", "a.b", "b.a"),
+        ("amq.topic", "a.b", None),
+        ("/exchange/amq.fanout", "any", None),
+        ("/exchanges/amq.headers", "any", None),
     ],
 )
 def test_a_receiver_of_an_exchange_has_its_own_subscription(

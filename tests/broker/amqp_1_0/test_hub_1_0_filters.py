@@ -80,8 +80,12 @@ def test_no_selector_harms_a_publisher(world: World, selector: str, chosen: list
 def test_a_filter_that_is_wrong_refuses_the_link_and_an_unknown_one_is_left_out(world: World, user: User) -> None:
     session = user.session()
     for descriptor, value in (
-        (SELECTOR, "colour ="), (SELECTOR, "(" * 101 + "TRUE" + ")" * 101), (SELECTOR, 7), (HEADERS, "x"),
-        (HEADERS, {"a": 1}), (HEADERS, {"x-match": Symbol("some")}),
+        (SELECTOR, "colour ="),
+        (SELECTOR, "(" * 101 + "TRUE" + ")" * 101),
+        (SELECTOR, 7),
+        (HEADERS, "x"),
+        (HEADERS, {"a": 1}),
+        (HEADERS, {"x-match": Symbol("some")}),
     ):
         source = Source("jobs", filter={Symbol("f"): Described(descriptor, value)})
         assert user.refused(session.open_receiver(source)) == "amqp:invalid-field"

@@ -209,7 +209,8 @@ def test_a_link_that_is_closed_leaves_its_messages_the_default_outcome(world: Wo
 def test_a_time_to_live_is_reduced_and_ends_messages_that_wait(world: World, user: User) -> None:
     sender = user.sender("jobs")
     user.send(
-        sender, amqp.Message(b"short", header=amqp.Header(ttl=1000)),
+        sender,
+        amqp.Message(b"short", header=amqp.Header(ttl=1000)),
         amqp.Message(b"long", header=amqp.Header(ttl=5000)),
     )
     world.advance(2)
@@ -433,7 +434,9 @@ def test_a_broker_that_says_it_is_rabbitmq_tells_where_messages_were_published()
     )
     (found,) = user.take(receiver)
     annotations = {
-        amqp.Symbol("x-opt-a"): 1, amqp.Symbol("x-exchange"): "amq.direct", amqp.Symbol("x-routing-key"): "k"
+        amqp.Symbol("x-opt-a"): 1,
+        amqp.Symbol("x-exchange"): "amq.direct",
+        amqp.Symbol("x-routing-key"): "k",
     }
     assert dict(found.message.message_annotations) == annotations
     assert found.message.bare == amqp.Message(b"it").bare

@@ -8,13 +8,7 @@ import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.broker.limits import BrokerLimits
-from amqp_sansio.broker.model.commands import (
-    DeclareQueue,
-    DeleteExchange,
-    DeleteQueue,
-    OpenOwner,
-    Subscribe,
-)
+from amqp_sansio.broker.model.commands import DeclareQueue, DeleteExchange, DeleteQueue, OpenOwner, Subscribe
 from tests.kit.hub_1_0 import User, World
 
 LIFETIME = amqp.Symbol("lifetime-policy")
@@ -170,7 +164,8 @@ def test_wrong_node_properties_are_refused(world: World, user: User, properties:
     [
         amqp.Source("q", outcomes=(amqp.Symbol("made:up:list"),)),
         amqp.Source(
-            "q", filter={amqp.Symbol("f"): amqp.Described(amqp.Symbol("f"), 1)},
+            "q",
+            filter={amqp.Symbol("f"): amqp.Described(amqp.Symbol("f"), 1)},
             distribution_mode=amqp.Symbol("teleport"),
         ),
     ],

@@ -508,7 +508,9 @@ def test_without_its_control_link_a_transaction_is_rolled_back(txn_id: bytes, ta
     receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
     talk.world.pump()
     {
-        "close": talk.controller.sender.close, "detach": talk.controller.sender.detach, "end": talk.session.close,
+        "close": talk.controller.sender.close,
+        "detach": talk.controller.sender.detach,
+        "end": talk.session.close,
         "cut": talk.user.cut,
     }[how]()
     talk.world.pump()

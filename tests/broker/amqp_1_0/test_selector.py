@@ -37,9 +37,16 @@ MESSAGE = amqp.Message(
     header=amqp.Header(durable=True, priority=7, ttl=amqp.UInt(1000), delivery_count=2),
     message_annotations={amqp.Symbol("x-opt-jms-type"): "kind"},
     properties=amqp.Properties(
-        message_id="id-1", to="there", subject="topic", reply_to="back", correlation_id="abc",
-        content_type=amqp.Symbol("text/plain"), creation_time=amqp.Timestamp(1234),
-        absolute_expiry_time=amqp.Timestamp(5678), group_id="g", group_sequence=3,
+        message_id="id-1",
+        to="there",
+        subject="topic",
+        reply_to="back",
+        correlation_id="abc",
+        content_type=amqp.Symbol("text/plain"),
+        creation_time=amqp.Timestamp(1234),
+        absolute_expiry_time=amqp.Timestamp(5678),
+        group_id="g",
+        group_sequence=3,
     ),
     application_properties=VALUES,
 )
@@ -143,7 +150,15 @@ def test_names_of_fields(name: str, jms: str | None, literal: str) -> None:
         *[
             (kind(5), "v = 5", True)
             for kind in (
-                amqp.UByte, amqp.UShort, amqp.UInt, amqp.ULong, amqp.Byte, amqp.Short, amqp.Int, int, amqp.Timestamp,
+                amqp.UByte,
+                amqp.UShort,
+                amqp.UInt,
+                amqp.ULong,
+                amqp.Byte,
+                amqp.Short,
+                amqp.Int,
+                int,
+                amqp.Timestamp,
             )
         ],
         *[(kind(1.5), "v = 1.5", True) for kind in (amqp.Float, float)],
@@ -265,7 +280,11 @@ _ANYTHING = amqp_1_0.scalars() | st.sampled_from(
     [
         *[kind.from_decimal(text) for kind in _DECIMALS for text in ("sNaN", "NaN", "-Infinity")],
         *(
-            amqp.Decimal128.from_decimal("1E+6000"), float("nan"), float("inf"), 2**63 - 1, -(2**63),
+            amqp.Decimal128.from_decimal("1E+6000"),
+            float("nan"),
+            float("inf"),
+            2**63 - 1,
+            -(2**63),
             amqp.Timestamp(-(2**63)),
         ),
     ]

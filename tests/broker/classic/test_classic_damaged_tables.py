@@ -21,9 +21,7 @@ FIELDS = [
     for name in DIALECTS
     for kind in get_dialect(name).methods.values()
     for field, wire_type in kind.FIELDS
-    if "table" in wire_type
-    and Side.CLIENT in get_dialect(name).senders[kind.ID]
-    and kind.NAME != "connection.start-ok"
+    if "table" in wire_type and Side.CLIENT in get_dialect(name).senders[kind.ID] and kind.NAME != "connection.start-ok"
 ]
 """All there are on an open connection."""
 

@@ -134,8 +134,7 @@ def test_rabbitmq_has_no_immediate(world: World, mandatory: bool) -> None:
 
 @pytest.mark.rule("0-9-1/connection.tune/channel-max-highest", "0-8/connection/limits-exceeded")
 @pytest.mark.parametrize(
-    ("dialect", "code"),
-    [("0-9-1-rabbit", 530), ("0-8-rabbit", 530), ("0-9-1", 504), ("0-8", 504), ("0-9-1-qpid", 504)],
+    ("dialect", "code"), [("0-9-1-rabbit", 530), ("0-8-rabbit", 530), ("0-9-1", 504), ("0-8", 504), ("0-9-1-qpid", 504)]
 )
 def test_a_channel_more_than_agreed(world: World, dialect: str, code: int) -> None:
     user = world.client(channel_max=3)

@@ -357,7 +357,8 @@ def test_a_confirm_is_not_lost_when_the_channel_closes_at_once(channel: Talk) ->
     end.receive_data(channel.user.core.data_to_send(0.0), 0.0)
     end.next_event()
     assert [each.name for each in frames_of(channel.user.core.dialect, end.data_to_send(0.0))] == [
-        "basic.ack", "channel.close-ok",
+        "basic.ack",
+        "channel.close-ok",
     ]
 
 

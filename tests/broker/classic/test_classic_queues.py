@@ -80,8 +80,13 @@ def test_an_empty_name_where_no_queue_was_declared(channel: Talk, dialect: str, 
 @pytest.mark.parametrize(
     ("name", "fields"),
     [
-        ("queue.declare", {}), ("queue.declare", {"passive": True}), ("queue.bind", {"exchange": "absent"}),
-        ("queue.unbind", {"exchange": "absent"}), ("queue.purge", {}), ("queue.delete", {}), ("basic.consume", {}),
+        ("queue.declare", {}),
+        ("queue.declare", {"passive": True}),
+        ("queue.bind", {"exchange": "absent"}),
+        ("queue.unbind", {"exchange": "absent"}),
+        ("queue.purge", {}),
+        ("queue.delete", {}),
+        ("basic.consume", {}),
         ("basic.get", {}),
     ],
 )
@@ -173,7 +178,10 @@ def test_several_bindings_give_one_copy(channel: Talk) -> None:
 @pytest.mark.parametrize(
     ("dialect", "name"),
     [
-        ("0-9-1-rabbit", "queue.bind"), ("0-9-1", "queue.bind"), ("0-8-rabbit", "queue.bind"), ("0-8", "queue.bind"),
+        ("0-9-1-rabbit", "queue.bind"),
+        ("0-9-1", "queue.bind"),
+        ("0-8-rabbit", "queue.bind"),
+        ("0-8", "queue.bind"),
         ("0-9-1", "queue.unbind"),
     ],
 )
@@ -230,9 +238,7 @@ def test_exchanges_are_bound_to_exchanges(channel: Talk) -> None:
     assert channel.count("q") == 1
 
 
-@pytest.mark.rule(
-    "0-9-1/rabbitmq/exchange.bind.destination-not-found", "0-9-1/rabbitmq/exchange.bind.source-not-found"
-)
+@pytest.mark.rule("0-9-1/rabbitmq/exchange.bind.destination-not-found", "0-9-1/rabbitmq/exchange.bind.source-not-found")
 @pytest.mark.parametrize(("destination", "source"), [("x", "amq.fanout"), ("amq.fanout", "x")])
 def test_exchanges_that_are_not_there_can_not_be_bound(destination: str, source: str) -> None:
     error = refused(None, "exchange.bind", destination=destination, source=source)

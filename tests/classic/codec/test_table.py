@@ -348,8 +348,7 @@ def test_timestamps() -> None:
 
 def test_tables_of_other_rules_are_translated() -> None:
     table = Table(
-        {"s": Typed("s", "text"), "l": Typed("l", 7), "b": Typed("b", 1), "n": {"S": Typed("s", "x")}},
-        rules=SPEC_0_9_1,
+        {"s": Typed("s", "text"), "l": Typed("l", 7), "b": Typed("b", 1), "n": {"S": Typed("s", "x")}}, rules=SPEC_0_9_1
     )
     moved = Table.from_wire(encode_table(table, RABBIT)[4:], RABBIT)
     assert moved == table

@@ -30,15 +30,7 @@ from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import SERVER_MECHANISMS, AmqPlain, External, Plain, ScramSha256
 from tests.kit.driving import OPERATIONS, VERSIONS, Driver, Operation
 from tests.kit.facing import Facing, body, frame, header
-from tests.kit.pair import (
-    SIDES,
-    Pair,
-    client_config,
-    connection_of,
-    held_octets,
-    pieces,
-    server_config,
-)
+from tests.kit.pair import SIDES, Pair, client_config, connection_of, held_octets, pieces, server_config
 
 LIMITS = Limits(
     unparsed=6000,

@@ -77,8 +77,7 @@ def test_a_call_is_pending_until_its_event(version: Version) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["channel.close", "channel.close-ok", "channel.open", "connection.close", "connection.tune-ok"],
+    "name", ["channel.close", "channel.close-ok", "channel.open", "connection.close", "connection.tune-ok"]
 )
 def test_what_the_core_sends_by_itself_is_not_for_others_to_send(facing: Facing, name: str) -> None:
     for target in (facing.channel, facing.end):
@@ -467,11 +466,7 @@ def test_one_event_settles_many(version: Version) -> None:
     events = pair.take(Side.SERVER)
     assert [type(event) for event in events] == [MethodReceived, Settled] * 3
     settled = [event for event in events if isinstance(event, Settled)]
-    assert [event.handles for event in settled] == [
-        (handles[1],),
-        (handles[0], handles[2], handles[3]),
-        (handles[4],),
-    ]
+    assert [event.handles for event in settled] == [(handles[1],), (handles[0], handles[2], handles[3]), (handles[4],)]
     assert [event.state for event in settled] == [Accepted(), Accepted(), Released()]
 
 

@@ -6,15 +6,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import (
-    AMQP_0_9_1,
-    Abandoned,
-    EndpointClosed,
-    Limits,
-    LocalProtocolError,
-    Opened,
-    Version,
-)
+from amqp_sansio import AMQP_0_9_1, Abandoned, EndpointClosed, Limits, LocalProtocolError, Opened, Version
 from amqp_sansio.amqp_0_9_1 import Config, Delivery, Published
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain

@@ -492,8 +492,7 @@ def test_a_server_of_another_version_names_its_own(version: Version) -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "hint"),
-    [(0, "hung up on the protocol header"), (1, "login"), (2, "virtual host"), (3, "")],
+    ("steps", "hint"), [(0, "hung up on the protocol header"), (1, "login"), (2, "virtual host"), (3, "")]
 )
 def test_a_stream_that_ends_in_the_opening(version: Version, steps: int, hint: str) -> None:
     pair = Pair(version, applications={Side.SERVER: Server(vhost=steps > 2)})

@@ -12,16 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import (
-    AMQP_0_9_1,
-    EndpointClosed,
-    Failed,
-    LimitExceeded,
-    Limits,
-    LocalProtocolError,
-    Signal,
-    Version,
-)
+from amqp_sansio import AMQP_0_9_1, EndpointClosed, Failed, LimitExceeded, Limits, LocalProtocolError, Signal, Version
 from amqp_sansio._classic.codec.dialect import default_dialect
 from amqp_sansio._classic.endpoint.channel import Channel
 from amqp_sansio._classic.endpoint.fastpath import FastPath

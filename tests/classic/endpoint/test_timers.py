@@ -12,15 +12,7 @@ from amqp_sansio import AMQP_0_9_1, Closed, Limits, Signal, Version
 from amqp_sansio._core.timers import Clock, Timers
 from amqp_sansio.endpoint import Side
 from tests.kit.facing import BOTH_SIDES, BOTH_VERSIONS, Facing
-from tests.kit.pair import (
-    SIDES,
-    Pair,
-    Server,
-    client_config,
-    connection_of,
-    server_config,
-    structure,
-)
+from tests.kit.pair import SIDES, Pair, Server, client_config, connection_of, server_config, structure
 
 HEARTBEAT = b"\x08\x00\x00\x00\x00\x00\x00\xce"
 

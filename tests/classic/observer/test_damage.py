@@ -173,11 +173,7 @@ def test_octets_of_any_kind(pieces: list[tuple[str, bytes]]) -> None:
 
 _FRAMES: Final = st.lists(
     st.tuples(
-        st.sampled_from((CLIENT, SERVER)),
-        st.integers(0, 2),
-        st.integers(0, 300),
-        st.booleans(),
-        st.integers(0, 3),
+        st.sampled_from((CLIENT, SERVER)), st.integers(0, 2), st.integers(0, 300), st.booleans(), st.integers(0, 3)
     ),
     max_size=80,
 )

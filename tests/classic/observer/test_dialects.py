@@ -47,7 +47,10 @@ def test_a_request_of_the_dialect_before_is_no_obstacle() -> None:
     talk.server(_start(AMQP_0_9_1, QPID))
     talk.server(talk.named("tx.select-ok"), talk.named("confirm.select-ok"), channel=1).finish()
     assert [unit.event for unit in talk.observed[-4:]] == [
-        "confirm.select", "connection.start", "tx.select-ok", "confirm.select-ok"
+        "confirm.select",
+        "connection.start",
+        "tx.select-ok",
+        "confirm.select-ok",
     ]
     assert talk.last.answers == talk.observed[-4].seq
 

@@ -157,9 +157,7 @@ def test_confirms_of_one_and_of_many() -> None:
     talk = _confirming()
     talk.client(*[talk.publish(b"%d" % number) for number in range(7)])
     named = talk.named
-    talk.server(
-        named("basic.ack", 2), named("basic.nack", 1), named("basic.ack", 5, True), channel=1
-    ).finish()
+    talk.server(named("basic.ack", 2), named("basic.nack", 1), named("basic.ack", 5, True), channel=1).finish()
     assert talk.outcomes() == [
         ("publish", 1, "rejected"),
         ("publish", 2, "accepted"),
@@ -188,11 +186,7 @@ def test_a_returned_publish_stays_returned_when_it_is_confirmed() -> None:
     talk.client(talk.publish(b"a", routing_key="k", mandatory=True), talk.publish(b"b", routing_key="k"))
     talk.server(_returned(talk, b"a", routing_key="k")).server(talk.named("basic.ack", 2, True), channel=1)
     talk.finish()
-    assert talk.outcomes() == [
-        ("publish", 1, "returned"),
-        ("publish", 2, "accepted"),
-        ("return", None, "settled"),
-    ]
+    assert talk.outcomes() == [("publish", 1, "returned"), ("publish", 2, "accepted"), ("return", None, "settled")]
     publish = next(message for message in talk.messages if message.outcome == "returned")
     assert (publish.code, publish.text, publish.latency_ns) == (312, "NO_ROUTE", 10**9)
 

@@ -6,17 +6,7 @@ import pickle
 
 import pytest
 
-from amqp_sansio import (
-    AMQP_0_8,
-    AMQP_0_9_1,
-    AMQP_0_10,
-    AMQP_1_0,
-    NEED_DATA,
-    Limits,
-    LocalProtocolError,
-    Side,
-    Version,
-)
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, NEED_DATA, Limits, LocalProtocolError, Side, Version
 from amqp_sansio.observer import Identified, Observed, Observer
 from tests.kit.observing import CLIENT, SERVER, Talk, frame, take, watch
 
@@ -297,10 +287,6 @@ def test_octets_that_are_never_recognised_are_not_held_for_ever() -> None:
 
 
 def test_gaps_before_anything_is_known() -> None:
-    arrivals: list[tuple[str, bytes | int, int]] = [
-        ("y", 10, 1),
-        ("x", 5, 2),
-        ("y", Talk().deliver(1, b"z"), 3),
-    ]
+    arrivals: list[tuple[str, bytes | int, int]] = [("y", 10, 1), ("x", 5, 2), ("y", Talk().deliver(1, b"z"), 3)]
     events = watch(Observer(), arrivals)
     assert [type(event).__name__ for event in events] == ["Identified", "Skipped", "Skipped", "Observed"]

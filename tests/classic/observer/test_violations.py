@@ -142,11 +142,7 @@ def test_content_frames_that_belong_to_no_message_are_reported_once() -> None:
     talk.client(talk.publish(b"x")).finish()
     assert _broken(talk) == [(Side.CLIENT, "0-9-1/wire/content-incomplete")]
     units = [(unit.unit, unit.event) for unit in talk.observed[-4:]]
-    assert units == [
-        ("frame", "content-header"),
-        *[("frame", "content-body")] * 2,
-        ("content", "basic.publish"),
-    ]
+    assert units == [("frame", "content-header"), *[("frame", "content-body")] * 2, ("content", "basic.publish")]
 
 
 def test_a_body_longer_than_announced() -> None:
@@ -275,10 +271,9 @@ def test_a_consumer_tag_in_use(version: Version) -> None:
 @each_version
 def test_a_delivery_for_nobody(version: Version) -> None:
     talk = _open(version).server(Talk(version).deliver(1, b"x")).finish()
-    rule = {
-        AMQP_0_9_1: "0-9-1/basic.consume/tag-channel-scope",
-        AMQP_0_8: "0-8/domain/consumer-tag.channel-scope",
-    }[version]
+    rule = {AMQP_0_9_1: "0-9-1/basic.consume/tag-channel-scope", AMQP_0_8: "0-8/domain/consumer-tag.channel-scope"}[
+        version
+    ]
     assert _broken(talk) == [(Side.SERVER, rule)]
 
 
@@ -422,9 +417,7 @@ def test_every_rule_of_the_engine_is_one_of_the_specifications() -> None:
     rules = read_rules()
     folder = Path(amqp_sansio.__file__).parent / "_classic"
     names = {
-        part.partition('"')[0]
-        for path in sorted(folder.rglob("*.py"))
-        for part in path.read_text().split('rule="')[1:]
+        part.partition('"')[0] for path in sorted(folder.rglob("*.py")) for part in path.read_text().split('rule="')[1:]
     }
     assert len(names) > 20
     for name in sorted(names):

@@ -13,14 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.interop.brokers.process import (
-    HOST,
-    BrokerError,
-    Program,
-    answers,
-    apt_install,
-    free_ports,
-)
+from tests.interop.brokers.process import HOST, BrokerError, Program, answers, apt_install, free_ports
 from tests.kit.certificates import Certificates, make_certificates
 
 BIN = Path("/usr/lib/rabbitmq/bin")
@@ -81,8 +74,7 @@ class RabbitMQ:
     def describe(self) -> str:
         """One line for people."""
         return (
-            f"RabbitMQ {self.version}: {self.host}:{self.port}, TLS {self.tls_port}, "
-            f"node {self.node}, pid {self.pid}"
+            f"RabbitMQ {self.version}: {self.host}:{self.port}, TLS {self.tls_port}, node {self.node}, pid {self.pid}"
         )
 
 

@@ -104,7 +104,9 @@ def test_outcomes_of_pytest(tmp_path: Path) -> None:
             ("test_some.test_skipped", "skipped"),
         ]
         assert [each.reason.splitlines()[0] for each in found.outcomes[1:]] == [
-            "assert 1 == 2", 'failed on setup with "OSError: no broker"', "not today"
+            "assert 1 == 2",
+            'failed on setup with "OSError: no broker"',
+            "not today",
         ]
 
 

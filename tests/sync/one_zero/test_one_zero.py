@@ -24,15 +24,7 @@ from amqp_sansio.amqp_1_0 import (
     Released,
     Symbol,
 )
-from amqp_sansio_sync import (
-    OneZeroConnection,
-    ReceivedDelivery,
-    Receiver,
-    Sender,
-    SentDelivery,
-    Session,
-    connect,
-)
+from amqp_sansio_sync import OneZeroConnection, ReceivedDelivery, Receiver, Sender, SentDelivery, Session, connect
 from tests.kit.server_1_0 import WAIT, Server, running, wait_until
 from tests.kit.sync_1_0 import turn
 
@@ -66,11 +58,7 @@ def test_a_connection_tells_of_itself_and_of_its_peer(server: Server) -> None:
     assert connection.remote.container_id == "test-server"
     assert connection.core.config.container_id == "me"
     report = connection.close("amqp:connection:forced", "going home")
-    assert (report.by, report.condition, report.text) == (
-        By.LOCAL,
-        "amqp:connection:forced",
-        "going home",
-    )
+    assert (report.by, report.condition, report.text) == (By.LOCAL, "amqp:connection:forced", "going home")
     assert connection.close() == report
     assert connection.report == report
     assert not connection.is_open
@@ -123,25 +111,16 @@ def test_a_wrong_password_is_told(server: Server) -> None:
 
 @pytest.mark.parametrize(
     "outcome",
-    [
-        Accepted(),
-        Released(),
-        Rejected(Error(Symbol("amqp:invalid-field"), "no")),
-        Modified(delivery_failed=True),
-    ],
+    [Accepted(), Released(), Rejected(Error(Symbol("amqp:invalid-field"), "no")), Modified(delivery_failed=True)],
 )
-def test_send_returns_each_outcome(
-    server: Server, session: Session, outcome: DeliveryState
-) -> None:
+def test_send_returns_each_outcome(server: Server, session: Session, outcome: DeliveryState) -> None:
     server.outcomes["jobs"] = outcome
     with session.open_sender("jobs") as sender:
         assert sender.send(b"x") == outcome
         assert not sender.pending
 
 
-def test_octets_are_one_data_section_and_values_go_as_such(
-    server: Server, session: Session
-) -> None:
+def test_octets_are_one_data_section_and_values_go_as_such(server: Server, session: Session) -> None:
     with session.open_sender("jobs") as sender:
         sender.send(b"octets")
         sender.send(Message({"a": [1, True]}, properties=Properties(subject="s")))
@@ -178,9 +157,7 @@ def test_a_large_message_goes_in_many_frames(server: Server, session: Session) -
         assert next(receiver).body == body
 
 
-def test_without_an_outcome_send_times_out_and_the_link_stays_usable(
-    server: Server, session: Session
-) -> None:
+def test_without_an_outcome_send_times_out_and_the_link_stays_usable(server: Server, session: Session) -> None:
     server.holding.add("jobs")
     with session.open_sender("jobs") as sender:
         with pytest.raises(TimeoutError, match=r"the outcome: not within 0\.05 seconds"):

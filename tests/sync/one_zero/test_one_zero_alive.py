@@ -49,15 +49,10 @@ def compute(seconds: float) -> None:
         sum(range(1000))
 
 
-@pytest.mark.rule(
-    "1.0/transport/connection/idle-empty-frame", "1.0/transport/connection/tcp-keepalive"
-)
+@pytest.mark.rule("1.0/transport/connection/idle-empty-frame", "1.0/transport/connection/tcp-keepalive")
 @pytest.mark.parametrize("work", [sleeping, compute])
 def test_empty_frames_go_on_while_user_code_is_busy(work: Callable[[float], None]) -> None:
-    with (
-        running(config=BRISK) as server,
-        connect(server.url, version=AMQP_1_0, idle_time_out=1) as connection,
-    ):
+    with running(config=BRISK) as server, connect(server.url, version=AMQP_1_0, idle_time_out=1) as connection:
         assert connection.remote.idle_time_out == 500
         raw = connection.wire.transport.socket
         assert raw.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
@@ -114,11 +109,7 @@ def test_a_connection_lost_in_the_middle_of_calls_ends_all_of_them(server: Serve
         except EndpointClosed as error:
             errors.append(error)
 
-    works: list[Callable[[], object]] = [
-        lambda: next(receiver),
-        lambda: sender.send(b"x"),
-        lambda: sender.send(b"y"),
-    ]
+    works: list[Callable[[], object]] = [lambda: next(receiver), lambda: sender.send(b"x"), lambda: sender.send(b"y")]
     threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
     for thread in threads:
         thread.start()
@@ -431,10 +422,7 @@ def test_tls(certificates: Certificates) -> None:
 
 def test_scram_and_no_sasl() -> None:
     config = Config(container_id="s", mechanisms=("SCRAM-SHA-256",), nonce="of-this-test")
-    with (
-        running(config=config) as server,
-        connect(server.url, version=AMQP_1_0) as connection,
-    ):
+    with running(config=config) as server, connect(server.url, version=AMQP_1_0) as connection:
         assert connection.core.mechanism == "SCRAM-SHA-256"
     with (
         running(config=Config(container_id="s")) as server,
@@ -461,9 +449,7 @@ def test_a_recording_has_both_directions_and_no_secret(server: Server) -> None:
         with (
             Recorder(file, record_secrets=secret) as recorder,
             connect(
-                server.url.replace("guest:guest", "me:tell-nobody"),
-                version=AMQP_1_0,
-                record=recorder,
+                server.url.replace("guest:guest", "me:tell-nobody"), version=AMQP_1_0, record=recorder
             ) as connection,
             connection.open_session().open_sender("jobs") as sender,
         ):
@@ -478,12 +464,7 @@ def test_a_recording_has_both_directions_and_no_secret(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    "error",
-    [
-        LinkEnded("text", None, "mine"),
-        NotAccepted("text", Rejected()),
-        TransactionFailed("text", None),
-    ],
+    "error", [LinkEnded("text", None, "mine"), NotAccepted("text", Rejected()), TransactionFailed("text", None)]
 )
 def test_errors_copy_and_pickle(error: BaseException) -> None:
     for each in (copy.copy(error), pickle.loads(pickle.dumps(error))):
@@ -522,9 +503,7 @@ def test_two_threads_share_a_sender_with_one_credit() -> None:
         for thread in threads:
             thread.join(WAIT)
         assert outcomes == [Accepted()] * 100
-        assert sorted(server.bodies("jobs")) == [
-            number * 100 + n for number in range(4) for n in range(25)
-        ]
+        assert sorted(server.bodies("jobs")) == [number * 100 + n for number in range(4) for n in range(25)]
 
 
 def test_a_forgotten_connection_ends_its_keeper(server: Server) -> None:

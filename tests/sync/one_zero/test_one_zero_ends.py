@@ -8,17 +8,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_1_0, By, EndpointClosed, Event
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    LinkRequested,
-)
-from amqp_sansio_sync import (
-    LinkEnded,
-    OneZeroConnection,
-    Receiver,
-    Session,
-    connect,
-)
+from amqp_sansio.amqp_1_0 import Accepted, LinkRequested
+from amqp_sansio_sync import LinkEnded, OneZeroConnection, Receiver, Session, connect
 from tests.kit.server_1_0 import WAIT, Server, running, wait_until
 from tests.kit.sync_1_0 import look, turn
 
@@ -97,9 +88,7 @@ def test_the_peer_ends_a_link_in_the_middle_of_a_send(server: Server, session: S
     sender = session.open_sender("jobs")
     served = server.session()
     link = next(iter(served.links.values()))
-    timer = threading.Timer(
-        0.05, lambda: served.do(lambda: link.close("amqp:link:detach-forced", "away"))
-    )
+    timer = threading.Timer(0.05, lambda: served.do(lambda: link.close("amqp:link:detach-forced", "away")))
     timer.start()
     with pytest.raises(EndpointClosed, match="amqp:link:detach-forced away"):
         sender.send(b"x", timeout=WAIT)
@@ -169,9 +158,7 @@ def test_waiting_for_an_end(server: Server, connection: OneZeroConnection) -> No
     with pytest.raises(TimeoutError, match="the end of the connection"):
         connection.wait_closed(0.02)
     served = server.session()
-    timer = threading.Timer(
-        0.05, lambda: served.do(lambda: served.core.close("amqp:connection:forced", "night"))
-    )
+    timer = threading.Timer(0.05, lambda: served.do(lambda: served.core.close("amqp:connection:forced", "night")))
     timer.start()
     report = sender.wait_closed(WAIT)
     timer.join()
@@ -199,24 +186,16 @@ def test_a_link_that_nobody_asked_for_is_refused(server: Server, session: Sessio
     served = server.session()
     session.open_sender("jobs").close()
     opened: list[Any] = []
-    served.do(
-        lambda: opened.append(
-            served.core.session(served.core.sessions[0]).open_receiver("here", credit=1)
-        )
-    )
+    served.do(lambda: opened.append(served.core.session(served.core.sessions[0]).open_receiver("here", credit=1)))
     wait_until(lambda: look(session) and opened[0].report is not None)
     assert opened[0].report.condition == "amqp:not-implemented"
 
 
-def test_a_session_that_nobody_asked_for_is_refused(
-    server: Server, connection: OneZeroConnection
-) -> None:
+def test_a_session_that_nobody_asked_for_is_refused(server: Server, connection: OneZeroConnection) -> None:
     served = server.session()
     opened: list[Any] = []
     served.do(lambda: opened.append(served.core.open_session()))
-    wait_until(
-        lambda: turn(connection) and opened[0].report is not None
-    )
+    wait_until(lambda: turn(connection) and opened[0].report is not None)
     assert opened[0].report.condition == "amqp:not-implemented"
 
 

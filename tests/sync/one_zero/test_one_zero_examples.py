@@ -28,7 +28,7 @@ from amqp_sansio_sync.amqp_1_0.link import Link
 from tests.kit.server_1_0 import Server, running, wait_until
 from tests.sync.test_examples import examples
 
-SNIPPET = '''
+SNIPPET = """
 with connect("amqp://guest:guest@localhost/", version=AMQP_1_0) as connection:
     session = connection.open_session()
     with session.open_sender("jobs") as sender:
@@ -36,7 +36,7 @@ with connect("amqp://guest:guest@localhost/", version=AMQP_1_0) as connection:
     with session.open_receiver("jobs", credit=10) as receiver:
         for delivery in receiver:
             delivery.accept()
-'''
+"""
 
 
 @pytest.fixture
@@ -87,9 +87,7 @@ def test_connections(server: Server, connection: OneZeroConnection) -> None:
     assert example(OneZeroConnection.open_session)(connection) == 0
     served = server.session()
     opened: list[Any] = []
-    thread = threading.Thread(
-        target=lambda: opened.append(example(OneZeroConnection.accept_session)(connection))
-    )
+    thread = threading.Thread(target=lambda: opened.append(example(OneZeroConnection.accept_session)(connection)))
     thread.start()
     wait_until(lambda: bool(connection.streams))
     served.do(lambda: opened.append(served.core.open_session()))
@@ -116,9 +114,7 @@ def test_sessions(server: Server, session: Session) -> None:
 def test_links_that_the_peer_asks_for(server: Server, session: Session) -> None:
     served = server.session()
     accepted: list[Any] = []
-    thread = threading.Thread(
-        target=lambda: accepted.append(example(Session.accept_link)(session))
-    )
+    thread = threading.Thread(target=lambda: accepted.append(example(Session.accept_link)(session)))
     thread.start()
     wait_until(lambda: bool(session.streams))
     opened: list[Any] = []

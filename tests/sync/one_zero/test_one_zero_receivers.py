@@ -7,17 +7,8 @@ from time import monotonic
 import pytest
 
 from amqp_sansio import LocalProtocolError
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Received,
-    Source,
-    Symbol,
-    Target,
-)
-from amqp_sansio_sync import (
-    LinkEnded,
-    Session,
-)
+from amqp_sansio.amqp_1_0 import Accepted, Received, Source, Symbol, Target
+from amqp_sansio_sync import LinkEnded, Session
 from tests.kit.server_1_0 import WAIT, Server, wait_until
 from tests.kit.sync_1_0 import look
 
@@ -48,9 +39,7 @@ def test_each_settlement_reaches_the_sender(server: Server, session: Session) ->
         assert again.payload == again.message.encode()
 
 
-def test_where_the_link_says_so_settling_waits_for_the_sender(
-    server: Server, session: Session
-) -> None:
+def test_where_the_link_says_so_settling_waits_for_the_sender(server: Server, session: Session) -> None:
     server.fill("jobs", b"0", b"1")
     with session.open_receiver("jobs", rcv_settle_mode=1, timeout=WAIT) as receiver:
         delivery = next(receiver)

@@ -18,23 +18,14 @@ from amqp_sansio.amqp_1_0 import (
     TransactionRequested,
 )
 from amqp_sansio.amqp_1_0.codec.conditions import TRANSACTION_ROLLBACK
-from amqp_sansio_sync import (
-    LinkEnded,
-    NotAccepted,
-    Session,
-    TransactionFailed,
-    connect,
-)
+from amqp_sansio_sync import LinkEnded, NotAccepted, Session, TransactionFailed, connect
 from tests.kit.server_1_0 import WAIT, Server, running, wait_until
 from tests.kit.sync_1_0 import look
 
 
 def test_a_commit_makes_it_happen(server: Server, session: Session) -> None:
     server.fill("in", b"1", b"2")
-    with (
-        session.open_receiver("in", timeout=WAIT) as receiver,
-        session.open_sender("out") as sender,
-    ):
+    with session.open_receiver("in", timeout=WAIT) as receiver, session.open_sender("out") as sender:
         with session.transaction() as transaction:
             assert transaction.txn_id == b"txn-1"
             delivery = next(receiver)
@@ -55,10 +46,7 @@ def test_a_commit_makes_it_happen(server: Server, session: Session) -> None:
 
 def test_an_exception_rolls_back(server: Server, session: Session) -> None:
     server.fill("in", b"1")
-    with (
-        session.open_receiver("in", credit=1, timeout=WAIT) as receiver,
-        session.open_sender("out") as sender,
-    ):
+    with session.open_receiver("in", credit=1, timeout=WAIT) as receiver, session.open_sender("out") as sender:
         with pytest.raises(RuntimeError, match="mine"), session.transaction() as transaction:
             sender.send(b"x", transaction=transaction)
             next(receiver).accept(transaction=transaction)
@@ -83,11 +71,7 @@ def test_commit_and_rollback_by_hand(server: Server, session: Session) -> None:
 
 
 def test_two_transactions_at_a_time(server: Server, session: Session) -> None:
-    with (
-        session.open_sender("out") as sender,
-        session.transaction() as one,
-        session.transaction() as two,
-    ):
+    with session.open_sender("out") as sender, session.transaction() as one, session.transaction() as two:
         sender.send(b"1", transaction=one)
         sender.send(b"2", transaction=two)
         one.rollback()
@@ -123,9 +107,7 @@ def test_a_commit_that_is_refused_is_told(server: Server, session: Session) -> N
 
 
 @pytest.mark.rule("1.0/transactions/declare/global-id")
-def test_a_global_transaction_needs_a_coordinator_that_offers_it(
-    server: Server, session: Session
-) -> None:
+def test_a_global_transaction_needs_a_coordinator_that_offers_it(server: Server, session: Session) -> None:
     with (
         pytest.raises(LocalProtocolError, match="amqp:distributed-transactions") as caught,
         session.transaction(global_id=b"everybody's"),
@@ -160,9 +142,7 @@ def test_a_coordinator_that_leaves_ends_the_transaction(server: Server, session:
         ):
             sender.send(b"x", transaction=transaction)
             served = server.session()
-            control = next(
-                link for link in served.links.values() if link.target.NAME == "coordinator"
-            )
+            control = next(link for link in served.links.values() if link.target.NAME == "coordinator")
             served.do(lambda: control.close("amqp:transaction:timeout", "too long"))
             wait_until(lambda: not session.controls or not session.controls.sender.is_open or look(session))
         assert caught.value.condition == "amqp:transaction:timeout"
@@ -185,10 +165,7 @@ def test_a_transaction_declared_too_late_is_rolled_back() -> None:
         connect(server.url, version=AMQP_1_0) as connection,
         connection.open_session() as session,
     ):
-        with (
-            pytest.raises(TimeoutError, match="the declaration of the transaction"),
-            session.transaction(timeout=0.05),
-        ):
+        with pytest.raises(TimeoutError, match="the declaration of the transaction"), session.transaction(timeout=0.05):
             pytest.fail("it isn't declared")
         served = server.session()
         served.do(lambda: served.handle(held[0]))
@@ -250,9 +227,7 @@ def test_calls_end_with_the_link_of_their_replies(server: Server, session: Sessi
     requester = session.open_requester("lazy", timeout=WAIT)
     served = server.session()
     link = next(link for link in served.links.values() if link.role == "sender")
-    timer = threading.Timer(
-        0.05, lambda: served.do(lambda: link.close("amqp:resource-deleted", "gone"))
-    )
+    timer = threading.Timer(0.05, lambda: served.do(lambda: link.close("amqp:resource-deleted", "gone")))
     timer.start()
     with pytest.raises(LinkEnded, match="amqp:resource-deleted gone"):
         requester.call("x", timeout=WAIT)

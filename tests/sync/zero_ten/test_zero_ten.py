@@ -45,10 +45,7 @@ from tests.kit.sync_0_10 import WAIT, Server, Session, running, wait_until
 
 def test_from_one_end_to_the_other(server: Server) -> None:
     received: list[ReceivedMessage] = []
-    with (
-        connect(server.url, version=AMQP_0_10) as connection,
-        connection.open_session() as session,
-    ):
+    with connect(server.url, version=AMQP_0_10) as connection, connection.open_session() as session:
         session.call(QueueDeclare(queue="orders", durable=True))
         result = session.call(QueueQuery(queue="orders"))
         outcome = session.publish(b"hello", routing_key="orders")
@@ -224,9 +221,7 @@ def test_an_illegal_call_changes_nothing(session: ZeroTenSession) -> None:
 
 
 @pytest.mark.parametrize("accepting", [False, True])
-def test_publish_returns_each_outcome(
-    server: Server, session: ZeroTenSession, accepting: bool
-) -> None:
+def test_publish_returns_each_outcome(server: Server, session: ZeroTenSession, accepting: bool) -> None:
     server.accepting = accepting
     server.outcomes.update(jobs="accept", bad="reject", full="release")
     server.fill("bad")
@@ -243,21 +238,14 @@ def test_publish_returns_each_outcome(
     assert all(each.sync for each in server.received)
 
 
-def test_a_message_keeps_its_header_but_for_the_routing_key(
-    server: Server, session: ZeroTenSession
-) -> None:
+def test_a_message_keeps_its_header_but_for_the_routing_key(server: Server, session: ZeroTenSession) -> None:
     session.call(ExchangeBind(queue="jobs", exchange="amq.direct", binding_key="k"))
     properties = MessageProperties(content_type="text/plain", correlation_id=b"7")
     message = Message(
-        b"x",
-        delivery_properties=DeliveryProperties(priority=7, routing_key="nobody"),
-        message_properties=properties,
+        b"x", delivery_properties=DeliveryProperties(priority=7, routing_key="nobody"), message_properties=properties
     )
     assert session.publish(message, "amq.direct", "k") == Accepted()
-    assert (
-        session.publish(Message(b"y", message_properties=properties), "amq.direct", "k")
-        == Accepted()
-    )
+    assert session.publish(Message(b"y", message_properties=properties), "amq.direct", "k") == Accepted()
     assert session.publish(Message(b"z", routing_key="k"), "amq.direct") == Accepted()
     assert session.publish(bytearray(b"octets"), "amq.direct", "k") == Accepted()
     found = [each.headers for each in server.received]
@@ -335,9 +323,7 @@ def test_a_call_that_is_late_is_dropped() -> None:
         assert late.result(WAIT).queue == "jobs"
 
 
-def test_publishing_waits_for_the_credit_that_a_server_gives(
-    server: Server, session: ZeroTenSession
-) -> None:
+def test_publishing_waits_for_the_credit_that_a_server_gives(server: Server, session: ZeroTenSession) -> None:
     served = server.session()
     core = server.attached(session.name).core
 
@@ -377,10 +363,7 @@ def test_what_the_server_has_to_confirm_first_is_waited_for() -> None:
         served = server.session()
         wait_until(lambda: len(server.received) == 50)
         server.holding.clear()
-        timer = threading.Timer(
-            0.05,
-            lambda: served.handle_all(server.received[:50]),
-        )
+        timer = threading.Timer(0.05, lambda: served.handle_all(server.received[:50]))
         timer.start()
         sent.append(session.publish(b"y", routing_key="held", wait=False, timeout=WAIT))
         assert [each.result(WAIT) for each in sent] == [Accepted()] * 51
@@ -412,9 +395,7 @@ def test_commands_of_the_server_are_answered(server: Server, connection: ZeroTen
     assert "not for me" in str(refused.error)
 
 
-def test_a_command_that_nobody_takes_is_refused(
-    server: Server, connection: ZeroTenConnection
-) -> None:
+def test_a_command_that_nobody_takes_is_refused(server: Server, connection: ZeroTenConnection) -> None:
     session = connection.open_session()
     served = server.session()
     core = server.attached(session.name).core

@@ -18,20 +18,9 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_10, Accepted, By, EndpointClosed, Observer, Signal
-from amqp_sansio.amqp_0_10 import (
-    Config,
-    ObservedCommand,
-    QueueQuery,
-)
+from amqp_sansio.amqp_0_10 import Config, ObservedCommand, QueueQuery
 from amqp_sansio.capture import Segment, StreamData, read_segments, reassemble
-from amqp_sansio_sync import (
-    ReceivedMessage,
-    Recorder,
-    SessionEnded,
-    ZeroTenConnection,
-    ZeroTenSession,
-    connect,
-)
+from amqp_sansio_sync import ReceivedMessage, Recorder, SessionEnded, ZeroTenConnection, ZeroTenSession, connect
 from tests.kit.certificates import Certificates
 from tests.kit.sync_0_10 import WAIT, Server, running, wait_until
 
@@ -210,9 +199,7 @@ def test_a_hammer_of_threads(server: Server) -> None:
         assert sorted(server.accepted) == expected
 
 
-def test_keyboard_interrupt_in_a_wait_leaves_the_session_usable(
-    server: Server, session: ZeroTenSession
-) -> None:
+def test_keyboard_interrupt_in_a_wait_leaves_the_session_usable(server: Server, session: ZeroTenSession) -> None:
     server.holding.add("held")
     with session.subscribe("jobs") as subscription:
         waits: list[Callable[[], object]] = [
@@ -252,9 +239,7 @@ def test_a_session_that_is_granted_too_late_is_left(server: Server) -> None:
             wait_until(gone)
 
 
-def test_what_could_not_be_sent_goes_out_without_a_caller(
-    server: Server, session: ZeroTenSession
-) -> None:
+def test_what_could_not_be_sent_goes_out_without_a_caller(server: Server, session: ZeroTenSession) -> None:
     served = server.session()
     served.reading = False
     served.do(lambda: None)
@@ -336,9 +321,7 @@ def test_a_recording_has_both_directions_and_no_secret() -> None:
             with (
                 Recorder(file, record_secrets=secret) as recorder,
                 connect(
-                    server.url.replace("guest:guest", "me:tell-nobody"),
-                    version=AMQP_0_10,
-                    record=recorder,
+                    server.url.replace("guest:guest", "me:tell-nobody"), version=AMQP_0_10, record=recorder
                 ) as connection,
                 connection.open_session() as session,
             ):

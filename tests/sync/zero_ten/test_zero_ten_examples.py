@@ -131,9 +131,7 @@ def test_sessions_that_go_on(server: Server, connection: ZeroTenConnection) -> N
 
 def test_events(server: Server, session: ZeroTenSession) -> None:
     found: list[object] = []
-    thread = threading.Thread(
-        target=lambda: found.append(example(Attachment.events)(session)), daemon=True
-    )
+    thread = threading.Thread(target=lambda: found.append(example(Attachment.events)(session)), daemon=True)
     thread.start()
     core = server.attached(session.name).core
     served = server.session()

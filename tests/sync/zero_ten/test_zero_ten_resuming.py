@@ -13,13 +13,7 @@ import pytest
 from amqp_sansio import AMQP_0_10, Accepted, EndpointClosed
 from amqp_sansio.amqp_0_10 import CommandReceived, Config, QueueQuery, SessionState
 from amqp_sansio.errors import LocalProtocolError
-from amqp_sansio_sync import (
-    ReceivedMessage,
-    SentMessage,
-    SessionEnded,
-    ZeroTenSession,
-    connect,
-)
+from amqp_sansio_sync import ReceivedMessage, SentMessage, SessionEnded, ZeroTenSession, connect
 from tests.kit.sync_0_10 import WAIT, Server, Session, running, wait_until
 
 
@@ -46,10 +40,7 @@ def test_publishing_goes_on_after_a_lost_connection(server: Server, pickled: boo
     state: SessionState = session.detached_state()
     if pickled:
         state = pickle.loads(pickle.dumps(state))
-    with (
-        connect(server.url, version=AMQP_0_10) as second,
-        second.resume_session(state, open_timeout=WAIT) as again,
-    ):
+    with connect(server.url, version=AMQP_0_10) as second, second.resume_session(state, open_timeout=WAIT) as again:
         assert again.name == b"orders"
         assert set(again.pending) >= {each.command_id for each in sent}
         pending = again.pending
@@ -85,10 +76,7 @@ def test_a_call_with_a_result_is_answered_after_a_lost_connection() -> None:
             session.call(QueueQuery(queue="jobs"), timeout=WAIT)
         timer.join()
         first.close()
-        with (
-            connect(server.url, version=AMQP_0_10) as second,
-            second.resume_session(session.detached_state()) as again,
-        ):
+        with connect(server.url, version=AMQP_0_10) as second, second.resume_session(session.detached_state()) as again:
             (late,) = again.pending.values()
             server.session().handle_all(held)
             assert late.result(WAIT).queue == "jobs"
@@ -145,10 +133,7 @@ def test_a_transaction_goes_on_after_a_lost_connection(server: Server) -> None:
         session.publish(b"2", routing_key="jobs")
     assert repr(lost) == "<ZeroTenTransaction over>"
     first.close()
-    with (
-        connect(server.url, version=AMQP_0_10) as second,
-        second.resume_session(session.detached_state()) as again,
-    ):
+    with connect(server.url, version=AMQP_0_10) as second, second.resume_session(session.detached_state()) as again:
         with again.transaction() as transaction:
             again.publish(b"3", routing_key="jobs")
             transaction.rollback()
@@ -205,9 +190,7 @@ def test_what_the_server_grants_is_the_timeout() -> None:
 
 @pytest.mark.rule("0-10/session/exactly-once")
 @pytest.mark.parametrize("seed", range(3))
-def test_nothing_is_lost_or_twice_however_often_the_connection_is_lost(
-    server: Server, seed: int
-) -> None:
+def test_nothing_is_lost_or_twice_however_often_the_connection_is_lost(server: Server, seed: int) -> None:
     """One session publishes, one consumes; their connection is cut at random in the middle of both."""
     count = 1000
     taken: list[ReceivedMessage] = []

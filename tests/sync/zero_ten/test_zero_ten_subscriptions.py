@@ -24,13 +24,7 @@ from amqp_sansio.amqp_0_10 import (
     SequenceSet,
 )
 from amqp_sansio.errors import LocalProtocolError
-from amqp_sansio_sync import (
-    ReceivedMessage,
-    SessionEnded,
-    ZeroTenConnection,
-    ZeroTenSession,
-    connect,
-)
+from amqp_sansio_sync import ReceivedMessage, SessionEnded, ZeroTenConnection, ZeroTenSession, connect
 from tests.kit.sync_0_10 import WAIT, Server, Session, running, wait_until
 
 
@@ -45,9 +39,7 @@ def test_credit_is_kept_up_as_deliveries_are_taken(
     server: Server, session: ZeroTenSession, flow_mode: int, octets: int | None
 ) -> None:
     server.fill("jobs", *[b"%d" % n for n in range(300)])
-    with session.subscribe(
-        "jobs", credit=10, octets=octets, flow_mode=flow_mode, timeout=WAIT
-    ) as subscription:
+    with session.subscribe("jobs", credit=10, octets=octets, flow_mode=flow_mode, timeout=WAIT) as subscription:
         wait_until(lambda: len(server.bodies("jobs")) <= 290)
         sleep(0.05)
         assert bodies(server, "jobs", 290)
@@ -213,9 +205,7 @@ def test_flush_and_stop_end_the_credit(server: Server, session: ZeroTenSession) 
         assert next(subscription).body == b"4"
 
 
-def test_a_thread_that_waits_gets_credit_behind_the_flush_of_another(
-    server: Server, session: ZeroTenSession
-) -> None:
+def test_a_thread_that_waits_gets_credit_behind_the_flush_of_another(server: Server, session: ZeroTenSession) -> None:
     with session.subscribe("jobs", credit=10, flow_mode=CREDIT, timeout=WAIT) as subscription:
         subscription.flush(WAIT)
         feed = subscription._feed  # pyright: ignore[reportPrivateUsage]
@@ -236,9 +226,7 @@ def test_what_is_done_with_deliveries(server: Server, session: ZeroTenSession) -
         assert (first.destination, first.accepts, first.acquired) == ("s1", True, True)
         assert not first.redelivered
         assert len(first.message.body) == len(first.body) == 1
-        assert session.unsettled == tuple(
-            [each.command_id for each in (first, second, third, fourth)]
-        )
+        assert session.unsettled == tuple([each.command_id for each in (first, second, third, fourth)])
         assert repr(first) == f"<ReceivedMessage {first.command_id} for 's1', 1 octets>"
         first.accept()
         second.reject(1, "no")
@@ -261,9 +249,7 @@ def test_what_is_done_with_deliveries(server: Server, session: ZeroTenSession) -
         assert len(server.dead) == 3
 
 
-def test_nothing_is_accepted_with_the_accept_mode_none(
-    server: Server, session: ZeroTenSession
-) -> None:
+def test_nothing_is_accepted_with_the_accept_mode_none(server: Server, session: ZeroTenSession) -> None:
     server.fill("jobs", *[b"%d" % n for n in range(40)])
     with session.subscribe("jobs", accept_mode=NONE, credit=4, timeout=WAIT) as subscription:
         deliveries = [next(subscription) for _ in range(40)]
@@ -295,9 +281,7 @@ def test_browsing_and_acquiring(server: Server, session: ZeroTenSession) -> None
     assert not session.unsettled
 
 
-def test_leaving_cancels_and_releases_what_was_not_taken(
-    server: Server, session: ZeroTenSession
-) -> None:
+def test_leaving_cancels_and_releases_what_was_not_taken(server: Server, session: ZeroTenSession) -> None:
     server.fill("jobs", *[b"%d" % n for n in range(5)])
     with session.subscribe("jobs", destination="mine", timeout=WAIT) as subscription:
         assert subscription.destination == "mine"
@@ -318,9 +302,7 @@ def test_leaving_cancels_and_releases_what_was_not_taken(
     assert not session.core.incomplete
 
 
-def test_a_subscription_that_nobody_holds_is_cancelled(
-    server: Server, session: ZeroTenSession
-) -> None:
+def test_a_subscription_that_nobody_holds_is_cancelled(server: Server, session: ZeroTenSession) -> None:
     server.fill("jobs", b"0")
     subscription = session.subscribe("jobs")
     wait_until(lambda: bodies(server, "jobs", 0))
@@ -330,9 +312,7 @@ def test_a_subscription_that_nobody_holds_is_cancelled(
     wait_until(lambda: not server.attached(session.name).subscriptions)
 
 
-def test_a_missing_queue_and_a_taken_destination(
-    server: Server, connection: ZeroTenConnection
-) -> None:
+def test_a_missing_queue_and_a_taken_destination(server: Server, connection: ZeroTenConnection) -> None:
     session = connection.open_session()
     with session.subscribe("jobs", destination="d"):
         with pytest.raises(LocalProtocolError, match="in use"):
@@ -356,10 +336,7 @@ def test_a_subscription_that_is_granted_too_late_is_cancelled(server: Server) ->
         return False
 
     server.script = hold
-    with (
-        connect(server.url, version=AMQP_0_10) as connection,
-        connection.open_session() as session,
-    ):
+    with connect(server.url, version=AMQP_0_10) as connection, connection.open_session() as session:
         with pytest.raises(TimeoutError, match=r"message\.subscribe"):
             session.subscribe("jobs", timeout=0.05)
         served = server.session()
@@ -414,9 +391,7 @@ def test_calls_that_make_and_end_a_subscription(server: Server, session: ZeroTen
         session.subscription("raw")
 
 
-def test_messages_settled_by_their_ids_are_not_delivered(
-    server: Server, session: ZeroTenSession
-) -> None:
+def test_messages_settled_by_their_ids_are_not_delivered(server: Server, session: ZeroTenSession) -> None:
     server.fill("jobs", b"0", b"1", b"2")
     with session.subscribe("jobs", credit=3, flow_mode=CREDIT, timeout=WAIT) as subscription:
         session.sync(WAIT)

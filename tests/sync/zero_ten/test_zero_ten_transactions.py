@@ -5,16 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amqp_sansio import AMQP_0_10, Accepted
-from amqp_sansio.amqp_0_10 import (
-    NONE,
-    CommandReceived,
-    Message,
-    QueueDeclare,
-    TxCommit,
-    TxSelect,
-    XaResult,
-    Xid,
-)
+from amqp_sansio.amqp_0_10 import NONE, CommandReceived, Message, QueueDeclare, TxCommit, TxSelect, XaResult, Xid
 from amqp_sansio.errors import LocalProtocolError, TransactionFailed
 from amqp_sansio_sync import SessionEnded, ZeroTenConnection, ZeroTenSession, connect
 from tests.kit.sync_0_10 import WAIT, Server, Session, running
@@ -114,10 +105,7 @@ def test_a_rollback_without_an_answer_is_noted() -> None:
     def mute(session: Session, event: object) -> bool:
         return isinstance(event, CommandReceived) and isinstance(event.command, TxRollback)
 
-    with (
-        running(script=mute) as server,
-        connect(server.url, version=AMQP_0_10, close_timeout=0.2) as connection,
-    ):
+    with running(script=mute) as server, connect(server.url, version=AMQP_0_10, close_timeout=0.2) as connection:
         session = connection.open_session()
         with pytest.raises(RuntimeError) as caught, session.transaction(timeout=0.05):
             raise RuntimeError("mine")
@@ -149,9 +137,7 @@ def test_a_branch_in_two_phases(server: Server, session: ZeroTenSession) -> None
         assert repr(branch) == f"<Branch {XID!r}>"
 
 
-def test_a_branch_in_one_phase_and_one_without_work(
-    server: Server, session: ZeroTenSession
-) -> None:
+def test_a_branch_in_one_phase_and_one_without_work(server: Server, session: ZeroTenSession) -> None:
     with session.branch(XID) as branch:
         session.publish(b"x", routing_key="jobs")
     branch.commit(one_phase=True)
@@ -180,9 +166,7 @@ def test_an_exception_fails_a_branch(server: Server, session: ZeroTenSession) ->
     assert server.bodies("jobs") == [b"1"]
 
 
-def test_a_branch_is_suspended_resumed_and_rolled_back(
-    server: Server, session: ZeroTenSession
-) -> None:
+def test_a_branch_is_suspended_resumed_and_rolled_back(server: Server, session: ZeroTenSession) -> None:
     with session.branch(XID) as branch:
         session.publish(b"in", routing_key="jobs")
         branch.set_timeout(60)
@@ -206,9 +190,7 @@ def test_two_sessions_work_for_a_branch(server: Server, connection: ZeroTenConne
         assert server.bodies("jobs") == [b"1", b"2"]
 
 
-def test_what_the_server_has_decided_itself_is_told_and_forgotten(
-    server: Server, session: ZeroTenSession
-) -> None:
+def test_what_the_server_has_decided_itself_is_told_and_forgotten(server: Server, session: ZeroTenSession) -> None:
     with session.branch(XID) as branch:
         session.publish(b"x", routing_key="jobs")
     branch.prepare()
@@ -232,18 +214,13 @@ def test_an_unknown_branch_ends_the_session(connection: ZeroTenConnection) -> No
     assert caught.value.code == 530
 
 
-def test_a_branch_that_is_to_be_rolled_back_cannot_be_joined(
-    connection: ZeroTenConnection,
-) -> None:
+def test_a_branch_that_is_to_be_rolled_back_cannot_be_joined(connection: ZeroTenConnection) -> None:
     with connection.open_session() as one, connection.open_session() as two:
         with one.branch(XID) as branch:
             one.publish(b"x", routing_key="jobs")
             with two.branch(XID, join=True) as other:
                 other.end(fail=True)
-            with (
-                pytest.raises(TransactionFailed, match=r"dtx\.start of .*: xa-rbrollback"),
-                two.branch(XID, join=True),
-            ):
+            with pytest.raises(TransactionFailed, match=r"dtx\.start of .*: xa-rbrollback"), two.branch(XID, join=True):
                 pytest.fail("it can't begin")
             with pytest.raises(TransactionFailed, match=r"dtx\.end of .*: xa-rbrollback"):
                 branch.end()

@@ -1,5 +1,4 @@
-"""AMQP 0-10 for asyncio: the classes behind `connect(url, version=AMQP_0_10)` and `serve(handler, version=AMQP_0_10)`.
-"""
+"""AMQP 0-10 for asyncio: the classes behind `connect` and `serve` with `version=AMQP_0_10`."""
 
 from __future__ import annotations
 

@@ -56,9 +56,7 @@ class SessionKeeper:
             return False, None
         return True, sessions.attach(user, name, (driver, channel))
 
-    def detached(
-        self, driver: ServingDriver[Connection], name: bytes, state: SessionState | None
-    ) -> None:
+    def detached(self, driver: ServingDriver[Connection], name: bytes, state: SessionState | None) -> None:
         """Record that the session is detached and the application knows it; with `state` None, nothing is kept."""
         user, loop = driver.core.user, driver.loop
         self._over(self.sessions.detach(user, name, state, loop.time()))
@@ -75,9 +73,7 @@ class SessionKeeper:
 
     # Internals.
 
-    async def _take(
-        self, owner: object, driver: ServingDriver[Connection], user: str, name: bytes
-    ) -> None:
+    async def _take(self, owner: object, driver: ServingDriver[Connection], user: str, name: bytes) -> None:
         """Make the owner leave: by a detach, or if it doesn't answer, by dropping its transport."""
         other, channel = cast("tuple[ServingDriver[Connection], int]", owner)
         if other is driver:

@@ -54,16 +54,13 @@ class KeptSessions:
         key = user, name
         if key in self._owners:
             raise LocalProtocolError(
-                f"session {name!r} of {user!r} is attached",
-                rule="0-10/session.attach/one-transport",
+                f"session {name!r} of {user!r} is attached", rule="0-10/session.attach/one-transport"
             )
         self._owners[key] = owner
         kept = self._kept.pop(key, None)
         return None if kept is None else kept[0]
 
-    def detach(
-        self, user: str, name: bytes, state: SessionState | None, now: float
-    ) -> list[tuple[str, SessionState]]:
+    def detach(self, user: str, name: bytes, state: SessionState | None, now: float) -> list[tuple[str, SessionState]]:
         """Detach the session and keep `state`; None ends the session. Return the sessions dropped because there are too
         many, with their users.
         """

@@ -164,9 +164,7 @@ class ZeroTenServerConnection(ServedConnection[ZeroTenServerDriver]):
         self._driver.core.refuse_session(event.channel, DetachCode.SESSION_BUSY)
         self._driver.schedule_flush()
 
-    async def close(
-        self, code: int = _CONNECTION_FORCED, text: str = "closed by the server"
-    ) -> CloseReport:
+    async def close(self, code: int = _CONNECTION_FORCED, text: str = "closed by the server") -> CloseReport:
         """Close with a handshake of at most `close_timeout` seconds; return how the connection ended. `code` is 200,
         320, 402 or 501.
         """

@@ -25,9 +25,7 @@ _VHOST: Final = "vhost:"
 class OneZeroServerDriver(ServingDriver[CoreConnection]):
     """A server connection's driver in 1.0."""
 
-    def close(
-        self, condition: str, description: str, info: Mapping[Any, Any] | None = None
-    ) -> None:
+    def close(self, condition: str, description: str, info: Mapping[Any, Any] | None = None) -> None:
         """Close the connection; from now on the driver takes the events."""
         self.core.close(condition, description, info)
         self.now_closing()

@@ -8,13 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from amqp_sansio import AmqpError, CloseReport, EndpointClosed, Event, Pending, SessionEnded
-from amqp_sansio.amqp_0_10 import (
-    CommandReceived,
-    ExecutionError,
-    MessageReceived,
-    SessionClosed,
-    Struct,
-)
+from amqp_sansio.amqp_0_10 import CommandReceived, ExecutionError, MessageReceived, SessionClosed, Struct
 from amqp_sansio.amqp_0_10 import Session as CoreSession
 
 from ..feed import EventStream, Feed, Streams, publicise
@@ -76,12 +70,8 @@ class Attachment:
     @overload
     def events(self, *, limit: int = 1000, timeout: float | None = None) -> EventStream[Event]: ...
     @overload
-    def events(
-        self, *kinds: type[_E], limit: int = 1000, timeout: float | None = None
-    ) -> EventStream[_E]: ...
-    def events(
-        self, *kinds: type[Any], limit: int = 1000, timeout: float | None = None
-    ) -> EventStream[Any]:
+    def events(self, *kinds: type[_E], limit: int = 1000, timeout: float | None = None) -> EventStream[_E]: ...
+    def events(self, *kinds: type[Any], limit: int = 1000, timeout: float | None = None) -> EventStream[Any]:
         """Return the session's other events, such as CreditChanged and CommandReceived; only `kinds`, if given.
 
         Answer each CommandReceived, and each MessageReceived without a subscription, with `complete` or `fail`.
@@ -117,11 +107,7 @@ class Attachment:
             raise self.gone() from error
 
     def finish(
-        self,
-        handle: Pending[Any],
-        timeout: float | None,
-        what: str,
-        late: Callable[[Any], object] | None = None,
+        self, handle: Pending[Any], timeout: float | None, what: str, late: Callable[[Any], object] | None = None
     ) -> Any:
         """Wait for a handle and return its result. `late` takes a result after a timeout."""
         return self._connection.answer(self, handle, timeout, what, late)

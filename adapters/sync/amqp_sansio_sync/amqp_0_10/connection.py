@@ -92,9 +92,7 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
         ...     with connection.open_session("orders", timeout=300) as session:
         ...         return session.name
         """
-        session, opening = self._attach(
-            lambda: self.wire.core.open_session(name, timeout=timeout, force=force)
-        )
+        session, opening = self._attach(lambda: self.wire.core.open_session(name, timeout=timeout, force=force))
         self.answer(session, opening, open_timeout, "the attach", lambda _: session.core.close())
         return session
 
@@ -116,9 +114,7 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
         self.answer(session, opening, open_timeout, "the attach", lambda _: session.core.detach())
         return session
 
-    def close(
-        self, code: int = 200, text: str = "", *, timeout: float | None = None
-    ) -> CloseReport:
+    def close(self, code: int = 200, text: str = "", *, timeout: float | None = None) -> CloseReport:
         """Close with a handshake of at most `timeout` seconds (None: `close_timeout`); return how it ended.
 
         `code` is 200, 320, 402 or 501 (class 1, close-code). Sessions with a timeout can be resumed on another
@@ -164,8 +160,7 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
         if error is None and handle.done:
             return handle.result
         if error is None or (
-            isinstance(error, (EndpointClosed, RemoteProtocolError))
-            and session.core.report is not None
+            isinstance(error, (EndpointClosed, RemoteProtocolError)) and session.core.report is not None
         ):
             raise session.gone() from error
         raise copy.copy(error)

@@ -127,9 +127,7 @@ class SubscriptionFeed(Feed[MessageReceived]):
 
     def session_ended(self, error: EndpointClosed, resumable: bool) -> None:
         """End the feed. Untaken messages come again when the session is resumed, or go to another client."""
-        kept = [
-            each for each in self.clear() if not resumable and not each.accepts and each.acquired
-        ]
+        kept = [each for each in self.clear() if not resumable and not each.accepts and each.acquired]
         self.items.extend(kept)
         self.finish(None if self.dropped else error)
         self.counted = False

@@ -64,10 +64,7 @@ def client_config(uri: AmqpUri, options: ZeroTenOptions) -> Config:
     unknown = options.keys() - ZeroTenOptions.__optional_keys__
     if unknown:
         raise TypeError(f"connect takes no {', '.join(sorted(unknown))} in AMQP 0-10")
-    fields: dict[str, Any] = {
-        "vhost": uri.vhost,
-        "session_prefix": f"amqp-sansio-{secrets.token_hex(8)}-",
-    }
+    fields: dict[str, Any] = {"vhost": uri.vhost, "session_prefix": f"amqp-sansio-{secrets.token_hex(8)}-"}
     if uri.heartbeat is not None:
         fields["heartbeat"] = ceil(uri.heartbeat)
     if uri.channel_max:

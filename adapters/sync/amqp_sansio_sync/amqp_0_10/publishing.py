@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from amqp_sansio import Accepted, Pending
-from amqp_sansio.amqp_0_10 import (
-    DeliveryProperties,
-    Headers,
-    Message,
-    Rejected,
-    Released,
-    encode_headers,
-)
+from amqp_sansio.amqp_0_10 import DeliveryProperties, Headers, Message, Rejected, Released, encode_headers
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

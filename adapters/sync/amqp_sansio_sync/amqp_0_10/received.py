@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from amqp_sansio.amqp_0_10 import (
-    DeliveryProperties,
-    Headers,
-    Message,
-    MessageProperties,
-    MessageReceived,
-)
+from amqp_sansio.amqp_0_10 import DeliveryProperties, Headers, Message, MessageProperties, MessageReceived
 
 if TYPE_CHECKING:
     from .session import ZeroTenSession

@@ -60,9 +60,7 @@ class ZeroTenSession(Attachment):
     `detached_state()` on another one; the error says so.
     """
 
-    __slots__ = (
-        *("_asked", "_destinations", "_octets", "_published", "_synced", "_work", "selected_dtx"),
-    )
+    __slots__ = (*("_asked", "_destinations", "_octets", "_published", "_synced", "_work", "selected_dtx"),)
 
     def __init__(self, connection: ZeroTenConnection, core: CoreSession) -> None:
         super().__init__(connection, core)
@@ -88,13 +86,7 @@ class ZeroTenSession(Attachment):
 
     # Commands.
 
-    def call(
-        self,
-        command: Command[_R],
-        message: Message | bytes | None = None,
-        *,
-        timeout: float | None = None,
-    ) -> _R:
+    def call(self, command: Command[_R], message: Message | bytes | None = None, *, timeout: float | None = None) -> _R:
         """Send a command and wait until the server has executed it; return its result, None if it has none.
 
         `message` is the content of stream.publish, file.stage and others. Raises SessionEnded with the server's
@@ -221,9 +213,7 @@ class ZeroTenSession(Attachment):
         def begin() -> tuple[SubscriptionFeed, Pending[None]]:
             name = self._new_destination() if destination is None else destination
             handle = self.core.call(
-                MessageSubscribe(
-                    queue, name, accept_mode, acquire_mode, exclusive, arguments=arguments
-                )
+                MessageSubscribe(queue, name, accept_mode, acquire_mode, exclusive, arguments=arguments)
             )
             feed = self._feeds[name] = SubscriptionFeed(self, name)
             feed.credit, feed.window = credit, octets
@@ -238,12 +228,7 @@ class ZeroTenSession(Attachment):
         return Subscription(self, feed, timeout)
 
     def subscription(
-        self,
-        destination: str,
-        *,
-        credit: int = 100,
-        octets: int | None = None,
-        timeout: float | None = None,
+        self, destination: str, *, credit: int = 100, octets: int | None = None, timeout: float | None = None
     ) -> Subscription:
         """Continue a subscription that the session has: from before it was resumed, or made by a call.
 
@@ -293,9 +278,7 @@ class ZeroTenSession(Attachment):
         if deliveries:
             self.post(lambda: self.core.release(*_ids(deliveries), set_redelivered=set_redelivered))
 
-    def acquire(
-        self, *deliveries: ReceivedMessage | int, timeout: float | None = None
-    ) -> SequenceSet:
+    def acquire(self, *deliveries: ReceivedMessage | int, timeout: float | None = None) -> SequenceSet:
         """Acquire messages with acquire-mode not-acquired; return the ids of those still available (message.acquire).
 
         >>> def example(session: ZeroTenSession, subscription: Subscription) -> int:
@@ -328,9 +311,7 @@ class ZeroTenSession(Attachment):
         """
         return ZeroTenTransaction(self, timeout)
 
-    def branch(
-        self, xid: Xid, *, join: bool = False, resume: bool = False, timeout: float | None = None
-    ) -> Branch:
+    def branch(self, xid: Xid, *, join: bool = False, resume: bool = False, timeout: float | None = None) -> Branch:
         """Return a branch of a distributed transaction: started on entering, ended on leaving, then to be committed.
 
         `join`: another session has started it, `resume`: this one has suspended it. `timeout` applies to each step
@@ -428,10 +409,7 @@ class ZeroTenSession(Attachment):
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self.ended or self.wire.ended:
             return
@@ -489,9 +467,7 @@ class ZeroTenSession(Attachment):
             return
         deadline = None if timeout is None else monotonic() + timeout
         wire = self.wire
-        with suppress(
-            EndpointClosed, LimitExceeded
-        ):  # It has ended meanwhile; or the peer is far behind.
+        with suppress(EndpointClosed, LimitExceeded):  # It has ended meanwhile; or the peer is far behind.
             handle = wire.post(False, self._sync)
             try:
                 wire.wait(lambda: handle.done or self.ended, timeout, "execution.sync")
@@ -526,9 +502,7 @@ class ZeroTenSession(Attachment):
             self._octets += size
             if sync:
                 self._asked, self._octets = self._published, 0
-            made.append(
-                (sent.completion if sent.outcome is None else sent.outcome, self._published)
-            )
+            made.append((sent.completion if sent.outcome is None else sent.outcome, self._published))
 
         def may_send() -> bool:
             over = self.ended or self.core.report is not None
@@ -548,9 +522,7 @@ class ZeroTenSession(Attachment):
                 if not made:
                     raise
         if self.wire.unsent:
-            self.wire.wait(
-                lambda: not self.wire.unsent or self.ended, _left(deadline), "the publish"
-            )
+            self.wire.wait(lambda: not self.wire.unsent or self.ended, _left(deadline), "the publish")
         return made[0]
 
     def _wait_for_room(self, deadline: float | None, what: str) -> bool:

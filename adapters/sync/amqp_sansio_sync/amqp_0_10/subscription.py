@@ -8,15 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from amqp_sansio import EndpointClosed, LocalProtocolError, Pending
-from amqp_sansio.amqp_0_10 import (
-    BYTE,
-    INFINITE,
-    MESSAGE,
-    MessageFlow,
-    MessageFlush,
-    MessageReceived,
-    MessageStop,
-)
+from amqp_sansio.amqp_0_10 import BYTE, INFINITE, MESSAGE, MessageFlow, MessageFlush, MessageReceived, MessageStop
 
 from ..handlers import aside, interrupts_itself
 from .feed import SubscriptionFeed
@@ -40,9 +32,7 @@ class Subscription:
 
     __slots__ = ("_feed", "session", "timeout")
 
-    def __init__(
-        self, session: ZeroTenSession, feed: SubscriptionFeed, timeout: float | None
-    ) -> None:
+    def __init__(self, session: ZeroTenSession, feed: SubscriptionFeed, timeout: float | None) -> None:
         self.session = session
         self._feed = feed
         self.timeout = timeout
@@ -161,10 +151,7 @@ class Subscription:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         seconds = self.session.wire.core.config.close_timeout
         # A caller that reads on gets the reason from the iterator; leaving the context needs no more.
@@ -204,11 +191,7 @@ class Subscription:
                 raise copy.copy(feed.error)
             left = None if deadline is None else max(0.0, deadline - monotonic())
             try:
-                feed.wire.wait(
-                    lambda: bool(feed.items) or feed.over,
-                    left,
-                    f"a delivery for {feed.destination!r}",
-                )
+                feed.wire.wait(lambda: bool(feed.items) or feed.over, left, f"a delivery for {feed.destination!r}")
             except TimeoutError:
                 text = f"a delivery for {feed.destination!r}: not within {timeout:g} seconds"
                 raise TimeoutError(text) from None

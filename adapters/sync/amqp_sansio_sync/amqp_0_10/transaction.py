@@ -100,10 +100,7 @@ class ZeroTenTransaction:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._over:
             return
@@ -142,9 +139,7 @@ class Branch:
 
     __slots__ = ("_begun", "_join", "_over", "_resume", "_session", "timeout", "xid")
 
-    def __init__(
-        self, session: ZeroTenSession, xid: Xid, join: bool, resume: bool, timeout: float | None
-    ) -> None:
+    def __init__(self, session: ZeroTenSession, xid: Xid, join: bool, resume: bool, timeout: float | None) -> None:
         self._session = session
         self._join = join
         self._resume = resume
@@ -158,9 +153,7 @@ class Branch:
         Raises TransactionFailed if the branch can only be rolled back.
         """
         if self._begun:
-            raise LocalProtocolError(
-                "a branch is started once; make another one, to join or to resume"
-            )
+            raise LocalProtocolError("a branch is started once; make another one, to join or to resume")
         self._session.begin_work(self)
         try:
             if not self._session.selected_dtx:
@@ -257,10 +250,7 @@ class Branch:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._over:
             return

@@ -23,17 +23,8 @@ from amqp_sansio import (
     SendResumed,
     Settled,
 )
-from amqp_sansio.amqp_1_0 import (
-    Connection as CoreConnection,
-)
-from amqp_sansio.amqp_1_0 import (
-    Delivery,
-    LinkClosed,
-    LinkRequested,
-    Open,
-    SessionRequested,
-    Updated,
-)
+from amqp_sansio.amqp_1_0 import Connection as CoreConnection
+from amqp_sansio.amqp_1_0 import Delivery, LinkClosed, LinkRequested, Open, SessionRequested, Updated
 from amqp_sansio.amqp_1_0.codec.conditions import NOT_IMPLEMENTED
 
 from ..base import BaseConnection
@@ -138,9 +129,7 @@ class OneZeroConnection(BaseConnection[CoreConnection]):
         >>> def example(connection: OneZeroConnection) -> CloseReport:
         ...     return connection.close("amqp:connection:forced", "maintenance")
         """
-        return self._close(
-            lambda: self.wire.core.close(condition, description, info), "the close", timeout
-        )
+        return self._close(lambda: self.wire.core.close(condition, description, info), "the close", timeout)
 
     def wait_closed(self, timeout: float | None = None) -> CloseReport:
         """Wait until the connection has ended, by either side; return how.

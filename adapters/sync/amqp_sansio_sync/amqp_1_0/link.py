@@ -9,15 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from amqp_sansio import CloseReport, EndpointClosed, Event, Pending
-from amqp_sansio.amqp_1_0 import (
-    Attach,
-    Coordinator,
-    DeliveryState,
-    LinkState,
-    Source,
-    Target,
-    TransactionalState,
-)
+from amqp_sansio.amqp_1_0 import Attach, Coordinator, DeliveryState, LinkState, Source, Target, TransactionalState
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
 
@@ -189,10 +181,7 @@ class Link(Generic[_L]):
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._attachment.ended or self.wire.ended:
             return
@@ -222,11 +211,7 @@ class Link(Generic[_L]):
             wire.keeper.ring()
 
     def finish(
-        self,
-        handle: Pending[Any],
-        timeout: float | None,
-        what: str,
-        late: Callable[[Any], object] | None = None,
+        self, handle: Pending[Any], timeout: float | None, what: str, late: Callable[[Any], object] | None = None
     ) -> Any:
         """Wait for a handle of the link and return its result. `late` takes a result after a timeout."""
         return self.session.finish(handle, timeout, what, late, self.core)
@@ -261,9 +246,7 @@ class Link(Generic[_L]):
         self.wire.wait(lambda: attachment.ended, timeout, "the detach")
 
 
-def in_transaction(
-    transaction: Transaction | None, outcome: DeliveryState | None
-) -> DeliveryState | None:
+def in_transaction(transaction: Transaction | None, outcome: DeliveryState | None) -> DeliveryState | None:
     """Return the state of a delivery in a transaction (1.0 part 4 section 4.5.8)."""
     if transaction is None:
         return outcome

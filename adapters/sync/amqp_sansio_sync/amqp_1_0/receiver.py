@@ -121,9 +121,7 @@ class ReceivedDelivery:
             error = Error(Symbol(condition), description or None)
         self.receiver.settle(Rejected(error), self, transaction=transaction, timeout=timeout)
 
-    def release(
-        self, *, transaction: Transaction | None = None, timeout: float | None = None
-    ) -> None:
+    def release(self, *, transaction: Transaction | None = None, timeout: float | None = None) -> None:
         """Return it as if it had not been sent, to be delivered again, here or elsewhere.
 
         >>> def example(receiver: Receiver) -> None:
@@ -320,9 +318,7 @@ class Receiver(Link[CoreReceiver]):
                 self.core.drain()
 
         self.post(begin)
-        self.wire.wait(
-            lambda: not self.core.draining or receiving.error is not None, timeout, "the drain"
-        )
+        self.wire.wait(lambda: not self.core.draining or receiving.error is not None, timeout, "the drain")
         if receiving.error is not None:
             raise self.gone()
 
@@ -348,10 +344,7 @@ class Receiver(Link[CoreReceiver]):
         self.wire.wait(lambda: receiving.feed.over, timeout, "the drain")
 
     def accept(
-        self,
-        *deliveries: ReceivedDelivery,
-        transaction: Transaction | None = None,
-        timeout: float | None = None,
+        self, *deliveries: ReceivedDelivery, transaction: Transaction | None = None, timeout: float | None = None
     ) -> None:
         """Accept many deliveries at once.
 
@@ -380,10 +373,7 @@ class Receiver(Link[CoreReceiver]):
             self.finish(handle, left, "the sender's settlement")
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # A caller that reads on gets the reason from the iterator; leaving the context needs no more.
         with suppress(EndpointClosed):
@@ -439,9 +429,7 @@ class Receiver(Link[CoreReceiver]):
         with suppress(EndpointClosed, TimeoutError):
             self.post(drain)
             seconds = self.wire.core.config.close_timeout
-            self.wire.wait(
-                lambda: not self.core.draining or receiving.error is not None, seconds, "the drain"
-            )
+            self.wire.wait(lambda: not self.core.draining or receiving.error is not None, seconds, "the drain")
         try:
             return self._take(0, ask=False)
         except TimeoutError:

@@ -60,9 +60,7 @@ class Requester:
 
     __slots__ = ("_names", "_numbers", "_receiver", "_replies", "_sender")
 
-    def __init__(
-        self, session: Session, address: str | Target, credit: int, timeout: float | None
-    ) -> None:
+    def __init__(self, session: Session, address: str | Target, credit: int, timeout: float | None) -> None:
         deadline = None if timeout is None else monotonic() + timeout
         self._receiver, self._replies = session.open_replies(credit, timeout)
         left = None if deadline is None else max(0.0, deadline - monotonic())
@@ -100,9 +98,7 @@ class Requester:
         key = properties.message_id
         if key is None:
             key = f"{self._names}-{next(self._numbers)}"
-        asked = made.replace(
-            properties=properties.replace(message_id=key, reply_to=self.address)
-        )
+        asked = made.replace(properties=properties.replace(message_id=key, reply_to=self.address))
         replies = self._replies
         wire = replies.wire
         with wire.lock:
@@ -115,11 +111,7 @@ class Requester:
                 raise NotAccepted(f"the request wasn't accepted: {outcome!r}", outcome)
             left = None if deadline is None else max(0.0, deadline - monotonic())
             try:
-                wire.wait(
-                    lambda: replies.calls[key] is not None or replies.error is not None,
-                    left,
-                    "the reply",
-                )
+                wire.wait(lambda: replies.calls[key] is not None or replies.error is not None, left, "the reply")
             except TimeoutError:
                 raise TimeoutError(f"the reply: not within {timeout:g} seconds") from None
         finally:
@@ -138,10 +130,7 @@ class Requester:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         seconds = self._replies.wire.core.config.close_timeout
         try:

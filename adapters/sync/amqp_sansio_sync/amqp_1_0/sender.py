@@ -205,9 +205,7 @@ class Sender(Link[CoreSender]):
 
     # Internals.
 
-    def _post(
-        self, command: Callable[[], Pending[Any]], deadline: float | None, timeout: float | None
-    ) -> Pending[Any]:
+    def _post(self, command: Callable[[], Pending[Any]], deadline: float | None, timeout: float | None) -> Pending[Any]:
         if not self.wire.unsent:
             with suppress(NoCredit):
                 return self.post(self._send, command)
@@ -237,9 +235,7 @@ class Sender(Link[CoreSender]):
                 with suppress(EndpointClosed):  # There is no credit to give up.
                     self.wire.run(attachment.drained)
 
-    def _wait(
-        self, done: Callable[[], bool], deadline: float | None, timeout: float | None, what: str
-    ) -> None:
+    def _wait(self, done: Callable[[], bool], deadline: float | None, timeout: float | None, what: str) -> None:
         left = None if deadline is None else max(0.0, deadline - monotonic())
         try:
             self.wire.wait(done, left, what)

@@ -7,25 +7,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from amqp_sansio import (
-    AmqpError,
-    CloseReport,
-    EndpointClosed,
-    Event,
-    Failed,
-    Pending,
-    RemoteProtocolError,
-    Scope,
-)
-from amqp_sansio.amqp_1_0 import (
-    Coordinator,
-    Delivery,
-    LinkClosed,
-    LinkRequested,
-    LinkState,
-    Source,
-    Target,
-)
+from amqp_sansio import AmqpError, CloseReport, EndpointClosed, Event, Failed, Pending, RemoteProtocolError, Scope
+from amqp_sansio.amqp_1_0 import Coordinator, Delivery, LinkClosed, LinkRequested, LinkState, Source, Target
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
 from amqp_sansio.amqp_1_0 import Session as CoreSession
@@ -236,9 +219,7 @@ class Session:
             return Sender(attachment)
         return Receiver(attachment, timeout)
 
-    def open_requester(
-        self, address: str | Target, *, credit: int = 100, timeout: float | None = None
-    ) -> Requester:
+    def open_requester(self, address: str | Target, *, credit: int = 100, timeout: float | None = None) -> Requester:
         """Open a sender to `address` and a receiver of a dynamic node for the replies.
 
         >>> def example(session: Session) -> Message:
@@ -247,9 +228,7 @@ class Session:
         """
         return Requester(self, address, credit, timeout)
 
-    def transaction(
-        self, *, global_id: bytes | None = None, timeout: float | None = None
-    ) -> Transaction:
+    def transaction(self, *, global_id: bytes | None = None, timeout: float | None = None) -> Transaction:
         """Return a transaction: declared on entering, committed on leaving, rolled back if an exception leaves it.
 
         `timeout` applies to each step. All transactions of the session share one link to the peer's coordinator.
@@ -266,12 +245,8 @@ class Session:
     @overload
     def events(self, *, limit: int = 1000, timeout: float | None = None) -> EventStream[Event]: ...
     @overload
-    def events(
-        self, *kinds: type[_E], limit: int = 1000, timeout: float | None = None
-    ) -> EventStream[_E]: ...
-    def events(
-        self, *kinds: type[Any], limit: int = 1000, timeout: float | None = None
-    ) -> EventStream[Any]:
+    def events(self, *kinds: type[_E], limit: int = 1000, timeout: float | None = None) -> EventStream[_E]: ...
+    def events(self, *kinds: type[Any], limit: int = 1000, timeout: float | None = None) -> EventStream[Any]:
         """Return the session's other events, such as CreditChanged and DeliveryAborted; only `kinds`, if given.
 
         >>> def example(session: Session) -> int:
@@ -319,10 +294,7 @@ class Session:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self.ended or self.wire.ended:
             return
@@ -478,21 +450,14 @@ class Session:
         attachment = self.wire.run(begin)
         opening = attachment.core.opening
         assert opening is not None
-        self.finish(
-            opening, timeout, "the attach", lambda _: attachment.drop(), attachment.core
-        )
+        self.finish(opening, timeout, "the attach", lambda _: attachment.drop(), attachment.core)
         return attachment
 
 
-def _modes(
-    snd_settle_mode: int | None, rcv_settle_mode: int | None, state: LinkState | None
-) -> tuple[int, int]:
+def _modes(snd_settle_mode: int | None, rcv_settle_mode: int | None, state: LinkState | None) -> tuple[int, int]:
     """Return the settle modes given, else those of a resumed link, else mixed and first."""
     snd, rcv = (2, 0) if state is None else (state.snd_settle_mode, state.rcv_settle_mode)
-    return (
-        snd if snd_settle_mode is None else snd_settle_mode,
-        rcv if rcv_settle_mode is None else rcv_settle_mode,
-    )
+    return (snd if snd_settle_mode is None else snd_settle_mode, rcv if rcv_settle_mode is None else rcv_settle_mode)
 
 
 __all__ = ["Session"]

@@ -6,15 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from amqp_sansio import AmqpError, EndpointClosed, LocalProtocolError, Pending
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Controller,
-    Coordinator,
-    Declared,
-    DeliveryState,
-    Rejected,
-    Source,
-)
+from amqp_sansio.amqp_1_0 import Accepted, Controller, Coordinator, Declared, DeliveryState, Rejected, Source
 from amqp_sansio.amqp_1_0.codec.conditions import DISTRIBUTED_TRANSACTIONS, LOCAL_TRANSACTIONS
 from amqp_sansio.errors import TransactionFailed
 
@@ -47,11 +39,7 @@ class Controls:
             )
 
     def answer(
-        self,
-        handle: Pending[Any],
-        timeout: float | None,
-        what: str,
-        late: Callable[[Any], object] | None = None,
+        self, handle: Pending[Any], timeout: float | None, what: str, late: Callable[[Any], object] | None = None
     ) -> DeliveryState | None:
         """Return the outcome of a request to the coordinator."""
         state: DeliveryState | None = self.sender.finish(handle, timeout, what, late)
@@ -121,9 +109,7 @@ class Transaction:
                 controls.controller.discharge(txn_id, fail=True)
 
         what = "the declaration of the transaction"
-        handle = controls.sender.ask(
-            lambda: controls.controller.declare(self._global_id), self.timeout
-        )
+        handle = controls.sender.ask(lambda: controls.controller.declare(self._global_id), self.timeout)
         state = controls.answer(handle, self.timeout, what, roll_back)
         if not isinstance(state, Declared):
             raise _failed("the coordinator refused to declare a transaction", state)
@@ -132,10 +118,7 @@ class Transaction:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._over:
             return
@@ -158,9 +141,7 @@ class Transaction:
     def _discharge(self, *, fail: bool) -> None:
         txn_id, controls = self.txn_id, self._controls
         assert controls is not None
-        handle = controls.sender.ask(
-            lambda: controls.controller.discharge(txn_id, fail=fail), self.timeout
-        )
+        handle = controls.sender.ask(lambda: controls.controller.discharge(txn_id, fail=fail), self.timeout)
         self._over = True
         state = controls.answer(handle, self.timeout, "the rollback" if fail else "the commit")
         if isinstance(state, Rejected):
@@ -171,9 +152,7 @@ def control_link(session: Session, timeout: float | None) -> Controls:
     """Attach a link to the coordinator, which may reject requests."""
     outcomes = (Accepted.SYMBOL, Rejected.SYMBOL, Declared.SYMBOL)
     target = Coordinator(capabilities=(LOCAL_TRANSACTIONS,))
-    return Controls(
-        session.open_sender(target, source=Source(outcomes=outcomes), timeout=timeout)
-    )
+    return Controls(session.open_sender(target, source=Source(outcomes=outcomes), timeout=timeout))
 
 
 def _failed(text: str, state: DeliveryState | None) -> TransactionFailed:

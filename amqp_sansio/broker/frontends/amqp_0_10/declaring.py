@@ -65,11 +65,7 @@ def declare_exchange(front: SessionFrontend, session: ServedSession, command: Ex
 
 def delete_exchange(front: SessionFrontend, session: ServedSession, command: ExchangeDelete, event: object) -> Result:
     """`exchange.delete`. Raises Fault."""
-    front.hub.apply(
-        DeleteExchange(
-            session.owner, command.exchange or "", if_unused=command.if_unused, alternates=True
-        )
-    )
+    front.hub.apply(DeleteExchange(session.owner, command.exchange or "", if_unused=command.if_unused, alternates=True))
     return None
 
 
@@ -92,16 +88,7 @@ def bind(front: SessionFrontend, session: ServedSession, command: ExchangeBind, 
     if exchange is not None and name and not isinstance(exchange, HeadersExchange):
         told = {key: value for key, value in arguments.items() if key != _SELECTOR or value}
         _refuse_unknown(told, f"bindings to {exchange.type} exchange {name!r} have no arguments")
-    is_new = front.hub.apply(
-        Bind(
-            session.owner,
-            queue,
-            name,
-            command.binding_key or "",
-            arguments,
-            by_arguments=False,
-        )
-    )
+    is_new = front.hub.apply(Bind(session.owner, queue, name, command.binding_key or "", arguments, by_arguments=False))
     if is_new and exchange is not None and exchange.type == "failover":
         tell_queue(front.hub, session.owner, exchange.name, queue)
     return None
@@ -111,11 +98,7 @@ def unbind(front: SessionFrontend, session: ServedSession, command: ExchangeUnbi
     """`exchange.unbind`. Raises Fault."""
     front.hub.apply(
         Unbind(
-            session.owner,
-            command.queue or "",
-            command.exchange or "",
-            command.binding_key or "",
-            by_arguments=False,
+            session.owner, command.queue or "", command.exchange or "", command.binding_key or "", by_arguments=False
         )
     )
     return None
@@ -175,12 +158,7 @@ def declare_queue(front: SessionFrontend, session: ServedSession, command: Queue
 def delete_queue(front: SessionFrontend, session: ServedSession, command: QueueDelete, event: object) -> Result:
     """`queue.delete`. Raises Fault."""
     front.hub.apply(
-        DeleteQueue(
-            session.owner,
-            command.queue or "",
-            if_unused=command.if_unused,
-            if_empty=command.if_empty,
-        )
+        DeleteQueue(session.owner, command.queue or "", if_unused=command.if_unused, if_empty=command.if_empty)
     )
     return None
 

@@ -82,10 +82,7 @@ RULES: Final[Mapping[tuple[str, FaultKind, str], str]] = {
 }
 """The broken rule, by class, kind of fault and field; field "" matches any other."""
 
-_ARGUMENTS: Final[Mapping[str, str]] = {
-    "alternate": "alternate_exchange",
-    "binding": "binding_key",
-}
+_ARGUMENTS: Final[Mapping[str, str]] = {"alternate": "alternate_exchange", "binding": "binding_key"}
 """The names of fault fields in commands, where they differ."""
 
 

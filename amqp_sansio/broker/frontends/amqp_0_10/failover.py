@@ -23,10 +23,7 @@ _HEADER: Final = "amq.failover"
 def tell_queue(hub: HubContext, owner: Owner, exchange: str, queue: str) -> None:
     """Put an update into a queue: an empty body, and one header with the addresses in order of preference."""
     urls = Typed("array", [Typed("str16", url) for url in hub.settings.urls])
-    structs = (
-        DeliveryProperties(exchange=exchange),
-        MessageProperties(application_headers=Map({_HEADER: urls})),
-    )
+    structs = (DeliveryProperties(exchange=exchange), MessageProperties(application_headers=Map({_HEADER: urls})))
     content = Content_0_10(Headers(encode_headers(structs)), b"")
     hub.apply(Publish(owner, "", queue, content))
 

@@ -16,22 +16,10 @@ from ....amqp_0_10.model.events import (
     SessionClosed,
     SessionRequested,
 )
-from ....amqp_0_10.model.execution import (
-    ILLEGAL_ARGUMENT,
-    NOT_IMPLEMENTED,
-    ExecutionError,
-)
+from ....amqp_0_10.model.execution import ILLEGAL_ARGUMENT, NOT_IMPLEMENTED, ExecutionError
 from ....endpoint import CloseHint
 from ....errors import CodecError, EndpointClosed, LimitExceeded, Scope
-from ....events import (
-    AuthenticationRequested,
-    Failed,
-    Opened,
-    OpenRequested,
-    ScramKeysRequested,
-    Settled,
-    Signal,
-)
+from ....events import AuthenticationRequested, Failed, Opened, OpenRequested, ScramKeysRequested, Settled, Signal
 from ...contents.amqp_0_10 import check_values
 from ...model.commands import OpenOwner, SetWindow
 from ...model.effects import Cancelled, Deliver
@@ -289,14 +277,7 @@ class Frontend_0_10(SessionFrontend):
             return
         self._execute(session, command, number, run, event)
 
-    def _execute(
-        self,
-        session: ServedSession,
-        command: Command[Any],
-        number: int,
-        run: Execute,
-        event: Any,
-    ) -> None:
+    def _execute(self, session: ServedSession, command: Command[Any], number: int, run: Execute, event: Any) -> None:
         try:
             # Maps are decoded on access: check them before anything is done.
             check_values(getattr(command, "arguments", None))

@@ -1,5 +1,4 @@
-"""Sessions as the broker knows them, attached or not, with their work, and the register of all of them (0-10 class 2).
-"""
+"""Sessions of the broker, attached or not, with their work, and the register of all of them (0-10 class 2)."""
 
 from __future__ import annotations
 
@@ -12,16 +11,7 @@ from ....amqp_0_10.model.dtx import Branches
 from ....amqp_0_10.model.execution import UNAUTHORIZED_ACCESS, ExecutionError
 from ....amqp_0_10.model.open_ids import OpenIds
 from ....errors import EndpointClosed, LimitExceeded
-from ...model.commands import (
-    Begin,
-    ChangeWindows,
-    CloseOwner,
-    Commit,
-    Outcome,
-    Rollback,
-    Settle,
-    SetWindow,
-)
+from ...model.commands import Begin, ChangeWindows, CloseOwner, Commit, Outcome, Rollback, Settle, SetWindow
 from ...model.queue import Window
 from ...model.states import State
 from ..frontend import Alarm, Frontend
@@ -334,11 +324,7 @@ class SessionFrontend(Frontend):
             session.late[number] = result
 
     def fail(
-        self,
-        session: ServedSession,
-        error: ExecutionError,
-        number: int | None = None,
-        field: str | None = None,
+        self, session: ServedSession, error: ExecutionError, number: int | None = None, field: str | None = None
     ) -> None:
         """End a session with an exception, including everything it has in the model."""
         core = session.core
@@ -389,8 +375,7 @@ class SessionFrontend(Frontend):
 
 
 class Register:
-    """All sessions of a hub by key, the deadlines of detached ones, and the transaction branches of each virtual host.
-    """
+    """All sessions of a hub by key, deadlines of detached ones, and transaction branches of each virtual host."""
 
     __slots__ = ("_deadlines", "books", "hub", "known")
 

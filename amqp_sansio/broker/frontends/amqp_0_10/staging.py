@@ -155,9 +155,7 @@ def qos(front: SessionFrontend, session: ServedSession, command: FileQos, event:
         waiting = len(out) + len(each.desk.sending)
         front.hub.apply(
             SetWindow(
-                each.desk.window,
-                None if count is None else count - waiting,
-                None if size is None else size - octets,
+                each.desk.window, None if count is None else count - waiting, None if size is None else size - octets
             )
         )
     session.core.call(FileQosOk(), sync=False)

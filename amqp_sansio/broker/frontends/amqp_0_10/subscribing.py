@@ -107,9 +107,7 @@ def accept(front: SessionFrontend, session: ServedSession, command: MessageAccep
         _settle(front, session, entries.values(), Outcome.ACCEPT)
     else:
         work.accept(session, entries)
-        front.hub.apply(
-            Settle(session.owner, tuple(entries.values()), Outcome.ACCEPT, transaction=work.transaction)
-        )
+        front.hub.apply(Settle(session.owner, tuple(entries.values()), Outcome.ACCEPT, transaction=work.transaction))
     return None
 
 
@@ -143,9 +141,7 @@ def resume(front: SessionFrontend, session: ServedSession, command: MessageResum
     destination = command.destination or ""
     if destination not in session.owner.vhost.exchanges:
         raise ExecutionError(
-            NOT_FOUND,
-            f"message.resume: there is no exchange {destination!r}",
-            rule="0-10/message.resume/destination",
+            NOT_FOUND, f"message.resume: there is no exchange {destination!r}", rule="0-10/message.resume/destination"
         )
     return MessageResumeResult(0)
 

@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ....amqp_1_0 import Coordinator, Receiver, ReceiverSettleMode, Source, Symbol, Target
-from ....amqp_1_0.codec.conditions import (
-    COPY,
-    INVALID_FIELD,
-    NOT_ALLOWED,
-    NOT_FOUND,
-    NOT_IMPLEMENTED,
-    STOLEN,
-)
+from ....amqp_1_0.codec.conditions import COPY, INVALID_FIELD, NOT_ALLOWED, NOT_FOUND, NOT_IMPLEMENTED, STOLEN
 from ....errors import LocalProtocolError
 from ...model.commands import Bind, CloseOwner, DeclareQueue, LinkQueue, Unbind
 from ...model.exchange import HeadersExchange, TopicExchange
@@ -269,9 +262,7 @@ def _attach_target(front: LinkFrontend, link: Receiver, attach: Attach) -> None:
         unsettled = state.unsettled or attach.unsettled is not None
         mode = receiving_mode(attach.rcv_settle_mode, known.target, known.expiry)
         try:
-            link.accept_attach(
-                target=known.target, rcv_settle_mode=mode, state=state if unsettled else None
-            )
+            link.accept_attach(target=known.target, rcv_settle_mode=mode, state=state if unsettled else None)
         except BaseException:
             known.destroy()
             raise
@@ -357,14 +348,9 @@ def _dynamic(
         if name not in owner.vhost.queues:
             break
     front.hub.apply(
-        DeclareQueue(
-            owner, name, arguments={DIST_MODES_ARGUMENT: list(modes)}, reserved=False, lifetime=lifetime
-        )
+        DeclareQueue(owner, name, arguments={DIST_MODES_ARGUMENT: list(modes)}, reserved=False, lifetime=lifetime)
     )
-    told = {
-        LIFETIME_POLICY: policy,
-        SUPPORTED_DIST_MODES: told_modes(modes),
-    }
+    told = {LIFETIME_POLICY: policy, SUPPORTED_DIST_MODES: told_modes(modes)}
     return Node(NodeKind.QUEUE, name), told
 
 

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ....amqp_1_0 import (
-    Declare,
-    Discharge,
-    Rejected,
-    Released,
-    Resource,
-    Symbol,
-    TransactionalState,
-)
+from ....amqp_1_0 import Declare, Discharge, Rejected, Released, Resource, Symbol, TransactionalState
 from ....amqp_1_0.codec.conditions import (
     LOCAL_TRANSACTIONS,
     MULTI_SSNS_PER_TXN,

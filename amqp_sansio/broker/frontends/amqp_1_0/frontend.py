@@ -18,12 +18,7 @@ from ....amqp_1_0 import (
     TransactionRequested,
     Updated,
 )
-from ....amqp_1_0.codec.conditions import (
-    CONNECTION_FORCED,
-    NOT_FOUND,
-    RESOURCE_DELETED,
-    UNAUTHORIZED_ACCESS,
-)
+from ....amqp_1_0.codec.conditions import CONNECTION_FORCED, NOT_FOUND, RESOURCE_DELETED, UNAUTHORIZED_ACCESS
 from ....errors import CodecError, EndpointClosed, LocalProtocolError, Scope
 from ....events import (
     AuthenticationRequested,
@@ -188,9 +183,7 @@ class Frontend_1_0(LinkFrontend):
     def _login(self, credentials: Credentials) -> str:
         """Return why a user is refused, "" if not."""
         client = self.client
-        verdict = self.hub.settings.authenticate(
-            credentials, is_secure=client.is_secure, peer_name=client.peer_name
-        )
+        verdict = self.hub.settings.authenticate(credentials, is_secure=client.is_secure, peer_name=client.peer_name)
         self.user = verdict.user
         return "" if verdict.user else verdict.reason or "the login was refused"
 
@@ -349,9 +342,7 @@ class Frontend_1_0(LinkFrontend):
         found = self.drop((channel, link))
         if found is not None:
             if isinstance(found, OutgoingLink):
-                self.unfinished = {
-                    key: state for key, state in self.unfinished.items() if key[0] is not found
-                }
+                self.unfinished = {key: state for key, state in self.unfinished.items() if key[0] is not found}
             Termini.of(self.hub).detach(found, closed=not resumable)
         else:
             self.coordination.control_link_closed(channel, link)

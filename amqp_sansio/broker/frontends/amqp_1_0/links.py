@@ -91,8 +91,7 @@ class LinkFrontend(Frontend):
             return None
 
     def new_owner(self, expiry: Expiry) -> Owner:
-        """Return an owner for a link's messages; its own if it may outlive the connection. Raises Refusal at the limit.
-        """
+        """Return the owner of a link's messages; its own if it may outlive the connection. May raise Refusal."""
         if expiry.outlives_connection:
             limit = self.hub.settings.limits.kept_links
             if Termini.of(self.hub).lasting >= limit:

@@ -10,16 +10,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
-from ....amqp_1_0 import (
-    AmqpValue,
-    Message,
-    Properties,
-    ReceiverSettleMode,
-    Rejected,
-    Source,
-    Target,
-    skip,
-)
+from ....amqp_1_0 import AmqpValue, Message, Properties, ReceiverSettleMode, Rejected, Source, Target, skip
 from ....amqp_1_0.codec.conditions import INVALID_FIELD, MESSAGE_SIZE_EXCEEDED, NOT_ALLOWED
 from ....errors import CodecError
 from .addresses import MANAGEMENT
@@ -119,9 +110,7 @@ class Management:
         found = self._server.respond(properties.subject, properties.to, message.body)
         response = Message(
             AmqpValue(found.body),
-            properties=Properties(
-                to=_ME, subject=str(found.status), correlation_id=properties.message_id
-            ),
+            properties=Properties(to=_ME, subject=str(found.status), correlation_id=properties.message_id),
             application_properties=_VERSION,
         )
         self.waiting.setdefault(name, deque()).append(response.encode())

@@ -189,9 +189,7 @@ class Requests:
                 raise _Wrong(_BAD, text)
             exchange = self._found_exchange(wanted["src"])
             found = [
-                self._shown_binding(exchange, each)
-                for each in exchange.bindings.values()
-                if _is_wanted(each, wanted)
+                self._shown_binding(exchange, each) for each in exchange.bindings.values() if _is_wanted(each, wanted)
             ]
             return Response(_OK, found)
         raise _no_method(method, parts)

@@ -347,6 +347,4 @@ class _Parser:
     def wrong(self, wanted: str) -> SelectorError:
         kind, value, pos = self.tokens[self.at]
         found = "its end" if kind == _END else repr(value)[:_SHOWN]
-        return SelectorError(
-            f"selector {self.text[:_SHOWN]!r} has {found} at position {pos}, where {wanted} should be"
-        )
+        return SelectorError(f"selector {self.text[:_SHOWN]!r} has {found} at position {pos}, where {wanted} should be")

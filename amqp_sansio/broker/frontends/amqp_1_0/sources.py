@@ -8,16 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
-from ....amqp_1_0 import (
-    Accepted,
-    LinkState,
-    Modified,
-    Rejected,
-    Released,
-    SenderSettleMode,
-    Source,
-    TransactionalState,
-)
+from ....amqp_1_0 import Accepted, LinkState, Modified, Rejected, Released, SenderSettleMode, Source, TransactionalState
 from ...model.commands import Cancel as CancelConsumer
 from ...model.commands import Grant, Outcome, Settle, SetWindow, Subscribe, UnlinkQueue
 from ...model.queue import Window

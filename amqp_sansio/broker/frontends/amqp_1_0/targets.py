@@ -42,22 +42,14 @@ _REJECTED_SYMBOL: Final = Rejected.SYMBOL
 
 
 class IncomingLink(NodeLink):
-    """One target of the broker. `queue` is its queue, "" for another node; `outcomes` are those the client understands.
-    """
+    """A target of the broker. `queue` is its queue, "" for another node; `outcomes` are those the client knows."""
 
     __slots__ = ("outcomes", "queue", "target")
 
     link: Receiver
 
     def __init__(
-        self,
-        front: LinkFrontend,
-        link: Receiver,
-        owner: Owner,
-        node: Node,
-        expiry: Expiry,
-        target: Any,
-        source: object,
+        self, front: LinkFrontend, link: Receiver, owner: Owner, node: Node, expiry: Expiry, target: Any, source: object
     ) -> None:
         NodeLink.__init__(self, front, link, owner, node, expiry)
         self.queue = node.name if node.kind is NodeKind.QUEUE else ""
@@ -149,8 +141,7 @@ class IncomingLink(NodeLink):
             exchange = node.name
             key = node.key if node.key is not None else (_subject_of(event) or "")
         content = Content_1_0(
-            event.payload if event.message_format else without_delivery_annotations(event.payload),
-            event.message_format,
+            event.payload if event.message_format else without_delivery_annotations(event.payload), event.message_format
         )
         owner, later = self.front.connection_owner, transaction is not None
         return Publish(owner, exchange, key, content, mandatory=later, transaction=transaction, promised=later)

@@ -6,16 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ....errors import LimitExceeded, LocalProtocolError
-from ...model.commands import (
-    NO_ARGUMENTS,
-    Acquire,
-    Cancel,
-    DeclareQueue,
-    Get,
-    Outcome,
-    Settle,
-    Subscribe,
-)
+from ...model.commands import NO_ARGUMENTS, Acquire, Cancel, DeclareQueue, Get, Outcome, Settle, Subscribe
 from ...model.options import is_whole
 from ...model.queue import Window
 from ...model.states import State
@@ -166,9 +157,7 @@ def _first(front: ChannelFrontend, channel: ClassicChannel, name: str, settles: 
             history = hub.model.history
             if history is not None:
                 where = owner.vhost.name
-                history.add(
-                    "got", hub.now, where, entry.message, owner, queue=name, redelivered=entry.redelivered
-                )
+                history.add("got", hub.now, where, entry.message, owner, queue=name, redelivered=entry.redelivered)
             if settles:
                 hub.apply(Settle(owner, (entry,), _ACCEPT))
             return entry
@@ -189,9 +178,7 @@ def ack(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> None:
         return
     if channel.transaction is not None:
         channel.undecided[tag] = entry
-    front.hub.apply(
-        Settle(channel.owner, (entry,), _ACCEPT, False, False, False, None, channel.transaction)
-    )
+    front.hub.apply(Settle(channel.owner, (entry,), _ACCEPT, False, False, False, None, channel.transaction))
 
 
 def reject(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> None:

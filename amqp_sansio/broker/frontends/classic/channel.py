@@ -235,9 +235,7 @@ class ChannelFrontend(Frontend):
         messages, octets = outstanding(channel.kept())
         limit = channel.shared
         channel.window.idle_octets = limit[1] or None
-        self.hub.apply(
-            SetWindow(channel.window, left_of(limit[0], messages), left_of(limit[1], octets))
-        )
+        self.hub.apply(SetWindow(channel.window, left_of(limit[0], messages), left_of(limit[1], octets)))
 
     def set_whole_window(self) -> None:
         """Set the window of the whole connection according to its qos."""

@@ -67,9 +67,7 @@ class ClassContent(ClassicContent):
             pass
         given["headers"] = basic.properties.headers
         raw = kind(**given).encode(self.tables)
-        return ClassContent(
-            self.version, basic.raw_properties, self.tables, self.body, self.class_id, raw
-        )
+        return ClassContent(self.version, basic.raw_properties, self.tables, self.body, self.class_id, raw)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ClassContent, (

@@ -26,11 +26,7 @@ def begin(front: ChannelFrontend, channel: ClassicChannel, no_ack: bool) -> str:
     if channel.replies:
         raise Refusal(PRECONDITION_FAILED, "reply consumer already set")
     address = f"{PSEUDO_QUEUE}.{front.hub.settings.text('reply-to', str(channel.owner.number))}"
-    front.hub.apply(
-        DeclareQueue(
-            channel.owner, address, auto_delete=True, exclusive_to=channel.owner, reserved=False
-        )
-    )
+    front.hub.apply(DeclareQueue(channel.owner, address, auto_delete=True, exclusive_to=channel.owner, reserved=False))
     channel.replies = address
     return address
 

@@ -29,8 +29,6 @@ _STAGED: Final = 64
 _STAGED_OCTETS: Final = 256 * 1024 * 1024
 
 
-
-
 def deliver(front: ChannelFrontend, consumer: ClassicConsumer, entry: Entry) -> None:
     """Stage a file at a consumer, after those in progress, and then deliver it."""
     files = _files_of(consumer.channel)
@@ -66,9 +64,7 @@ def _staging(front: ChannelFrontend, channel: ClassicChannel, files: Files, stag
     consumer, entry, identifier = files.leaving.popleft()
     content: Any = entry.message.content
     engine = channel.engine
-    engine.reply(
-        front.named["file.stage"](), content.own(front.dialect), content.body[staged_size:]
-    )
+    engine.reply(front.named["file.stage"](), content.own(front.dialect), content.body[staged_size:])
     if channel.own_consumers.get(consumer.tag) is consumer:
         tag = engine.last_tag + 1
         message = entry.message
@@ -140,9 +136,7 @@ def send(front: ChannelFrontend, consumer: ClassicConsumer, entry: Entry) -> Non
     message = entry.message
     content: Any = message.content
     engine = channel.engine
-    method = front.named["stream.deliver"](
-        consumer.tag, engine.last_tag + 1, message.exchange, entry.queue.name
-    )
+    method = front.named["stream.deliver"](consumer.tag, engine.last_tag + 1, message.exchange, entry.queue.name)
     engine.send(method, content.own(front.dialect), content.body)
 
 

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...._classic.codec.methods import BasicAck
 from ...._classic.endpoint.config import announces
-from ...._classic.endpoint.events import (
-    ContentReceived,
-    FlowChanged,
-    MethodReceived,
-    Published,
-    Request,
-)
+from ...._classic.endpoint.events import ContentReceived, FlowChanged, MethodReceived, Published, Request
 from ....errors import CodecError, EndpointClosed, LimitExceeded, LocalProtocolError, Scope
 from ....events import (
     AuthenticationRequested,
@@ -272,9 +266,7 @@ class ClassicFrontend(ChannelFrontend):
             self.end_channel(earlier)
         owner = self.hub.apply(OpenOwner(parent=self.owner))
         self.hub.own(owner, self)
-        self.channels[event.channel] = ClassicChannel(
-            event.channel, owner, self.connection.channel(event.channel)
-        )
+        self.channels[event.channel] = ClassicChannel(event.channel, owner, self.connection.channel(event.channel))
 
     def _closed(self, event: Closed) -> None:
         if event.scope is Scope.CONNECTION:

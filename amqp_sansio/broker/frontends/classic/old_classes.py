@@ -81,9 +81,7 @@ def _dtx_start(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> 
     0-8 has no method that ends one: the channel's end rolls back what its coordinator hasn't ended.
     """
     if channel.transaction is not None or channel.published or channel.own_consumers:
-        raise Refusal(
-            RESOURCE_LOCKED, f"channel {channel.number} works already; dtx.start comes before anything else"
-        )
+        raise Refusal(RESOURCE_LOCKED, f"channel {channel.number} works already; dtx.start comes before anything else")
     channel.transaction = front.hub.apply(Begin(channel.owner))
     return front.named["dtx.start-ok"]()
 

@@ -39,13 +39,7 @@ def publish(front: ChannelFrontend, channel: ClassicChannel, event: Published) -
     number = event.number
     published = front.hub.apply(
         Publish(
-            channel.owner,
-            event.exchange,
-            event.routing_key,
-            content,
-            event.mandatory,
-            event.immediate,
-            transaction,
+            channel.owner, event.exchange, event.routing_key, content, event.mandatory, event.immediate, transaction
         )
     )
     if published is None:
@@ -86,9 +80,7 @@ def publish_class(
         return
     if (method.mandatory and not published.routed) or (method.immediate and not published.consumed):
         code = NO_ROUTE if method.mandatory and not published.routed else NO_CONSUMERS
-        _return(
-            front, channel, code, method.exchange, method.routing_key, properties, content.body, method.CLASS_ID
-        )
+        _return(front, channel, code, method.exchange, method.routing_key, properties, content.body, method.CLASS_ID)
 
 
 # Internals.
@@ -141,9 +133,7 @@ def _return_message(front: ChannelFrontend, channel: ClassicChannel, message: Me
     class_id = class_of(message)
     properties = content.properties if class_id == BASIC else content.own(front.dialect)
     code = NO_ROUTE if message.mandatory else NO_CONSUMERS
-    _return(
-        front, channel, code, message.exchange, message.routing_key, properties, content.body, class_id
-    )
+    _return(front, channel, code, message.exchange, message.routing_key, properties, content.body, class_id)
 
 
 def _confirm_select(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:

@@ -70,9 +70,7 @@ def _delete_exchange(front: ChannelFrontend, channel: ClassicChannel, method: An
 
 def _bind_exchange(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     front.hub.apply(
-        BindExchange(
-            channel.owner, method.destination, method.source, method.routing_key, method.arguments
-        )
+        BindExchange(channel.owner, method.destination, method.source, method.routing_key, method.arguments)
     )
     return front.named["exchange.bind-ok"]()
 
@@ -80,9 +78,7 @@ def _bind_exchange(front: ChannelFrontend, channel: ClassicChannel, method: Any)
 def _unbind_exchange(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     with _Forgiving(front, *_NOT_BOUND):
         front.hub.apply(
-            UnbindExchange(
-                channel.owner, method.destination, method.source, method.routing_key, method.arguments
-            )
+            UnbindExchange(channel.owner, method.destination, method.source, method.routing_key, method.arguments)
         )
     return front.named["exchange.unbind-ok"]()
 
@@ -171,9 +167,7 @@ def _bind(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
 def _unbind(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     queue = queue_name(channel, method.queue)
     with _Forgiving(front, *_NOT_BOUND):
-        front.hub.apply(
-            Unbind(channel.owner, queue, method.exchange, method.routing_key, method.arguments)
-        )
+        front.hub.apply(Unbind(channel.owner, queue, method.exchange, method.routing_key, method.arguments))
     return front.named["queue.unbind-ok"]()
 
 
@@ -221,12 +215,7 @@ def _looks_empty(front: ChannelFrontend, channel: ClassicChannel, name: str) -> 
 
 def _is_own_binding(front: ChannelFrontend, fault: Fault, queue: str, key: str) -> bool:
     """Whether a request names a queue's implicit binding to the nameless exchange (0-9-1 queue.bind)."""
-    return (
-        fault.kind is FaultKind.DEFAULT_EXCHANGE
-        and not front.is_rabbit
-        and not front.is_old
-        and key == queue
-    )
+    return fault.kind is FaultKind.DEFAULT_EXCHANGE and not front.is_rabbit and not front.is_old and key == queue
 
 
 def _check_durable(front: ChannelFrontend, channel: ClassicChannel, queue: str, exchange: str) -> None:
