@@ -184,7 +184,7 @@ class Connection(Handshake):
         buffer = self._buffer
         if self._state is State.END or (buffer.need and len(buffer) < buffer.need):
             return False
-        self._unit_offset = buffer.offset
+        self._unit_offset = buffer.consumed + buffer.pos
         try:
             if self._state in _HEADERS:
                 return self._receive_header()

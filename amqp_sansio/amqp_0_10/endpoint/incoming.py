@@ -418,8 +418,7 @@ class Incoming:
         role = self._state.side.value
         if role not in command.HANDLERS:
             raise exception(execution.NOT_ALLOWED, f"{command.NAME} isn't for a {role}")
-        name = missing(command, self._transport.config.dialect)
-        if name:
+        if command.MANDATORY and (name := missing(command, self._transport.config.dialect)):
             text = f"{command.NAME} without {name.replace('_', '-')}"
             raise exception(execution.COMMAND_INVALID, text, "wire/struct-required")
         if (headers.raw and not command.HEADERS) or (body and not command.HAS_BODY):

@@ -12,7 +12,17 @@ from ...errors import LimitExceeded, LocalProtocolError
 from ..codec import records
 from ..codec.assembly import Assembly, begins, joined, keep
 from ..codec.dialect import missing
-from ..codec.frames import CONTROL, FRAME, FRAME_HEADER_SIZE, WHOLE, malformed, misplaced
+from ..codec.frames import (
+    BODY,
+    COMMAND_TRACK,
+    CONTROL,
+    CONTROL_TRACK,
+    FRAME,
+    FRAME_HEADER_SIZE,
+    WHOLE,
+    malformed,
+    misplaced,
+)
 from ..codec.message import Message
 from ..codec.record import decode_control
 from ..codec.sequence_set import SequenceSet
@@ -533,11 +543,19 @@ class FrameReader:
             return None
         pos = buffer.pos
         flags, kind, size, spare, track, channel, tail = _frame(buffer.data, pos)
-        wrong = malformed(flags, kind, size, spare, track, tail)
-        if wrong is None and size > self._most:
-            wrong = "connection.tune-ok/max-frame-size", f"frame of {size} octets, {self._most} were agreed"
-        wrong = wrong or misplaced(kind, track)
-        if wrong is not None:
+        if (
+            flags > WHOLE
+            or kind > BODY
+            or not FRAME_HEADER_SIZE <= size <= self._most
+            or spare
+            or tail
+            or track != (CONTROL_TRACK if kind == CONTROL else COMMAND_TRACK)
+        ):
+            wrong = malformed(flags, kind, size, spare, track, tail)
+            if wrong is None and size > self._most:
+                wrong = "connection.tune-ok/max-frame-size", f"frame of {size} octets, {self._most} were agreed"
+            wrong = wrong or misplaced(kind, track)
+            assert wrong is not None
             # Behind a frame with too small a size it can't be known where the next one begins.
             buffer.skip(size if size >= FRAME_HEADER_SIZE else _ALL)
             raise framing_error(wrong[1], wrong[0])

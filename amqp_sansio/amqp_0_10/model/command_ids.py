@@ -227,7 +227,7 @@ class ReceiveState:
             return point, False
         self.next_id = self.point
         self.known.add(point)
-        if self.ahead:
+        if self.ahead.ranges:
             self._skip()
         return point, True
 
