@@ -64,6 +64,15 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         stand_in="_forward",
     ),
     Entry(
+        "client accept",
+        Channel,
+        "accept",
+        "basic.ack of one unsettled delivery on an open channel where no call waits, outside transactions",
+        "the method frame; the tag is no longer unsettled",
+        "`Channel._settle`",
+        stand_in="_accept",
+    ),
+    Entry(
         "observed delivery",
         ObserverFastPath,
         "delivered",

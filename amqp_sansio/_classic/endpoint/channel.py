@@ -445,16 +445,19 @@ class Channel(ChannelState):
             or self.client_content is not None
             or out.closed
         ):
-            if multiple and not delivery_tag and outgoing.role is Side.CLIENT:
-                self._check()
-                if not unsettled:
-                    return
-                delivery_tag = max(unsettled)
-            self._settle("basic.ack", delivery_tag, multiple)
+            self._accept(delivery_tag, multiple)
             return
         del unsettled[delivery_tag]
         out.parts.append(_ACK(1, self.number, 13, ACK_ID, delivery_tag, 0, 0xCE))
         out.size += 21
+
+    def _accept(self, delivery_tag: int, multiple: bool = False) -> None:
+        if multiple and not delivery_tag and self._outgoing.role is Side.CLIENT:
+            self._check()
+            if not self.unsettled:
+                return
+            delivery_tag = max(self.unsettled)
+        self._settle("basic.ack", delivery_tag, multiple)
 
     def reject(self, delivery_tag: int) -> None:
         """Refuse a delivery for good: it is dropped or dead-lettered (section 1.8.3.14)."""
