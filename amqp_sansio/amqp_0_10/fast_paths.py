@@ -25,4 +25,13 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         "the frames; the command id, its replay and its call",
         "`Outgoing._send`",
     ),
+    Entry(
+        "message completed",
+        Incoming,
+        "complete",
+        "a message without a result on an attached session, while no execution.sync waits",
+        "the command completed; credit restored; session.completed when it is due",
+        "`Incoming._done` and `Incoming._apply`",
+        stand_in="_complete",
+    ),
 )

@@ -590,7 +590,6 @@ class Incoming:
             and channel.report is None
             and self._transport.is_open
         ):
-            # As the general step does it, for what most commands are.
             tells = event.sync or state.untold + 1 >= state.tell_at
             if tells:
                 self._outgoing.check_backlog(0)
@@ -611,7 +610,12 @@ class Incoming:
             if tells:
                 self.tell_completed()
             return
-        channel.check()
+        self._complete(command_id, result)
+
+    def _complete(self, command_id: int, result: Struct | None) -> None:
+        state = self._state
+        self._channel.check()
+        event = state.executing.get(command_id)
         if event is None:
             raise LocalProtocolError(f"command {command_id} doesn't wait for its completion")
         self.check_whole((command_id,))
