@@ -27,12 +27,12 @@ class Scouts:
     octets examined so far, None for a gap.
     """
 
-    __slots__ = ("_classic", "_one_zero", "_pieces", "_zero_ten", "version")
+    __slots__ = ("_amqp_0_10", "_amqp_1_0", "_classic", "_pieces", "version")
 
     def __init__(self) -> None:
         self._classic = classic.Scout()
-        self._zero_ten = amqp_0_10.Scout()
-        self._one_zero = amqp_1_0.Scout()
+        self._amqp_0_10 = amqp_0_10.Scout()
+        self._amqp_1_0 = amqp_1_0.Scout()
         self._pieces: list[bytes | None] = []
         self.version: Version | None = None
 
@@ -44,7 +44,7 @@ class Scouts:
     @property
     def is_equal(self) -> bool:
         """Whether no later octets can tell the sender's side."""
-        return self.version is AMQP_1_0 and self._one_zero.equal
+        return self.version is AMQP_1_0 and self._amqp_1_0.equal
 
     def receive(self, octets: bytes) -> None:
         """Examine more octets."""
@@ -65,8 +65,8 @@ class Scouts:
 
     def _scout(self, version: Version) -> Scout[Any]:
         if version is AMQP_1_0:
-            return self._one_zero
-        return self._zero_ten if version is AMQP_0_10 else self._classic
+            return self._amqp_1_0
+        return self._amqp_0_10 if version is AMQP_0_10 else self._classic
 
     def _look(self, piece: bytes | None) -> None:
         if self.version is not None:
@@ -89,7 +89,7 @@ class Scouts:
         """Return the version proven so far; None while that isn't certain."""
         found: Version | None = None
         begin = before = -1
-        for version, scout in ((AMQP_0_10, self._zero_ten), (AMQP_1_0, self._one_zero)):
+        for version, scout in ((AMQP_0_10, self._amqp_0_10), (AMQP_1_0, self._amqp_1_0)):
             if scout.proven and (found is None or scout.at < begin):
                 found, begin = version, scout.at
             elif not scout.proven and (before < 0 or scout.scanned < before):

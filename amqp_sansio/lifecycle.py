@@ -29,13 +29,13 @@ def _classic(version: Version) -> Records:
     return records.Records(version)
 
 
-def _zero_ten(version: Version) -> Records:
+def _amqp_0_10(version: Version) -> Records:
     from .amqp_0_10.observer import records
 
     return records.Records(version)
 
 
-def _one_zero(version: Version) -> Records:
+def _amqp_1_0(version: Version) -> Records:
     from .amqp_1_0.observer import records
 
     return records.Records(version)
@@ -44,8 +44,8 @@ def _one_zero(version: Version) -> Records:
 _RECORDS: Final[Mapping[Version, Callable[[Version], Records]]] = {
     AMQP_0_8: _classic,
     AMQP_0_9_1: _classic,
-    AMQP_0_10: _zero_ten,
-    AMQP_1_0: _one_zero,
+    AMQP_0_10: _amqp_0_10,
+    AMQP_1_0: _amqp_1_0,
 }
 _NONE: Final[Sequence[MessageRecord]] = ()
 

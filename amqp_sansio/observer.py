@@ -41,16 +41,16 @@ def _classic(setting: Setting) -> VersionObserver:
     return ClassicObserver(setting)
 
 
-def _zero_ten(setting: Setting) -> VersionObserver:
+def _amqp_0_10(setting: Setting) -> VersionObserver:
     from .amqp_0_10.observer import connection
 
     return connection.Observer(setting)
 
 
-def _one_zero(setting: Setting) -> VersionObserver:
-    from .amqp_1_0.observer.connection import OneZeroObserver
+def _amqp_1_0(setting: Setting) -> VersionObserver:
+    from .amqp_1_0.observer.connection import Observer
 
-    return OneZeroObserver(setting)
+    return Observer(setting)
 
 
 def _undecoded(setting: Setting) -> VersionObserver:
@@ -62,8 +62,8 @@ def _undecoded(setting: Setting) -> VersionObserver:
 _MACHINES: Final[Mapping[Version, Callable[[Setting], VersionObserver]]] = {
     AMQP_0_8: _classic,
     AMQP_0_9_1: _classic,
-    AMQP_0_10: _zero_ten,
-    AMQP_1_0: _one_zero,
+    AMQP_0_10: _amqp_0_10,
+    AMQP_1_0: _amqp_1_0,
 }
 """The observer of each version."""
 _BOTH_BEGIN: Final = (AMQP_0_10, AMQP_1_0)

@@ -9,9 +9,9 @@ import sys
 import tracemalloc
 from pathlib import Path
 
+from benchmarks.amqp_1_0_engine import Pair
 from benchmarks.codec_bench import open_pair
 from benchmarks.measure import Case
-from benchmarks.one_zero_engine import Pair
 
 ROOT = Path(__file__).resolve().parent.parent
 _CPU = "import resource;u=resource.getrusage(resource.RUSAGE_SELF);print(u.ru_utime+u.ru_stime)"

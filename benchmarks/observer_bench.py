@@ -25,7 +25,7 @@ from amqp_sansio.amqp_0_9_1 import (
 )
 from amqp_sansio.amqp_0_10 import BYTE, EXPLICIT, MESSAGE, NONE, MessageFlow, MessageSubscribe
 from amqp_sansio.sasl import Plain
-from benchmarks import zero_ten_bench
+from benchmarks import amqp_0_10_bench
 from benchmarks.codec_bench import CONSUMER, chunks, consumer, decode_ours, deliveries
 from benchmarks.measure import Case, compare
 
@@ -150,14 +150,14 @@ def settled_traffic(count: int) -> list[tuple[str, bytes]]:
 def transferred(count: int) -> list[tuple[str, bytes]]:
     """The same in 0-10: transfers that are accepted one by one, and publishes that are completed."""
     sent: list[tuple[str, bytes]] = []
-    client, server, settle = zero_ten_bench.open_pair(sent)
+    client, server, settle = amqp_0_10_bench.open_pair(sent)
     session = client.open_session("bench")
     session.call(MessageSubscribe("q", CONSUMER, EXPLICIT, 0))
     session.call(MessageFlow(CONSUMER, MESSAGE, None))
     session.call(MessageFlow(CONSUMER, BYTE, None))
     settle()
     delivering = server.session(0)
-    message = zero_ten_bench.make_message(128)
+    message = amqp_0_10_bench.make_message(128)
     for _ in range(0, count // 2, 20):
         numbers = [delivering.transfer(CONSUMER, message).command_id for _ in range(20)]
         settle()

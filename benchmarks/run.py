@@ -1,6 +1,6 @@
 """`make bench`: every comparison in one run, printed and written to benchmarks/results.json.
 
-Arguments name the parts to run (codec, one_zero, zero_ten, footprint, observer, asyncio, sync, broker, spark); none
+Arguments name the parts to run (codec, amqp_1_0, amqp_0_10, footprint, observer, asyncio, sync, broker, spark); none
 means all. With `--check` (`make bench-check`) nothing is written: the ratios of this run are compared with the
 committed ones, and the exit status is 1 if one has fallen by more than 5 % in each of three tries.
 """
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LEAST = 0.95
 """The least acceptable part of a committed ratio: two runs of the same code differ by a few per cent."""
 TRIES = 3
-PARTS = ("codec", "one_zero", "zero_ten", "footprint", "observer", "asyncio", "sync", "broker", "spark")
+PARTS = ("codec", "amqp_1_0", "amqp_0_10", "footprint", "observer", "asyncio", "sync", "broker", "spark")
 
 
 def main(wanted: list[str]) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio._classic.codec.table import RABBIT
-from tools.codegen import blocking, classic, composites, extract, zero_ten
+from tools.codegen import amqp_0_10, blocking, classic, composites, extract
 from tools.codegen.__main__ import ROOT, main
 from tools.codegen.facts import FACTS, to_text
 from tools.codegen.methods import emit_methods
@@ -18,7 +18,7 @@ from tools.codegen.model import Field, Method, read
 from tools.codegen.module import Module, call, docstring
 
 SPECS = Path(os.environ.get("AMQP_SANSIO_SPECS", ROOT.parent / "shared" / "specs"))
-GENERATED = tuple([*classic.generate(), *composites.generate(), *zero_ten.generate(), *blocking.generate()])
+GENERATED = tuple([*classic.generate(), *composites.generate(), *amqp_0_10.generate(), *blocking.generate()])
 
 with_specs = pytest.mark.skipif(not SPECS.is_dir(), reason=f"the specifications aren't there: {SPECS}")
 

@@ -27,8 +27,8 @@ from amqp_sansio.amqp_0_10 import (
     MessageSubscribe,
     NoCredit,
 )
-from amqp_sansio.amqp_0_10.fast_paths import FAST_PATHS as ZERO_TEN
-from amqp_sansio.amqp_1_0.fast_paths import FAST_PATHS as ONE_ZERO
+from amqp_sansio.amqp_0_10.fast_paths import FAST_PATHS as AMQP_0_10
+from amqp_sansio.amqp_1_0.fast_paths import FAST_PATHS as AMQP_1_0
 from tests.amqp_0_10.endpoint.test_exactly_once import play
 from tests.amqp_0_10.endpoint.test_fast_path import open_pair, run, settle
 from tests.kit import driving, driving_1_0
@@ -37,7 +37,7 @@ from tests.kit.observing import recorded, take
 from tests.kit.pair import SIDES, pieces, structure, told
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-TABLES: Final = {"0-8, 0-9-1": CLASSIC, "0-10": ZERO_TEN, "1.0": ONE_ZERO}
+TABLES: Final = {"0-8, 0-9-1": CLASSIC, "0-10": AMQP_0_10, "1.0": AMQP_1_0}
 SEEDS: Final = range(6)
 """As many different runs for each fast path."""
 
@@ -81,12 +81,12 @@ def classic_ends(random: Random) -> list[object]:
     return _driven(driving.Driver(version, chunks=chunks, damage=random.random() < 0.3), random)
 
 
-def one_zero_ends(random: Random) -> list[object]:
+def amqp_1_0_ends(random: Random) -> list[object]:
     chunks = pieces(*_sizes(random)) if random.random() < 0.5 else None
     return _driven(driving_1_0.Driver(chunks=chunks, damage=random.random() < 0.3), random)
 
 
-def zero_ten_ends(random: Random) -> list[object]:
+def amqp_0_10_ends(random: Random) -> list[object]:
     found: list[object] = []
     for pair in play(random.randbytes(400), pieces(*_sizes(random))).pairs:
         for side in SIDES:
@@ -147,16 +147,16 @@ def classic_observed(random: Random) -> list[object]:
     return _observed("o0[89]*.pcap", random)
 
 
-def one_zero_observed(random: Random) -> list[object]:
+def amqp_1_0_observed(random: Random) -> list[object]:
     return _observed("o10_*.pcap", random)
 
 
 TRAFFIC: Final[dict[str, Callable[[Random], list[object]]]] = {
     "_classic.endpoint": classic_ends,
     "_classic.observer": classic_observed,
-    "amqp_0_10.endpoint": zero_ten_ends,
-    "amqp_1_0.endpoint": one_zero_ends,
-    "amqp_1_0.observer": one_zero_observed,
+    "amqp_0_10.endpoint": amqp_0_10_ends,
+    "amqp_1_0.endpoint": amqp_1_0_ends,
+    "amqp_1_0.observer": amqp_1_0_observed,
 }
 """By engine and room."""
 

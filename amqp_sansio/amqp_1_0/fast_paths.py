@@ -53,7 +53,7 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         "_transfer",
         "a delivery in one transfer frame, in full knowledge of link and session",
         "`Observed` with the message; unless it is settled an unsettled delivery; credit and window advance",
-        "`OneZeroObserver.unit` for the performative",
+        "`Observer.unit` for the performative",
         (ObservedDelivery,),
     ),
     Entry(
@@ -62,6 +62,6 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         "_disposition",
         "disposition that settles one delivery as accepted, in full knowledge of the session",
         "`Observed` with what it settles; the delivery is forgotten",
-        "`OneZeroObserver.unit` for the performative",
+        "`Observer.unit` for the performative",
     ),
 )

@@ -12,7 +12,7 @@ _CLASSIC_HEADERS: Final = (
     b"AMQP\x01\x01\x08\x00",
     b"AMQP\x01\x01\x09\x01",
 )
-_ZERO_TEN_HEADER: Final = b"AMQP\x01\x01\x00\x0a"
+_AMQP_0_10_HEADER: Final = b"AMQP\x01\x01\x00\x0a"
 _SASL_HEADER: Final = b"AMQP\x03\x01\x00\x00"
 
 _TABLE: Final = 4
@@ -140,7 +140,7 @@ class Redactor:
             self._next_field()
         elif got in _CLASSIC_HEADERS:
             self._next_frame()
-        elif got == _ZERO_TEN_HEADER:
+        elif got == _AMQP_0_10_HEADER:
             self._ten_frame()
         elif got == _SASL_HEADER:
             self._state, self._need = "sasl-frame", 8

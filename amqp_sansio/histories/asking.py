@@ -146,7 +146,7 @@ def _refuse_classic(acts: Acts, event: Happening) -> None:
 # 0-10
 
 
-def fold_zero_ten(acts: Acts, event: Happening) -> None:
+def fold_amqp_0_10(acts: Acts, event: Happening) -> None:
     """Handle 0-10: a command is done when its id is completed, and refused by the exception that names it."""
     name = event.event
     fields = _fields(event)
@@ -181,11 +181,11 @@ def fold_zero_ten(acts: Acts, event: Happening) -> None:
 # 1.0
 
 
-def fold_one_zero(acts: Acts, event: Happening) -> None:
+def fold_amqp_1_0(acts: Acts, event: Happening) -> None:
     """Handle 1.0, which has nodes instead of queues: an attach creates dynamic ones; RabbitMQ 4 has /management."""
     if event.event == "transfer" and '"/management"' not in event.fields and not acts.waiting:
         return
-    _ONE_ZERO[event.event](acts, event, _fields(event))
+    _AMQP_1_0[event.event](acts, event, _fields(event))
 
 
 def _open(acts: Acts, event: Happening, fields: dict[str, Any]) -> None:
@@ -253,10 +253,10 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
-_ONE_ZERO: Final[dict[str, Callable[[Acts, Happening, dict[str, Any]], None]]] = {
+_AMQP_1_0: Final[dict[str, Callable[[Acts, Happening, dict[str, Any]], None]]] = {
     "open": _open,
     "attach": _attach,
     "transfer": _transfer,
 }
 
-__all__ = ["Acts", "fold_classic", "fold_one_zero", "fold_zero_ten"]
+__all__ = ["Acts", "fold_amqp_0_10", "fold_amqp_1_0", "fold_classic"]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from .columns import Message
-from .places import ONE_ZERO, Route
+from .places import AMQP_1_0, Route
 
 _SEARCHED: Final = 256
 """Most lines of other routes or versions examined for a delivery; the newest first."""
@@ -122,7 +122,7 @@ class Line:
         fresh = self._not_delivered(queue)
         if dead:
             fresh = self._rejected_in(died, message, queue) or fresh
-        if message.redelivered or message.protocol == ONE_ZERO:
+        if message.redelivered or message.protocol == AMQP_1_0:
             # 1.0 doesn't mark released messages as redelivered; returned ones are at the head of the queue.
             first, second = again, fresh
         else:
@@ -278,7 +278,7 @@ def own_headers(headers: str | None) -> str | None:
 
 def _vhost(message: Message) -> str | None:
     """Return the virtual host; in 1.0, only a hostname that says so is one."""
-    if message.protocol != ONE_ZERO or message.vhost is None:
+    if message.protocol != AMQP_1_0 or message.vhost is None:
         return message.vhost
     return message.vhost.removeprefix("vhost:") if message.vhost.startswith("vhost:") else None
 
@@ -298,7 +298,7 @@ def _agrees(line: Line, message: Message, vhost: str | None, deaths: list[dict[s
         if first.get("exchange") == (route.exchange or "") and isinstance(keys, list):
             return route.routing_key in keys or (route.routing_key is None and not keys)
         return route.exchange is None
-    if route.exchange is not None and message.exchange is not None and message.protocol != ONE_ZERO:
+    if route.exchange is not None and message.exchange is not None and message.protocol != AMQP_1_0:
         return (route.exchange, route.routing_key) == (message.exchange, message.routing_key)
     if message.protocol == "0-10" and route.routing_key is not None and message.routing_key is not None:
         return route.routing_key == message.routing_key or may_die

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from .columns import Message
 from .lines import History, Line, Lines
-from .places import ONE_ZERO, queue_of, route_of
+from .places import AMQP_1_0, queue_of, route_of
 from .topology import Topology
 
 Step = tuple[Any, ...]
@@ -235,7 +235,7 @@ class Matcher:
 
     def _may_lead(self, line: Line, message: Message, queue: str) -> bool:
         """Whether a publish to another name may be in this queue: the name may be an exchange's."""
-        if not line.route.loose and message.protocol != ONE_ZERO:
+        if not line.route.loose and message.protocol != AMQP_1_0:
             return False
         if "/" in queue:
             return True
@@ -246,7 +246,7 @@ class Matcher:
 
     def _dies_to(self, message: Message, queue: str | None) -> bool:
         """Whether a delivery without deaths may be a dead letter's: 0-10 and 1.0 don't show them."""
-        return message.protocol in ("0-10", ONE_ZERO) and queue is not None and not message.redelivered
+        return message.protocol in ("0-10", AMQP_1_0) and queue is not None and not message.redelivered
 
     def _evidence(
         self, line: Line, history: History, message: Message, queue: str | None, deaths: list[dict[str, Any]]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..broker.frontends.amqp_1_0.addresses import BadAddress, NodeKind, parse
 from .columns import Message
 
-ONE_ZERO = "1.0"
+AMQP_1_0 = "1.0"
 
 
 class Route(NamedTuple):
@@ -33,7 +33,7 @@ def route_of(message: Message) -> Route:
     >>> route_of(Message(**{**blank, "protocol": "1.0", "address": "/exchanges/logs/info"}))
     Route(exchange='logs', routing_key='info', queue=None, loose=False)
     """
-    if message.protocol != ONE_ZERO:
+    if message.protocol != AMQP_1_0:
         key = message.routing_key
         return Route(message.exchange, key, key if message.exchange == "" else None)
     address = message.address
@@ -61,7 +61,7 @@ def queue_of(message: Message) -> str | None:
     >>> queue_of(Message(**{**blank, "protocol": "1.0", "address": "/queues/a%2Fb"}))
     'a/b'
     """
-    if message.protocol != ONE_ZERO:
+    if message.protocol != AMQP_1_0:
         return message.queue
     address = message.address
     if not address:

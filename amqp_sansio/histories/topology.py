@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from ..broker.model.topic import TopicTrie
-from .asking import Acts, fold_classic, fold_one_zero, fold_zero_ten
+from .asking import Acts, fold_amqp_0_10, fold_amqp_1_0, fold_classic
 from .columns import TOPOLOGY_COLUMNS, Happening
 
 _NAMES: Final = tuple([name for name, _ in TOPOLOGY_COLUMNS])
 _FOLDS: Final[dict[str | None, Callable[[Acts, Happening], None]]] = {
     "0-8": fold_classic,
     "0-9-1": fold_classic,
-    "0-10": fold_zero_ten,
-    "1.0": fold_one_zero,
+    "0-10": fold_amqp_0_10,
+    "1.0": fold_amqp_1_0,
 }
 
 EVENTS: Final = frozenset(

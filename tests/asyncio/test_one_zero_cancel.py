@@ -10,14 +10,15 @@ from amqp_sansio import AMQP_1_0
 from amqp_sansio.amqp_1_0 import Accepted, Delivery, Message
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.errors import LocalProtocolError
-from amqp_sansio_asyncio import LinkEnded, OneZeroConnection, connect
+from amqp_sansio_asyncio import LinkEnded, connect
+from amqp_sansio_asyncio.amqp_1_0 import Connection
 from tests.kit.asyncio_broker import client_of, left_in, until, url_of
 from tests.kit.asyncio_loops import Problems, run
 from tests.kit.asyncio_nodes import Nodes, core_link, nodes, peer
 from tests.kit.asyncio_stepping import Suspend, at_once, cancelled_at, with_the_answer
 
 
-async def work(connection: OneZeroConnection) -> None:
+async def work(connection: Connection) -> None:
     """Something of everything, on a session of its own."""
     async with connection.open_session() as session:
         async with session.open_sender("q") as sender:
@@ -48,7 +49,7 @@ async def work(connection: OneZeroConnection) -> None:
                 pass
 
 
-async def check(connection: OneZeroConnection, made: Nodes, before: int) -> None:
+async def check(connection: Connection, made: Nodes, before: int) -> None:
     """The connection works, no session or link is left, and every message is in the queue."""
     await until(lambda: not connection.core.sessions)
     core = made.connections[0].core

@@ -13,7 +13,8 @@ from amqp_sansio.amqp_1_0 import Sender as CoreSender
 from amqp_sansio.amqp_1_0.codec.conditions import NOT_IMPLEMENTED
 from amqp_sansio.errors import LocalProtocolError, RemoteProtocolError
 from amqp_sansio.events import Event, Failed, Opened
-from amqp_sansio_asyncio import OneZeroServerConnection, Receiver, Sender, connect, serve
+from amqp_sansio_asyncio import Receiver, Sender, connect, serve
+from amqp_sansio_asyncio.amqp_1_0 import ServerConnection
 from tests.kit.asyncio_broker import driver_of, until, url_of, waiting_in
 from tests.kit.asyncio_loops import run
 from tests.kit.asyncio_nodes import Nodes, core_link, opened, peer
@@ -128,7 +129,7 @@ def test_several_tasks_fetch() -> None:
 
 
 def test_a_sender_that_does_not_answer_a_drain() -> None:
-    async def handle(connection: OneZeroServerConnection) -> None:
+    async def handle(connection: ServerConnection) -> None:
         async for event in connection:
             if isinstance(event, SessionRequested):
                 connection.session(event.channel).accept()
@@ -283,7 +284,7 @@ def test_links_and_sessions_of_the_peer() -> None:
     """The server begins a session and attaches links: refused, unless somebody listens."""
     outcomes: list[Event] = []
 
-    async def handle(connection: OneZeroServerConnection) -> None:
+    async def handle(connection: ServerConnection) -> None:
         asked = None
         async for event in connection:
             outcomes.append(event)

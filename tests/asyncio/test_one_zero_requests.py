@@ -8,13 +8,14 @@ import pytest
 
 from amqp_sansio.amqp_1_0 import Accepted, Message, Properties, Rejected
 from amqp_sansio.errors import EndpointClosed
-from amqp_sansio_asyncio import LinkEnded, NotAccepted, OneZeroConnection
+from amqp_sansio_asyncio import LinkEnded, NotAccepted
+from amqp_sansio_asyncio.amqp_1_0 import Connection
 from tests.kit.asyncio_broker import session_state, until
 from tests.kit.asyncio_loops import Problems, run
 from tests.kit.asyncio_nodes import peer
 
 
-async def answer(connection: OneZeroConnection, count: int, backwards: bool = False) -> None:
+async def answer(connection: Connection, count: int, backwards: bool = False) -> None:
     """Answer so many requests at "rpc", by twice what they say."""
     async with connection.open_session() as session:
         relay = await session.open_sender(None)

@@ -22,7 +22,8 @@ from amqp_sansio.amqp_1_0 import (
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
 from amqp_sansio.events import Settled
-from amqp_sansio_asyncio import LinkEnded, OneZeroServerConnection, Server, connect, serve
+from amqp_sansio_asyncio import LinkEnded, Server, connect, serve
+from amqp_sansio_asyncio.amqp_1_0 import ServerConnection
 from tests.kit.asyncio_broker import until, url_of
 from tests.kit.asyncio_loops import run
 
@@ -39,10 +40,10 @@ class Durable:
         self.accepting = True
         self.queue: deque[object] = deque()
         self.settled: list[object] = []
-        self.connection: OneZeroServerConnection | None = None
+        self.connection: ServerConnection | None = None
         self.links: dict[str, CoreSender | CoreReceiver] = {}
 
-    async def handle(self, connection: OneZeroServerConnection) -> None:
+    async def handle(self, connection: ServerConnection) -> None:
         self.connection = connection
         async for event in connection:
             match event:

@@ -22,7 +22,8 @@ from amqp_sansio.events import Closed
 from amqp_sansio.limits import Limits
 from amqp_sansio.sasl import Credentials
 from amqp_sansio.uri import parse
-from amqp_sansio_asyncio import OneZeroServerConnection, Recorder, connect, serve
+from amqp_sansio_asyncio import Recorder, connect, serve
+from amqp_sansio_asyncio.amqp_1_0 import ServerConnection
 from tests.asyncio.test_recording import streams_of
 from tests.kit.asyncio_broker import client_of, driver_of, until, url_of, waiting_in
 from tests.kit.asyncio_loops import run, run_fast
@@ -33,9 +34,9 @@ SMALL = Limits(unparsed=64 * 1024, backlog_high=128 * 1024, backlog_low=32 * 102
 
 
 def test_the_example_of_the_server_runs() -> None:
-    """What the docstring of OneZeroServerConnection shows, with a client."""
+    """What the docstring of ServerConnection shows, with a client."""
 
-    async def handle(connection: OneZeroServerConnection) -> None:
+    async def handle(connection: ServerConnection) -> None:
         async for event in connection:
             if isinstance(event, SessionRequested):
                 connection.session(event.channel).accept()
@@ -114,7 +115,7 @@ def test_closing_the_server_tells_every_client() -> None:
 
 
 def test_a_handler_that_fails() -> None:
-    async def handle(connection: OneZeroServerConnection) -> None:
+    async def handle(connection: ServerConnection) -> None:
         async for _ in connection:
             raise ZeroDivisionError
 
@@ -131,7 +132,7 @@ def test_a_handler_that_fails() -> None:
 def test_a_function_decides_who_may_enter() -> None:
     seen: list[str] = []
 
-    async def decide(connection: OneZeroServerConnection, credentials: Credentials) -> bool:
+    async def decide(connection: ServerConnection, credentials: Credentials) -> bool:
         assert connection.user == credentials.user
         seen.append(credentials.user)
         return credentials.user == "me"
@@ -152,7 +153,7 @@ def test_closing_the_server_while_a_client_logs_in() -> None:
     async def main() -> None:
         asked = asyncio.Event()
 
-        async def decide(connection: OneZeroServerConnection, credentials: Credentials) -> bool:
+        async def decide(connection: ServerConnection, credentials: Credentials) -> bool:
             asked.set()
             await asyncio.sleep(60)
             return True
@@ -217,7 +218,7 @@ def test_a_sender_waits_for_a_server_that_does_not_read() -> None:
         gate.set()
         received = 0
 
-        async def handle(connection: OneZeroServerConnection) -> None:
+        async def handle(connection: ServerConnection) -> None:
             nonlocal received
             async for event in connection:
                 await gate.wait()
@@ -271,7 +272,7 @@ def test_a_server_waits_for_a_client_that_does_not_read() -> None:
     async def main() -> None:
         sent = 0
 
-        async def handle(connection: OneZeroServerConnection) -> None:
+        async def handle(connection: ServerConnection) -> None:
             nonlocal sent
             async for event in connection:
                 if isinstance(event, SessionRequested):
@@ -282,7 +283,7 @@ def test_a_server_waits_for_a_client_that_does_not_read() -> None:
                     assert isinstance(link, CoreSender)
                     asyncio.ensure_future(push(connection, link))  # noqa: RUF006
 
-        async def push(connection: OneZeroServerConnection, link: CoreSender) -> None:
+        async def push(connection: ServerConnection, link: CoreSender) -> None:
             nonlocal sent
             while link.is_open and sent < 3000:
                 if link.credit:

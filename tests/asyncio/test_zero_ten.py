@@ -35,14 +35,9 @@ from amqp_sansio.errors import EndpointClosed, LimitExceeded, LocalProtocolError
 from amqp_sansio.events import Accepted, CloseReport
 from amqp_sansio.limits import Limits
 from amqp_sansio.sasl import Anonymous, Plain, ScramSha256
-from amqp_sansio_asyncio import (
-    ServerConnection,
-    SessionEnded,
-    ZeroTenConnection,
-    ZeroTenServerConnection,
-    connect,
-    serve,
-)
+from amqp_sansio_asyncio import ServerConnection, SessionEnded, connect, serve
+from amqp_sansio_asyncio.amqp_0_10 import Connection
+from amqp_sansio_asyncio.amqp_0_10 import ServerConnection as ServerConnection_0_10
 from tests.kit.asyncio_broker import until, url_of
 from tests.kit.asyncio_loops import run
 from tests.kit.asyncio_node_0_10 import NOT_FOUND, Node, node, peer
@@ -337,7 +332,7 @@ def test_the_url_and_the_options() -> None:
         made = Node()
         seen: list[tuple[str, str]] = []
 
-        async def handle(connection: ZeroTenServerConnection) -> None:
+        async def handle(connection: ServerConnection_0_10) -> None:
             seen.append((connection.vhost, connection.user))
             await made.handle(connection)
 
@@ -399,19 +394,19 @@ def test_one_server_for_every_version() -> None:
 
         async def handle(connection: Any) -> None:
             seen.append(type(connection).__name__)
-            if isinstance(connection, ZeroTenServerConnection):
+            if isinstance(connection, ServerConnection_0_10):
                 await made.handle(connection)
 
         configs: dict[Version, Any] = {AMQP_0_9_1: ClassicConfig(), AMQP_0_10: Config()}
         async with serve(handle, configs=configs) as server:
             async with connect(url_of(server), version=AMQP_0_10) as connection:
-                assert isinstance(connection, ZeroTenConnection)
+                assert isinstance(connection, Connection)
                 assert (await connection.open_session()).is_open
             await until(lambda: not server.connections)
             async with connect(url_of(server)) as other:
                 # The handler has returned at once, and with it the server's interest.
                 assert (await other.wait_closed()).by is By.REMOTE
-        assert seen == [ZeroTenServerConnection.__name__, ServerConnection.__name__]
+        assert seen == [ServerConnection_0_10.__name__, ServerConnection.__name__]
         with pytest.raises(ValueError, match="another version"):
             serve(handle, configs={AMQP_0_10: ClassicConfig()})
         with pytest.raises(ValueError, match="another version"):

@@ -10,14 +10,15 @@ from amqp_sansio import AMQP_0_10
 from amqp_sansio.amqp_0_10 import CREDIT, NOT_ACQUIRED, MessageReceived, QueueQuery, Xid
 from amqp_sansio.errors import EndpointClosed, TransactionFailed
 from amqp_sansio.events import Accepted
-from amqp_sansio_asyncio import SessionEnded, ZeroTenConnection, ZeroTenSession, connect
+from amqp_sansio_asyncio import SessionEnded, connect
+from amqp_sansio_asyncio.amqp_0_10 import Connection, Session
 from tests.kit.asyncio_broker import client_of, until, url_of
 from tests.kit.asyncio_loops import Problems, run
 from tests.kit.asyncio_node_0_10 import Node, node, peer
 from tests.kit.asyncio_stepping import Suspend, at_once, cancelled_at, with_the_answer
 
 
-async def work(connection: ZeroTenConnection, number: int) -> None:
+async def work(connection: Connection, number: int) -> None:
     """Something of everything, on a session of its own."""
     async with connection.open_session() as session:
         assert await session.publish(b"one", "", "q") == Accepted()
@@ -58,7 +59,7 @@ async def work(connection: ZeroTenConnection, number: int) -> None:
         assert again.is_open
 
 
-async def check(connection: ZeroTenConnection, made: Node, before: int) -> None:
+async def check(connection: Connection, made: Node, before: int) -> None:
     """The connection works, no session or subscription is left, and every message is in the queue."""
     await until(lambda: not connection.core.sessions)
     core = made.connections[0].core
@@ -146,7 +147,7 @@ def test_who_waits_for_one_message_may_be_cancelled_alone() -> None:
     run(main())
 
 
-async def _pending(session: ZeroTenSession) -> list[object]:
+async def _pending(session: Session) -> list[object]:
     return [await each for each in session.pending.values() if each.command_id == 0]
 
 

@@ -22,22 +22,14 @@ from amqp_sansio.amqp_0_10 import (
 )
 from amqp_sansio.errors import EndpointClosed, LocalProtocolError
 from amqp_sansio.events import Accepted
-from amqp_sansio_asyncio import (
-    Server,
-    SessionEnded,
-    SessionKeeper,
-    ZeroTenConnection,
-    ZeroTenServerConnection,
-    ZeroTenSession,
-    connect,
-    serve,
-)
+from amqp_sansio_asyncio import Server, SessionEnded, SessionKeeper, connect, serve
+from amqp_sansio_asyncio.amqp_0_10 import Connection, ServerConnection, Session
 from tests.kit.asyncio_broker import driver_of, until, url_of
 from tests.kit.asyncio_loops import Problems, run
 from tests.kit.asyncio_node_0_10 import Node, node
 
 
-async def attached(server: Server, state: SessionState) -> tuple[ZeroTenConnection, ZeroTenSession]:
+async def attached(server: Server, state: SessionState) -> tuple[Connection, Session]:
     """A new connection, and the session on it."""
     connection = await connect(url_of(server), version=AMQP_0_10)
     return connection, await connection.resume_session(pickle.loads(pickle.dumps(state)))
@@ -293,7 +285,7 @@ class Cutting:
         self.random = random.Random(seed)
         self.cuts = 0
 
-    async def handle(self, connection: ZeroTenServerConnection) -> None:
+    async def handle(self, connection: ServerConnection) -> None:
         driver = connection._driver  # pyright: ignore[reportPrivateUsage]
         transport = driver.transport
         assert transport is not None
@@ -321,7 +313,7 @@ def test_nothing_is_lost_and_nothing_comes_twice(seed: int) -> None:
         async with serve(cutting.handle, version=AMQP_0_10, sessions=made.keeper) as server:
             url = url_of(server)
 
-            async def publish(session: ZeroTenSession) -> None:
+            async def publish(session: Session) -> None:
                 nonlocal published
                 while published < count:
                     # Once this returns it's in the session's books, whatever happens then.
@@ -330,7 +322,7 @@ def test_nothing_is_lost_and_nothing_comes_twice(seed: int) -> None:
                     if published % 10 == 0:
                         await asyncio.sleep(0)
 
-            async def receive(session: ZeroTenSession) -> None:
+            async def receive(session: Session) -> None:
                 nonlocal subscribed
                 if not subscribed:
                     if "in" not in session.subscriptions:
@@ -409,9 +401,9 @@ def test_what_the_handler_had_not_taken_is_shown_once() -> None:
     async def main() -> None:
         gate = asyncio.Event()
         taken: list[tuple[int, bytes]] = []
-        connections: list[ZeroTenServerConnection] = []
+        connections: list[ServerConnection] = []
 
-        async def handle(connection: ZeroTenServerConnection) -> None:
+        async def handle(connection: ServerConnection) -> None:
             number = len(connections)
             connections.append(connection)
             async for event in connection:

@@ -29,7 +29,8 @@ from amqp_sansio.errors import EndpointClosed, LocalProtocolError
 from amqp_sansio.events import Accepted, Closed, OpenRequested
 from amqp_sansio.limits import Limits
 from amqp_sansio.sasl import Credentials
-from amqp_sansio_asyncio import SessionEnded, SessionKeeper, ZeroTenServerConnection, connect, serve
+from amqp_sansio_asyncio import SessionEnded, SessionKeeper, connect, serve
+from amqp_sansio_asyncio.amqp_0_10 import ServerConnection
 from amqp_sansio_asyncio.amqp_0_10.kept import KeptSessions
 from amqp_sansio_cli.main import main as cli
 from tests.asyncio.test_recording import streams_of
@@ -88,7 +89,7 @@ def test_closing_the_server_tells_every_client() -> None:
 
 
 def test_a_handler_that_fails() -> None:
-    async def handle(connection: ZeroTenServerConnection) -> None:
+    async def handle(connection: ServerConnection) -> None:
         async for _ in connection:
             raise ZeroDivisionError
 
@@ -105,7 +106,7 @@ def test_a_handler_that_fails() -> None:
 def test_a_function_decides_who_may_enter() -> None:
     seen: list[str] = []
 
-    async def decide(connection: ZeroTenServerConnection, credentials: Credentials) -> bool:
+    async def decide(connection: ServerConnection, credentials: Credentials) -> bool:
         assert connection.user == credentials.user
         seen.append(credentials.user)
         return credentials.user == "me"
@@ -201,7 +202,7 @@ def test_a_publisher_waits_for_a_server_that_does_not_read() -> None:
         gate.set()
         received = 0
 
-        async def handle(connection: ZeroTenServerConnection) -> None:
+        async def handle(connection: ServerConnection) -> None:
             nonlocal received
             async for event in connection:
                 await gate.wait()
@@ -344,7 +345,7 @@ def test_a_dead_connection_loses_its_session_to_force() -> None:
 
 
 def test_a_session_that_the_application_refuses() -> None:
-    async def handle(connection: ZeroTenServerConnection) -> None:
+    async def handle(connection: ServerConnection) -> None:
         async for event in connection:
             if isinstance(event, SessionRequested):
                 connection.refuse_session(event)

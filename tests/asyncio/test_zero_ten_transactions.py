@@ -9,7 +9,8 @@ import pytest
 from amqp_sansio.amqp_0_10 import NONE, XA_HEURCOM, XA_RBROLLBACK, XA_RBTIMEOUT, CommandReceived, XaResult, Xid
 from amqp_sansio.errors import LocalProtocolError, TransactionFailed
 from amqp_sansio.events import Accepted
-from amqp_sansio_asyncio import SessionEnded, ZeroTenSession
+from amqp_sansio_asyncio import SessionEnded
+from amqp_sansio_asyncio.amqp_0_10 import Session
 from tests.kit.asyncio_broker import until
 from tests.kit.asyncio_loops import run
 from tests.kit.asyncio_node_0_10 import NOT_ALLOWED, NOT_FOUND, XID, Node, peer
@@ -283,7 +284,7 @@ def test_what_is_not_legal_ends_the_session() -> None:
                     raise ZeroDivisionError
             await until(lambda: made.branches.state(XID).value != "active")
 
-    async def begun(session: ZeroTenSession) -> ZeroTenSession:
+    async def begun(session: Session) -> Session:
         await session.branch(XID).end()
         return session
 

@@ -167,7 +167,7 @@ class Classic:
         end._buffer = end._fast_path._buffer = buffer
 
 
-class ZeroTen:
+class Uses_0_10:
     """Connections of 0-10, with sessions."""
 
     connection, child = 8192, 8192
@@ -217,7 +217,7 @@ class ZeroTen:
         end._buffer = end._transport.buffer = end._frames._buffer = buffer
 
 
-class OneZero:
+class Uses_1_0:
     """Connections of 1.0, with a session and links: senders, or senders and receivers in turn."""
 
     connection, child = 8192, 3072
@@ -270,8 +270,8 @@ class OneZero:
 USES: Final[dict[str, Uses]] = {
     "0-8": Classic(AMQP_0_8),
     "0-9-1": Classic(AMQP_0_9_1),
-    "0-10": ZeroTen(),
-    "1.0": OneZero(),
+    "0-10": Uses_0_10(),
+    "1.0": Uses_1_0(),
 }
 OF_VERSIONS = pytest.mark.parametrize("uses", [pytest.param(uses, id=version) for version, uses in USES.items()])
 
@@ -279,7 +279,7 @@ OF_VERSIONS = pytest.mark.parametrize("uses", [pytest.param(uses, id=version) fo
 @BOTH_SIDES
 @pytest.mark.parametrize("version", [*USES, "1.0, senders only"])
 def test_an_idle_connection_is_small(version: str, side: Side) -> None:
-    uses = USES[version] if version in USES else OneZero(receivers=False)
+    uses = USES[version] if version in USES else Uses_1_0(receivers=False)
     alone = cost(lambda: uses.idle(side, 0), 40)
     assert alone <= uses.connection
     with_one = cost(lambda: uses.idle(side, 1), 40)
@@ -300,7 +300,7 @@ def test_a_used_connection_is_small_again(uses: Uses, side: Side) -> None:
 @pytest.mark.parametrize("chunk", [1, 7, 100, 1460, 65_536])
 @pytest.mark.parametrize("size", [100, 5000, 60_000, 120_000])
 def test_octets_are_put_together_once(uses: Uses, chunk: int, size: int) -> None:
-    if isinstance(uses, ZeroTen):
+    if isinstance(uses, Uses_0_10):
         size = min(size, 65_000)  # its messages come in one frame each
     end, application = uses.receiver()
     buffer: Any = Counting()
@@ -344,7 +344,7 @@ def _acknowledging(version: Version, outstanding: int) -> Work:
 
 def _completing(outstanding: int) -> Work:
     server = pair_0_10.server_config(limits=Limits(requests=10_000))
-    ends = pair_0_10.Pair(client=ZeroTen.config["client"], server=server).open()
+    ends = pair_0_10.Pair(client=Uses_0_10.config["client"], server=server).open()
     session, other = ends.sessions()
     for _ in range(outstanding):
         session.transfer("", b"x")
@@ -406,12 +406,12 @@ def _channels(version: Version) -> tuple[Any, Callable[[], Any]]:
 
 
 def _sessions_1_0() -> tuple[Any, Callable[[], Any]]:
-    ends = pair_1_0.Pair(**OneZero.config).open()
+    ends = pair_1_0.Pair(**Uses_1_0.config).open()
     return ends, ends.client.open_session
 
 
 def _links_1_0() -> tuple[Any, Callable[[], Any]]:
-    ends = pair_1_0.Pair(client=OneZero.config["client"], server=pair_1_0.server_config(incoming_window=10_000)).open()
+    ends = pair_1_0.Pair(client=Uses_1_0.config["client"], server=pair_1_0.server_config(incoming_window=10_000)).open()
     session = ends.session()
     return ends, lambda: session.open_sender("q")
 

@@ -51,7 +51,8 @@ from amqp_sansio.amqp_0_10 import (
 from amqp_sansio.amqp_0_10 import Session as CoreSession
 from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.events import Abandoned, Event, Pending, Settled
-from amqp_sansio_asyncio import Server, SessionKeeper, ZeroTenConnection, ZeroTenServerConnection, connect, serve
+from amqp_sansio_asyncio import Server, SessionKeeper, connect, serve
+from amqp_sansio_asyncio.amqp_0_10 import Connection, ServerConnection
 from tests.kit.asyncio_broker import url_of
 
 NOT_FOUND = 404
@@ -93,7 +94,7 @@ class Node:
         self.exchanges: dict[str, str] = {"": "direct", "amq.direct": "direct"}
         self.bindings: dict[tuple[str, str], set[str]] = {}
         self.subs: dict[tuple[Owner, str], Sub] = {}
-        self.attached: dict[Owner, tuple[ZeroTenServerConnection, CoreSession]] = {}
+        self.attached: dict[Owner, tuple[ServerConnection, CoreSession]] = {}
         self.sent: dict[tuple[str, object], tuple[str, Entry]] = {}
         self.work: dict[object, list[Callable[[], None]]] = {}
         self.branches = Branches()
@@ -103,7 +104,7 @@ class Node:
         self.hold = False
         self.held: list[tuple[Owner, MessageReceived]] = []
         self.seen: list[Event] = []
-        self.connections: list[ZeroTenServerConnection] = []
+        self.connections: list[ServerConnection] = []
         self.expired: list[SessionState] = []
         self.keeper = SessionKeeper(expired=self.expire)
         self._numbers = count(1)
@@ -139,7 +140,7 @@ class Node:
 
     # Events.
 
-    async def handle(self, connection: ZeroTenServerConnection) -> None:
+    async def handle(self, connection: ServerConnection) -> None:
         """Serve one client."""
         self.connections.append(connection)
         async for event in connection:
@@ -155,7 +156,7 @@ class Node:
             self.push()
             await connection.drain()
 
-    def take(self, connection: ZeroTenServerConnection, event: Event) -> None:
+    def take(self, connection: ServerConnection, event: Event) -> None:
         """Do what an event wants."""
         user = connection.user
         match event:
@@ -376,7 +377,7 @@ class Node:
             while self.push_one(sub, *where):
                 where[0].flush()
 
-    def push_one(self, sub: Sub, connection: ZeroTenServerConnection, session: CoreSession) -> bool:
+    def push_one(self, sub: Sub, connection: ServerConnection, session: CoreSession) -> bool:
         """Send one message; whether that was possible."""
         queue = self.queues.get(sub.queue, deque())
         entries = [each for each in queue if each.number not in sub.browsed] if sub.acquire_mode else queue
@@ -408,7 +409,7 @@ async def node(**options: Any) -> AsyncGenerator[tuple[Server, Node]]:
 
 
 @asynccontextmanager
-async def peer(**options: Any) -> AsyncGenerator[tuple[ZeroTenConnection, Node]]:
+async def peer(**options: Any) -> AsyncGenerator[tuple[Connection, Node]]:
     """A client of a broker of its own."""
     async with node() as (server, made), connect(url_of(server), version=AMQP_0_10, **options) as connection:
         yield connection, made

@@ -10,16 +10,8 @@ from amqp_sansio import AMQP_1_0
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
 from amqp_sansio.events import Event
-from amqp_sansio_asyncio import (
-    OneZeroConnection,
-    OneZeroServerConnection,
-    Receiver,
-    Sender,
-    Server,
-    Session,
-    connect,
-    serve,
-)
+from amqp_sansio_asyncio import Receiver, Sender, Server, Session, connect, serve
+from amqp_sansio_asyncio.amqp_1_0 import Connection, ServerConnection
 from tests.kit.asyncio_broker import url_of
 from tests.kit.server_1_0 import Node, Serving, Unsettled
 
@@ -27,7 +19,7 @@ from tests.kit.server_1_0 import Node, Serving, Unsettled
 class _Client(Serving):
     """One client of the broker."""
 
-    def __init__(self, server: Nodes, connection: OneZeroServerConnection) -> None:
+    def __init__(self, server: Nodes, connection: ServerConnection) -> None:
         super().__init__(server, connection.core)
         self.connection = connection
 
@@ -45,7 +37,7 @@ class Nodes(Node):
         self.refused.add("nowhere")
         self.keeping = False
         self.seen: list[Event] = []
-        self.connections: list[OneZeroServerConnection] = []
+        self.connections: list[ServerConnection] = []
         self._clients: list[_Client] = []
 
     @property
@@ -64,7 +56,7 @@ class Nodes(Node):
         """The messages that clients haven't settled."""
         return [each for client in self._clients for each in client.unsettled.values()]
 
-    async def handle(self, connection: OneZeroServerConnection) -> None:
+    async def handle(self, connection: ServerConnection) -> None:
         """Serve one client."""
         client = _Client(self, connection)
         self.connections.append(connection)
@@ -84,7 +76,7 @@ async def nodes(credit: int = 100, **options: Any) -> AsyncGenerator[tuple[Serve
 
 
 @asynccontextmanager
-async def peer(credit: int = 100, **options: Any) -> AsyncGenerator[tuple[OneZeroConnection, Nodes]]:
+async def peer(credit: int = 100, **options: Any) -> AsyncGenerator[tuple[Connection, Nodes]]:
     """A client of a broker of its own."""
     async with nodes(credit) as (server, made):
         opening = connect(url_of(server), version=AMQP_1_0, **options)

@@ -22,9 +22,9 @@ from tests.kit.observing import recorded, watch
 from tests.observer.arrivals import Arrivals, arrive, assert_accounted, cut, last_identified, side_of, told, units
 
 _CLASSIC = ("o08_", "o09_", "o091_", "o091d_")
-_ZERO_TEN = ("o010_",)
-_ONE_ZERO = ("o10_", "o10d_")
-_ALL = (*_CLASSIC, *_ZERO_TEN, *_ONE_ZERO)
+_AMQP_0_10 = ("o010_",)
+_AMQP_1_0 = ("o10_", "o10d_")
+_ALL = (*_CLASSIC, *_AMQP_0_10, *_AMQP_1_0)
 _MIDDLE = ("o091_pika_mid_connection", "o091_amqpstorm_mid_connection")
 _DAMAGED = ("_gap.", "_gaps_nosyn.", "_snap200.", "rst_midframe")
 _TYPES = "o10_proton_proton_types.pcap"
@@ -124,7 +124,7 @@ def test_every_unit_is_one_that_the_oracle_counts(path: Path) -> None:
         nodes = [_endpoint(names[number][node][0]) for node in ("node0", "node1")]
         events = found[frozenset(nodes)].watch()
         if not classic:
-            assert last_identified(events).version is (AMQP_0_10 if _is(path, _ZERO_TEN) else AMQP_1_0)
+            assert last_identified(events).version is (AMQP_0_10 if _is(path, _AMQP_0_10) else AMQP_1_0)
         for direction, node in zip(("n0_to_n1", "n1_to_n0"), nodes, strict=True):
             if directions[direction]["stop"] is not None:
                 assert classic
@@ -142,7 +142,7 @@ def test_every_unit_is_one_that_the_oracle_counts(path: Path) -> None:
 def test_whole_captures_break_the_rules_that_peers_broke_and_no_others(path: Path) -> None:
     events = [event for each in recorded(path) for event in each.watch()]
     violations = [event for event in events if isinstance(event, Violation)]
-    if _is(path, _ONE_ZERO) and "_rabbit_" in path.stem:
+    if _is(path, _AMQP_1_0) and "_rabbit_" in path.stem:
         assert {event.rule for event in violations} <= _BY_RABBIT
         assert all([event.sender is Side.SERVER for event in violations])
         assert {event.severity for event in violations} <= {"warning"}
@@ -162,7 +162,7 @@ def test_damaged_captures_break_no_rule_and_say_what_is_missing(path: Path) -> N
         skipped += [event for event in events if isinstance(event, Skipped)]
         gaps = [(side_of(events, sender), what) for sender, what, _ in connection.arrivals if isinstance(what, int)]
         assert gaps or _is(path, _CLASSIC)
-        if _is(path, _ONE_ZERO):
+        if _is(path, _AMQP_1_0):
             assert [(event.sender, event.octets) for event in skipped if event.reason == "gap"] == gaps
     assert skipped
 
@@ -184,7 +184,7 @@ def test_damage_invents_no_unit(path: Path) -> None:
         assert {told(event) for event in methods} <= sent
 
 
-@pytest.mark.parametrize("path", _captures(_ONE_ZERO, damaged=True))
+@pytest.mark.parametrize("path", _captures(_AMQP_1_0, damaged=True))
 def test_damage_of_1_0_invents_no_unit_and_finds_all_others(path: Path) -> None:
     sent = {(told(event), event.offset): event for each in recorded(named(_TYPES)) for event in units(each.watch())}
     (connection,) = recorded(path)
@@ -301,7 +301,7 @@ def test_what_answers_what() -> None:
     assert all([one.sender is not other.sender and other.seq < one.seq for one, other in answers])
 
 
-@pytest.mark.parametrize("path", _captures(_ZERO_TEN))
+@pytest.mark.parametrize("path", _captures(_AMQP_0_10))
 @pytest.mark.rule("0-10/session.command-point/newly-attached", "0-10/execution.result/always")
 def test_commands_are_numbered_and_results_answer_them(path: Path) -> None:
     for connection in recorded(path):
@@ -336,7 +336,7 @@ def _holed(arrivals: Arrivals, choose: random.Random) -> Arrivals:
     return holed
 
 
-@pytest.mark.parametrize("path", _captures(_ZERO_TEN))
+@pytest.mark.parametrize("path", _captures(_AMQP_0_10))
 def test_gaps_invent_no_unit_lose_no_octet_and_break_no_rule(path: Path) -> None:
     for connection in recorded(path):
         sent = {(told(event), event.offset, event.size) for event in units(connection.watch())}
@@ -352,7 +352,7 @@ def test_gaps_invent_no_unit_lose_no_octet_and_break_no_rule(path: Path) -> None
             assert watch(connection.observer(), cut(arrivals, seed, (3, 50, 3000))) == events
 
 
-@pytest.mark.parametrize("path", _captures(_ZERO_TEN))
+@pytest.mark.parametrize("path", _captures(_AMQP_0_10))
 def test_a_whole_assembly_is_read_as_frame_by_frame(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The shortcut takes most assemblies, and changes neither events nor what the observer keeps."""
     few = Limits(header=60, message=100, bodies=400, channels=1)

@@ -54,7 +54,7 @@ def _classic(version: Version) -> list[tuple[str, bytes | int]]:
     return talk.arrivals
 
 
-def _one_zero() -> list[tuple[str, bytes | int]]:
+def _amqp_1_0() -> list[tuple[str, bytes | int]]:
     """A connection with all kinds of frames; every message differs."""
     talk = Talk10().login().open().session().session(2).sender().receiver().controller()
     talk.server(credit(0)).client(credit(1)).server(credit(9)).declare(0)
@@ -82,7 +82,7 @@ def _one_zero() -> list[tuple[str, bytes | int]]:
 
 @cache
 def _traffic(version: Version) -> tuple[tuple[str, bytes], ...]:
-    arrivals = _one_zero() if version is AMQP_1_0 else _classic(version)
+    arrivals = _amqp_1_0() if version is AMQP_1_0 else _classic(version)
     return tuple([(sender, what) for sender, what in arrivals if isinstance(what, bytes)])
 
 

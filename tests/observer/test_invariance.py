@@ -32,12 +32,12 @@ _CLASSIC = (
     *("o091d_exchange_snap200", "o091_pika_rst_midframe", "o091_raw_wrong_headers"),
     *("o091_aiopika_channels_interleaved", "o091_pika_confirms", "o10_proton_rabbit_basic"),
 )
-_ONE_ZERO = (
+_AMQP_1_0 = (
     *("o10_proton_proton_types", "o10_proton_brokerj_tx", "o10_proton_rabbit_sessions"),
     *("o10d_types_gap", "o10d_types_gaps_nosyn", "o10d_types_snap200", "o10_proton_brokerj_250k"),
     *("o10_amqp10node_rabbit_notfound", "o10_proton_brokerj_authfail"),
 )
-_ZERO_TEN = everywhere("o010_*.pcap")
+_AMQP_0_10 = everywhere("o010_*.pcap")
 
 
 def _named(*stems: str) -> list[Any]:
@@ -45,7 +45,7 @@ def _named(*stems: str) -> list[Any]:
     return params or [pytest.param(Path(), marks=pytest.mark.skip(reason="no capture is there"))]
 
 
-each_capture = pytest.mark.parametrize("path", [*_named(*_CLASSIC, *_ONE_ZERO), *_ZERO_TEN])
+each_capture = pytest.mark.parametrize("path", [*_named(*_CLASSIC, *_AMQP_1_0), *_AMQP_0_10])
 
 
 def _cuts(arrivals: Arrivals) -> tuple[tuple[int, ...], ...]:
@@ -65,7 +65,7 @@ def test_where_arrivals_are_cut_makes_no_difference(path: Path) -> None:
                 assert watch(connection.observer(body=body), cut(connection.arrivals, seed, sizes)) == whole
 
 
-@pytest.mark.parametrize("path", _named(*_ONE_ZERO))
+@pytest.mark.parametrize("path", _named(*_AMQP_1_0))
 def test_the_shortcut_leaves_the_books_as_the_general_step_does(path: Path) -> None:
     for connection in recorded(path):
         whole, small = connection.observer(), connection.observer()
@@ -80,7 +80,7 @@ def test_the_shortcut_leaves_the_books_as_the_general_step_does(path: Path) -> N
             assert books[0] == books[1]
 
 
-@pytest.mark.parametrize("path", [*_named(*_ONE_ZERO), *_ZERO_TEN])
+@pytest.mark.parametrize("path", [*_named(*_AMQP_1_0), *_AMQP_0_10])
 def test_a_connection_seen_from_anywhere_cut_anywhere(path: Path) -> None:
     """The observer is told nothing, and begins in the middle of a frame."""
     for connection in recorded(path):
@@ -115,20 +115,20 @@ def _assert_nothing_invented(events: list[ObserverEvent], sent: set[tuple[object
 @each_capture
 def test_a_pickled_copy_goes_on_alike(path: Path) -> None:
     """In 0-10 the first 300 arrivals, one behind each, for its messages are large."""
-    zero_ten = path.stem.startswith("o010")
+    amqp_0_10 = path.stem.startswith("o010")
     for connection in recorded(path):
         whole = connection.watch()
         observer = connection.observer()
         events: list[ObserverEvent] = []
-        pieces = cut(connection.arrivals, 5, (30, 9000) if zero_ten else (3, 50, 3000))
+        pieces = cut(connection.arrivals, 5, (30, 9000) if amqp_0_10 else (3, 50, 3000))
         for number, piece in enumerate(pieces):
             arrive(observer, *piece)
-            if not zero_ten or number < 300:
+            if not amqp_0_10 or number < 300:
                 observer = pickle.loads(pickle.dumps(observer))
             while (event := observer.next_event()) is not NEED_DATA:
                 assert isinstance(event, Observed | Violation | Skipped | Identified)
                 events.append(event)
-                if not zero_ten:
+                if not amqp_0_10:
                     observer = pickle.loads(pickle.dumps(observer))
         observer.finish(connection.arrivals[-1][2] if connection.arrivals else 0)
         events += take(observer)
@@ -207,7 +207,7 @@ def test_taking_events_early_or_late_makes_no_difference(talk: Talk | Talk10) ->
     assert take(observer) == talk.events
 
 
-@pytest.mark.parametrize("path", [*_named(*_CLASSIC)[:2], *_named(*_ONE_ZERO)[:2]])
+@pytest.mark.parametrize("path", [*_named(*_CLASSIC)[:2], *_named(*_AMQP_1_0)[:2]])
 def test_hash_seeds_make_no_difference(path: Path) -> None:
     code = (
         "import sys, pathlib; sys.path.insert(0, '.');"

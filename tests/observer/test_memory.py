@@ -89,7 +89,7 @@ def send(at: int, *, more: bool = False, handle: int = 0) -> Transfer:
     return Transfer(handle, delivery_id=at, delivery_tag=b"%d" % at, more=more)
 
 
-ONE_ZERO: dict[str, Callable[[Talk10, int], Talk10]] = {
+AMQP_1_0: dict[str, Callable[[Talk10, int], Talk10]] = {
     "links that one side attaches": lambda talk, at: talk.client(attach(at)),
     "links that one side closes": lambda talk, at: talk.client(attach(at), Detach(at + 9, closed=True)),
     "links that one side detaches": lambda talk, at: talk.client(attach(at, role=True), Detach(at + 9)),
@@ -120,12 +120,12 @@ ONE_ZERO: dict[str, Callable[[Talk10, int], Talk10]] = {
 
 
 @pytest.mark.parametrize("seen", ["both", "the client"])
-@pytest.mark.parametrize("kind", ONE_ZERO)
+@pytest.mark.parametrize("kind", AMQP_1_0)
 def test_1_0_keeps_no_more_than_its_limits(kind: str, seen: str) -> None:
     talk = opened(limits=FEW) if seen == "both" else Talk10(limits=FEW).client(
         b"AMQP\0\x01\0\0"
     ).client(begin(), attach(0))  # fmt: skip
-    assert_bounded(lambda at: ONE_ZERO[kind](talk, at))
+    assert_bounded(lambda at: AMQP_1_0[kind](talk, at))
 
 
 @pytest.mark.parametrize("detach", [Detach(9), Detach(9, closed=True)], ids=["detached", "closed"])
@@ -204,7 +204,7 @@ def test_0_8_and_0_9_1_keep_no_more_than_their_limits(kind: str, version: Versio
     assert_bounded(lambda at: CLASSIC[kind](talk, at), 1100 if "cancelled" in kind else WARM)
 
 
-ZERO_TEN: dict[str, Callable[[Talk010, int], Talk010]] = {
+AMQP_0_10: dict[str, Callable[[Talk010, int], Talk010]] = {
     "sessions that one side attaches": lambda talk, at: talk.client(SessionAttach(b"name %d" % at), channel=at + 1),
     "sessions of one name after the other": lambda talk, at: talk.client(
         SessionAttach(b"name %d" % at), SessionDetach(b"name %d" % at), channel=1
@@ -233,10 +233,10 @@ ZERO_TEN: dict[str, Callable[[Talk010, int], Talk010]] = {
 }
 
 
-@pytest.mark.parametrize("kind", ZERO_TEN)
+@pytest.mark.parametrize("kind", AMQP_0_10)
 def test_0_10_keeps_no_more_than_its_limits(kind: str) -> None:
     talk = Talk010(limits=FEW).open().session()
-    assert_bounded(lambda at: ZERO_TEN[kind](talk, at))
+    assert_bounded(lambda at: AMQP_0_10[kind](talk, at))
 
 
 @pytest.mark.parametrize("size", [1, 2])

@@ -192,7 +192,7 @@ def of_transaction(at: int, size: int) -> Described:
     return Described(ULong(0x34), [b"%d" % at * size])
 
 
-ONE_ZERO: dict[str, Callable[[Talk10, int, int], Talk10]] = {
+AMQP_1_0: dict[str, Callable[[Talk10, int, int], Talk10]] = {
     "properties of links": lambda talk, at, size: talk.client(attach(at, size, properties={Symbol("x"): "y" * size})),
     "sources": lambda talk, at, size: talk.client(
         attach(at, size, source=Source("a" * size, dynamic_node_properties={Symbol("x"): "y" * size}))
@@ -248,9 +248,9 @@ ONE_ZERO: dict[str, Callable[[Talk10, int, int], Talk10]] = {
 
 
 @pytest.mark.parametrize("body", ["keep", "size"])
-@pytest.mark.parametrize("kind", ONE_ZERO)
+@pytest.mark.parametrize("kind", AMQP_1_0)
 def test_1_0_keeps_no_large_values(kind: str, body: str) -> None:
-    assert_no_larger(lambda: opened(limits=LIMITS, body=body), ONE_ZERO[kind])
+    assert_no_larger(lambda: opened(limits=LIMITS, body=body), AMQP_1_0[kind])
 
 
 def test_1_0_keeps_no_large_values_of_a_login() -> None:
@@ -264,7 +264,7 @@ def test_1_0_keeps_no_large_values_of_a_login() -> None:
 # 0-10.
 
 
-ZERO_TEN: dict[str, Callable[[Talk010, int, int], Talk010]] = {
+AMQP_0_10: dict[str, Callable[[Talk010, int, int], Talk010]] = {
     "names of sessions": lambda talk, at, size: talk.client(SessionAttach(b"%d" % at * (size // 2)), channel=at + 1),
     "names of one session after the other": lambda talk, at, size: talk.client(
         SessionAttach(b"%d" % at * (size // 2)), SessionDetach(b"%d" % at), channel=1
@@ -302,9 +302,9 @@ def _without_end(octets: bytes) -> bytes:
     return octets[:last] + bytes((octets[last] & ~LAST_FRAME,)) + octets[last + 1 :]
 
 
-@pytest.mark.parametrize("kind", ZERO_TEN)
+@pytest.mark.parametrize("kind", AMQP_0_10)
 def test_0_10_keeps_no_large_values(kind: str) -> None:
-    assert_no_larger(lambda: Talk010(limits=LIMITS).open().session(), ZERO_TEN[kind])
+    assert_no_larger(lambda: Talk010(limits=LIMITS).open().session(), AMQP_0_10[kind])
 
 
 def test_0_10_keeps_few_faults_of_one_message() -> None:

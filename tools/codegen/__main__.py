@@ -6,10 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import blocking, classic, composites, zero_ten
+from . import amqp_0_10, blocking, classic, composites
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGETS = (classic.generate, composites.generate, zero_ten.generate, blocking.generate)
+TARGETS = (classic.generate, composites.generate, amqp_0_10.generate, blocking.generate)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -61,7 +61,7 @@ def classic_rows(root: ElementTree.Element) -> Iterator[Row]:
             }
 
 
-def zero_ten_rows(root: ElementTree.Element) -> Iterator[Row]:
+def amqp_0_10_rows(root: ElementTree.Element) -> Iterator[Row]:
     """Yield the structs, controls and commands of 0-10."""
     domains = {each.get("name", ""): each.get("type", "") for each in root if each.tag == f"{_NS}domain"}
     structs: set[str] = set()
@@ -202,7 +202,7 @@ SOURCES: Final[dict[str, tuple[Callable[[ElementTree.Element], Iterable[Row]], t
     "0-9-1-rabbit": (classic_rows, ("amqp0-9-1.extended.xml",)),
     "0-9-1-qpid": (classic_rows, ("stripped/0-9-1-qpid/amqp0-9-1.stripped.xml",)),
     # The errata: where they differ from the printed specification (dtx.xid's size and code), real peers follow them.
-    "0-10": (zero_ten_rows, ("amqp0-10-alt.xml",)),
+    "0-10": (amqp_0_10_rows, ("amqp0-10-alt.xml",)),
     "1.0-part-2": (composite_rows, ("amqp1-0-transport.xml",)),
     "1.0-part-3": (composite_rows, ("amqp1-0-messaging.xml",)),
     "1.0-part-4": (composite_rows, ("amqp1-0-transactions.xml",)),

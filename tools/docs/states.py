@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from amqp_sansio._classic.model import states as classic
 from amqp_sansio._core.state_table import TableEnum, mermaid
 from amqp_sansio.amqp_0_10.model import dtx_states
-from amqp_sansio.amqp_0_10.model import session_model as zero_ten_rules
-from amqp_sansio.amqp_0_10.model import states as zero_ten
-from amqp_sansio.amqp_1_0.model import states as one_zero
+from amqp_sansio.amqp_0_10.model import session_model as amqp_0_10_rules
+from amqp_sansio.amqp_0_10.model import states as amqp_0_10
+from amqp_sansio.amqp_1_0.model import states as amqp_1_0
 from amqp_sansio.broker.model import states as broker_states
 from tools.docs.pages import run
 
@@ -55,29 +55,32 @@ CLASSIC = (
 )
 
 
-ZERO_TEN = (
+AMQP_0_10 = (
     Machine(
         "Connection",
-        zero_ten.CONNECTION,
-        zero_ten.Connection.START,
+        amqp_0_10.CONNECTION,
+        amqp_0_10.Connection.START,
         "Both ends together. `other` is every control of sessions, and every frame of a command. Once an end has sent "
         "its close, everything from the other one except close and close-ok is dropped.",
     ),
     Machine(
         "Attachment of a session",
-        zero_ten.ATTACHMENT,
-        zero_ten.Attachment.DETACHED,
+        amqp_0_10.ATTACHMENT,
+        amqp_0_10.Attachment.DETACHED,
         "Both ends together, `I` the one that sent session.attach, `A` the one that accepted it. The session itself "
         "outlives its attachments: both ends' knowledge of its commands is no state but two sets of numbers "
         "(`amqp_sansio.amqp_0_10.model.command_ids`).",
     ),
     Machine(
-        "Transfer", zero_ten.TRANSFER, zero_ten.Transfer.START, "One message, from the sender `S` to the recipient `R`."
+        "Transfer",
+        amqp_0_10.TRANSFER,
+        amqp_0_10.Transfer.START,
+        "One message, from the sender `S` to the recipient `R`.",
     ),
     Machine(
         "Mode of a session",
-        zero_ten_rules.MODE,
-        zero_ten_rules.Mode.NORMAL,
+        amqp_0_10_rules.MODE,
+        amqp_0_10_rules.Mode.NORMAL,
         "The mode of a session, selected by the client; the two kinds of transactions exclude each other.",
     ),
     Machine(
@@ -95,38 +98,38 @@ ZERO_TEN = (
 )
 
 
-ONE_ZERO = (
+AMQP_1_0 = (
     Machine(
         "Connection",
-        one_zero.CONNECTION,
-        one_zero.Connection.START,
+        amqp_1_0.CONNECTION,
+        amqp_1_0.Connection.START,
         "The frames of one peer; the other one steps its own copy of the same table, so pipelining needs no rows. "
         "`frame` is every performative from begin to end.",
     ),
     Machine(
         "SASL",
-        one_zero.SASL,
-        one_zero.Sasl.START,
+        amqp_1_0.SASL,
+        amqp_1_0.Sasl.START,
         "Both peers together, in a layer with its own protocol header on either side.",
     ),
     Machine(
         "Session",
-        one_zero.SESSION,
-        one_zero.Session.UNMAPPED,
+        amqp_1_0.SESSION,
+        amqp_1_0.Session.UNMAPPED,
         "The frames of one peer. A begin answers the other peer's when it names its channel. A peer that ends a "
         "session with an error drops everything until the other peer's end.",
     ),
     Machine(
         "Link",
-        one_zero.LINK,
-        one_zero.Link.DETACHED,
+        amqp_1_0.LINK,
+        amqp_1_0.Link.DETACHED,
         "The frames of one peer. Only the sending end sends transfers, within the credit that the other end granted. A "
         "peer that detached while the other one closed attaches once more, and closes.",
     ),
     Machine(
         "Delivery",
-        one_zero.DELIVERY,
-        one_zero.Delivery.NOT_SENT,
+        amqp_1_0.DELIVERY,
+        amqp_1_0.Delivery.NOT_SENT,
         "The frames of the sending end. Only a resumed delivery is aborted by its first transfer.",
     ),
 )
@@ -158,9 +161,9 @@ def _named_states() -> list[str]:
         "| sent by this peer | by the other | state |",
         "|---|---|---|",
     ]
-    for own in one_zero.Connection:
-        for other in one_zero.Connection:
-            name = one_zero.connection_state(own, other)
+    for own in amqp_1_0.Connection:
+        for other in amqp_1_0.Connection:
+            name = amqp_1_0.connection_state(own, other)
             lines.append(f"| {own.value} | {other.value} | {name} |")
     return lines
 
@@ -185,14 +188,14 @@ def page() -> str:
         lines += ["```mermaid", _diagram(machine), "```"]
     lines += ["", "## 0-10", ""]
     lines += ["Modules `amqp_sansio.amqp_0_10.model.states`, `session_model` and `dtx_states`."]
-    for machine in ZERO_TEN:
+    for machine in AMQP_0_10:
         lines += ["", f"### {machine.title} of 0-10", "", machine.text, ""]
         lines += ["```mermaid", _diagram(machine), "```"]
     lines += ["", "## 1.0", "", "Module `amqp_sansio.amqp_1_0.model.states`: a table for each sending half."]
-    for machine in ONE_ZERO:
+    for machine in AMQP_1_0:
         lines += ["", f"### {machine.title} of 1.0", "", machine.text, ""]
         lines += ["```mermaid", _diagram(machine), "```"]
-        if machine.table is one_zero.CONNECTION:
+        if machine.table is amqp_1_0.CONNECTION:
             lines += ["", *_named_states()]
     lines += ["", "## The broker's model", "", "Module `amqp_sansio.broker.model.states`."]
     for machine in BROKER:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -13,31 +14,16 @@ from amqp_sansio.errors import ConsumerEnded, LinkEnded, NotAccepted, SessionEnd
 
 from .classic import ConfigOptions
 from .client import Connection, connect
-from .establishing import Connector
+from .connector import Connector
 from .recording import RecordedConnection, Recorder, RecordTarget
-from .server import (
-    AnyAuthenticate,
-    AnyHandler,
-    Authenticate,
-    Handler,
-    OneZeroAuthenticate,
-    OneZeroHandler,
-    Server,
-    ZeroTenAuthenticate,
-    ZeroTenHandler,
-    serve,
-)
+from .server import AnyAuthenticate, AnyHandler, Authenticate, Handler, Server, serve
 from .server_connection import ServerConnection
 
 if TYPE_CHECKING:
-    from amqp_sansio.client.amqp_0_10.connection import Connection as ZeroTenConnection
     from amqp_sansio.client.amqp_0_10.publishing import SentMessage as SentMessage
-    from amqp_sansio.client.amqp_0_10.session import Session as ZeroTenSession
     from amqp_sansio.client.amqp_0_10.subscription import ReceivedMessage as ReceivedMessage
     from amqp_sansio.client.amqp_0_10.subscription import Subscription as Subscription
     from amqp_sansio.client.amqp_0_10.transaction import Branch as Branch
-    from amqp_sansio.client.amqp_0_10.transaction import Transaction as ZeroTenTransaction
-    from amqp_sansio.client.amqp_1_0.connection import Connection as OneZeroConnection
     from amqp_sansio.client.amqp_1_0.receiver import ReceivedDelivery as ReceivedDelivery
     from amqp_sansio.client.amqp_1_0.receiver import Receiver as Receiver
     from amqp_sansio.client.amqp_1_0.requester import Requester as Requester
@@ -46,11 +32,7 @@ if TYPE_CHECKING:
     from amqp_sansio.client.amqp_1_0.session import Session as Session
     from amqp_sansio.client.amqp_1_0.transaction import Transaction as Transaction
 
-    from .amqp_0_10.keeping import SessionKeeper as SessionKeeper
-    from .amqp_0_10.server import ZeroTenServerConnection as ZeroTenServerConnection
-    from .amqp_0_10.settings import ZeroTenOptions as ZeroTenOptions
-    from .amqp_1_0.server import OneZeroServerConnection as OneZeroServerConnection
-    from .amqp_1_0.settings import OneZeroOptions as OneZeroOptions
+    from .amqp_0_10.session_registry import SessionKeeper as SessionKeeper
     from .broker import BrokerServer as BrokerServer
     from .broker import serve_broker as serve_broker
     from .clock import Clock as Clock
@@ -64,9 +46,6 @@ _LATER = {
     "Clock": "clock",
     "Faults": "faults",
     "Line": "faults",
-    "OneZeroConnection": "amqp_1_0",
-    "OneZeroOptions": "amqp_1_0.settings",
-    "OneZeroServerConnection": "amqp_1_0.server",
     "ReceivedDelivery": "amqp_1_0",
     "ReceivedMessage": "amqp_0_10",
     "Receiver": "amqp_1_0",
@@ -75,23 +54,25 @@ _LATER = {
     "SentDelivery": "amqp_1_0",
     "SentMessage": "amqp_0_10",
     "Session": "amqp_1_0",
-    "SessionKeeper": "amqp_0_10.keeping",
+    "SessionKeeper": "amqp_0_10.session_registry",
     "Subscription": "amqp_0_10",
     "Transaction": "amqp_1_0",
-    "ZeroTenConnection": "amqp_0_10",
-    "ZeroTenOptions": "amqp_0_10.settings",
-    "ZeroTenServerConnection": "amqp_0_10.server",
-    "ZeroTenSession": "amqp_0_10",
-    "ZeroTenTransaction": "amqp_0_10",
     "VirtualClock": "clock",
     "serve_broker": "broker",
 }
 """Names of 0-10, 1.0 and the broker; programs that don't use them don't load their engines."""
 
 
+_RENAMED = {"OneZero": "amqp_1_0", "ZeroTen": "amqp_0_10"}
+
+
 def __getattr__(name: str) -> object:
     if name in _LATER:
         return getattr(import_module(f".{_LATER[name]}", __name__), name)
+    package, new = _RENAMED.get(name[:7], ""), name[7:].replace("Options", "ConfigOptions")
+    if package and new in (found := import_module(f".{package}", __name__)).__all__:
+        warnings.warn(f"{name} is called {package}.{new} now", DeprecationWarning, stacklevel=2)
+        return getattr(found, new)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -115,11 +96,6 @@ __all__ = [
     "Line",
     "LinkEnded",
     "NotAccepted",
-    "OneZeroAuthenticate",
-    "OneZeroConnection",
-    "OneZeroHandler",
-    "OneZeroOptions",
-    "OneZeroServerConnection",
     "Opening",
     "PublishOutcome",
     "ReceivedDelivery",
@@ -141,13 +117,6 @@ __all__ = [
     "Transaction",
     "TransactionFailed",
     "VirtualClock",
-    "ZeroTenAuthenticate",
-    "ZeroTenConnection",
-    "ZeroTenHandler",
-    "ZeroTenOptions",
-    "ZeroTenServerConnection",
-    "ZeroTenSession",
-    "ZeroTenTransaction",
     "connect",
     "serve",
     "serve_broker",

@@ -13,17 +13,17 @@ from amqp_sansio.versions import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 
 from .classic import ConfigOptions, client_config, client_core
 from .client_driver import ClientDriver
-from .establishing import Connector, establish
+from .connector import Connector, establish
 from .recording import RecordTarget
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from amqp_sansio.client.amqp_0_10.connection import Connection as ZeroTenConnection
-    from amqp_sansio.client.amqp_1_0.connection import Connection as OneZeroConnection
+    from amqp_sansio.client.amqp_0_10.connection import Connection as Connection_0_10
+    from amqp_sansio.client.amqp_1_0.connection import Connection as Connection_1_0
 
-    from .amqp_0_10.settings import ZeroTenOptions
-    from .amqp_1_0.settings import OneZeroOptions
+    from .amqp_0_10.settings import ConfigOptions as Options_0_10
+    from .amqp_1_0.settings import ConfigOptions as Options_1_0
 
 
 @overload
@@ -35,8 +35,8 @@ def connect(
     record: RecordTarget | None = None,
     record_secrets: bool = False,
     connector: Connector | None = None,
-    **options: Unpack[OneZeroOptions],
-) -> Opening[OneZeroConnection]: ...
+    **options: Unpack[Options_1_0],
+) -> Opening[Connection_1_0]: ...
 @overload
 def connect(
     url: str | AmqpUri,
@@ -46,8 +46,8 @@ def connect(
     record: RecordTarget | None = None,
     record_secrets: bool = False,
     connector: Connector | None = None,
-    **options: Unpack[ZeroTenOptions],
-) -> Opening[ZeroTenConnection]: ...
+    **options: Unpack[Options_0_10],
+) -> Opening[Connection_0_10]: ...
 @overload
 def connect(
     url: str | AmqpUri,
@@ -84,10 +84,11 @@ def connect(
     later.
 
     `url` is an amqp or amqps URL (see `amqp_sansio.uri`), `version` AMQP_0_9_1, AMQP_0_8, AMQP_0_10, which returns a
-    `ZeroTenConnection`, or AMQP_1_0, which returns a `OneZeroConnection`. amqps verifies the certificate and the host
-    name unless the URL says otherwise; `ssl` replaces the context. `record` writes the connection to a pcapng file,
-    with SASL responses blanked unless `record_secrets`. `connector` supplies a transport other than TCP. `options` are
-    fields of the version's `Config` (see `ConfigOptions`, `ZeroTenOptions`, `OneZeroOptions`) and override the URL.
+    connection of `amqp_sansio_asyncio.amqp_0_10`, or AMQP_1_0, which returns one of `.amqp_1_0`. amqps verifies the
+    certificate and the host name unless the URL says otherwise; `ssl` replaces the context. `record` writes the
+    connection to a pcapng file, with SASL responses blanked unless `record_secrets`. `connector` supplies a transport
+    other than TCP. `options` are fields of the version's `Config`, see the version's `ConfigOptions`, and override the
+    URL.
 
     Raises OSError (TimeoutError after the URL's connection_timeout or `handshake_timeout` seconds, ssl.SSLError) if
     there is no transport, EndpointClosed with the reason if the server refuses, UriError and ValueError for invalid
@@ -100,12 +101,12 @@ def connect(
     """
     recording = record, record_secrets
     if version is AMQP_1_0:
-        from .amqp_1_0.connection import connect_one_zero
+        from .amqp_1_0.connection import connect_amqp_1_0
 
-        newer = cast("OneZeroOptions", options)
-        return Opening(lambda: connect_one_zero(url, ssl, recording, connector, newer))
+        newer = cast("Options_1_0", options)
+        return Opening(lambda: connect_amqp_1_0(url, ssl, recording, connector, newer))
     if version is AMQP_0_10:
-        ten = cast("ZeroTenOptions", options)
+        ten = cast("Options_0_10", options)
         return Opening(lambda: _connect_0_10(url, ssl, recording, connector, ten))
     classic = cast("ConfigOptions", options)
     return Opening(lambda: _connect(url, version, ssl, recording, connector, classic))
@@ -131,19 +132,19 @@ async def _connect_0_10(
     ssl: ssl_module.SSLContext | None,
     record: tuple[RecordTarget | None, bool],
     connector: Connector | None,
-    options: ZeroTenOptions,
-) -> ZeroTenConnection:
+    options: Options_0_10,
+) -> Connection_0_10:
     # Programs without 0-10 don't load its engine.
     from amqp_sansio.amqp_0_10 import Connection as Core
     from amqp_sansio.client.amqp_0_10.client import Client
-    from amqp_sansio.client.amqp_0_10.connection import Connection as ZeroTenConnection
+    from amqp_sansio.client.amqp_0_10.connection import Connection as Connection_0_10
 
     from .amqp_0_10.settings import client_config as config_0_10
 
     uri = parse(url) if isinstance(url, str) else url
     client = Client(Core.client(config_0_10(uri, options)))
     await establish(uri, client, ClientDriver, ssl, record, connector)
-    return ZeroTenConnection(client, uri)
+    return Connection_0_10(client, uri)
 
 
 __all__ = ["Connection", "Connector", "connect"]

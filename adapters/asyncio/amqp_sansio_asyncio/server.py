@@ -20,44 +20,44 @@ from amqp_sansio.negotiation import Accepted, Acceptor, Refused
 from amqp_sansio.sasl import Credentials
 from amqp_sansio.versions import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 
-from .logging_in import Login
+from .authentication import Login
 from .recording import RecordedConnection, Recorder, RecordTarget, recorder_for
 from .server_connection import ServerConnection, ServerDriver
 from .settings import replace
 
 if TYPE_CHECKING:
-    from amqp_sansio.amqp_0_10 import Config as ZeroTenConfig
-    from amqp_sansio.amqp_1_0 import Config as OneZeroConfig
+    from amqp_sansio.amqp_0_10 import Config as Config_0_10
+    from amqp_sansio.amqp_1_0 import Config as Config_1_0
 
-    from .amqp_0_10.keeping import SessionKeeper
-    from .amqp_0_10.server import ZeroTenServerConnection
-    from .amqp_1_0.server import OneZeroServerConnection
+    from .amqp_0_10.server import ServerConnection as ServerConnection_0_10
+    from .amqp_0_10.session_registry import SessionKeeper
+    from .amqp_1_0.server import ServerConnection as ServerConnection_1_0
     from .serving import ServingDriver
 
-AnyServerConnection: TypeAlias = "ServerConnection | OneZeroServerConnection | ZeroTenServerConnection"
+AnyServerConnection: TypeAlias = "ServerConnection | ServerConnection_1_0 | ServerConnection_0_10"
 """A client of any version, as the server sees it."""
-AnyConfig: TypeAlias = "Config | OneZeroConfig | ZeroTenConfig"
+AnyConfig: TypeAlias = "Config | Config_1_0 | Config_0_10"
 """A server's configuration for one version."""
 Handler: TypeAlias = Callable[[ServerConnection], Awaitable[object]]
 """Serves one client; the connection is closed when it returns."""
-OneZeroHandler: TypeAlias = "Callable[[OneZeroServerConnection], Awaitable[object]]"
+Handler_1_0: TypeAlias = "Callable[[ServerConnection_1_0], Awaitable[object]]"
 """Serves one client of 1.0; the connection is closed when it returns."""
-ZeroTenHandler: TypeAlias = "Callable[[ZeroTenServerConnection], Awaitable[object]]"
+Handler_0_10: TypeAlias = "Callable[[ServerConnection_0_10], Awaitable[object]]"
 """Serves one client of 0-10; the connection is closed when it returns."""
 AnyHandler: TypeAlias = "Callable[[AnyServerConnection], Awaitable[object]]"
 """Serves one client of any version; the connection is closed when it returns."""
 Authenticate: TypeAlias = Callable[[ServerConnection, Credentials], "bool | Awaitable[bool]"]
 """Checks a client's credentials."""
-OneZeroAuthenticate: TypeAlias = "Callable[[OneZeroServerConnection, Credentials], bool | Awaitable[bool]]"
+Authenticate_1_0: TypeAlias = "Callable[[ServerConnection_1_0, Credentials], bool | Awaitable[bool]]"
 """Checks the credentials of a client of 1.0."""
-ZeroTenAuthenticate: TypeAlias = "Callable[[ZeroTenServerConnection, Credentials], bool | Awaitable[bool]]"
+Authenticate_0_10: TypeAlias = "Callable[[ServerConnection_0_10, Credentials], bool | Awaitable[bool]]"
 """Checks the credentials of a client of 0-10."""
 AnyAuthenticate: TypeAlias = "Callable[[AnyServerConnection, Credentials], bool | Awaitable[bool]]"
 """Checks the credentials of a client of any version."""
 
-_OlderHandler: TypeAlias = "Callable[[ServerConnection | OneZeroServerConnection], Awaitable[object]]"
+_OlderHandler: TypeAlias = "Callable[[ServerConnection | ServerConnection_1_0], Awaitable[object]]"
 _OlderAuthenticate: TypeAlias = (
-    "Callable[[ServerConnection | OneZeroServerConnection, Credentials], bool | Awaitable[bool]]"
+    "Callable[[ServerConnection | ServerConnection_1_0, Credentials], bool | Awaitable[bool]]"
 )
 # A server without 0-10 doesn't load its connections.
 
@@ -70,28 +70,28 @@ _CLOSING: Final = "the server is closing"
 
 @overload
 def serve(
-    handler: OneZeroHandler,
+    handler: Handler_1_0,
     host: str = "127.0.0.1",
     port: int = 0,
     *,
     version: Literal[Version.AMQP_1_0],
-    config: OneZeroConfig | None = None,
+    config: Config_1_0 | None = None,
     ssl: ssl_module.SSLContext | None = None,
-    authenticate: Mapping[str, str] | OneZeroAuthenticate = GUEST,
+    authenticate: Mapping[str, str] | Authenticate_1_0 = GUEST,
     vhosts: Container[str] | None = ("/",),
     record: RecordTarget | None = None,
     record_secrets: bool = False,
 ) -> Opening[Server]: ...
 @overload
 def serve(
-    handler: ZeroTenHandler,
+    handler: Handler_0_10,
     host: str = "127.0.0.1",
     port: int = 0,
     *,
     version: Literal[Version.AMQP_0_10],
-    config: ZeroTenConfig | None = None,
+    config: Config_0_10 | None = None,
     ssl: ssl_module.SSLContext | None = None,
-    authenticate: Mapping[str, str] | ZeroTenAuthenticate = GUEST,
+    authenticate: Mapping[str, str] | Authenticate_0_10 = GUEST,
     vhosts: Container[str] | None = ("/",),
     record: RecordTarget | None = None,
     record_secrets: bool = False,
@@ -118,7 +118,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 0,
     *,
-    configs: Mapping[Version, Config | OneZeroConfig],
+    configs: Mapping[Version, Config | Config_1_0],
     ssl: ssl_module.SSLContext | None = None,
     authenticate: Mapping[str, str] | _OlderAuthenticate = GUEST,
     vhosts: Container[str] | None = ("/",),
@@ -157,8 +157,8 @@ def serve(
     """Serve AMQP clients: `async with serve(handler) as server`, or `await` it and close it later.
 
     `handler(connection)` runs in its own task for each client that has logged in and opened one of `vhosts` (None:
-    any); its connection is a `ServerConnection`, in 0-10 a `ZeroTenServerConnection`, whose detached sessions are kept
-    by `sessions`, or in 1.0 a `OneZeroServerConnection`, whose virtual host is NAME if the open's hostname is
+    any); its connection is a `ServerConnection`, in 0-10 a `ServerConnection_0_10`, whose detached sessions are kept
+    by `sessions`, or in 1.0 a `ServerConnection_1_0`, whose virtual host is NAME if the open's hostname is
     "vhost:NAME", else "/". `authenticate` maps users to passwords, or is called with the connection and the
     credentials; the default is guest with the password guest. `config` is for `version`, `configs` has one for each
     supported version, the preferred one first. Port 0 takes a free one; see `Server.port`. `record` writes every
@@ -284,7 +284,7 @@ class Server:
     def sessions(self) -> SessionKeeper:
         """The keeper of 0-10's sessions."""
         if self._sessions is None:
-            from .amqp_0_10.keeping import SessionKeeper
+            from .amqp_0_10.session_registry import SessionKeeper
 
             self._sessions = SessionKeeper()
         return self._sessions
@@ -397,15 +397,17 @@ def _face(
     """Create the driver and the application's view of a client, in the client's version."""
     core: Any = accepted.connection
     if accepted.version is AMQP_1_0:
-        from .amqp_1_0.server import OneZeroServerConnection, OneZeroServerDriver
+        from .amqp_1_0.server import ServerConnection as ServerConnection_1_0
+        from .amqp_1_0.server import ServerDriver as ServerDriver_1_0
 
-        newer = OneZeroServerDriver(loop, core, tap)
-        return newer, OneZeroServerConnection(newer)
+        newer = ServerDriver_1_0(loop, core, tap)
+        return newer, ServerConnection_1_0(newer)
     if accepted.version is AMQP_0_10:
-        from .amqp_0_10.server import ZeroTenServerConnection, ZeroTenServerDriver
+        from .amqp_0_10.server import ServerConnection as ServerConnection_0_10
+        from .amqp_0_10.server import ServerDriver as ServerDriver_0_10
 
-        ten = ZeroTenServerDriver(loop, core, tap, server.sessions())
-        return ten, ZeroTenServerConnection(ten)
+        ten = ServerDriver_0_10(loop, core, tap, server.sessions())
+        return ten, ServerConnection_0_10(ten)
     driver = ServerDriver(loop, core, tap)
     return driver, ServerConnection(driver)
 
@@ -416,9 +418,9 @@ def _default(version: Version) -> AnyConfig:
 
         return server_config(None)
     if version is AMQP_0_10:
-        from amqp_sansio.amqp_0_10 import Config as ZeroTenConfig
+        from amqp_sansio.amqp_0_10 import Config as Config_0_10
 
-        return ZeroTenConfig()
+        return Config_0_10()
     return Config()
 
 
@@ -431,7 +433,7 @@ def _check(configs: dict[Version, AnyConfig]) -> None:
         if version is AMQP_1_0:
             from .amqp_1_0.settings import server_config
 
-            configs[version] = server_config(cast("OneZeroConfig", config))
+            configs[version] = server_config(cast("Config_1_0", config))
 
 
 def _with_nonce(config: AnyConfig) -> AnyConfig:
@@ -446,11 +448,11 @@ __all__ = [
     "AnyAuthenticate",
     "AnyHandler",
     "Authenticate",
+    "Authenticate_0_10",
+    "Authenticate_1_0",
     "Handler",
-    "OneZeroAuthenticate",
-    "OneZeroHandler",
+    "Handler_0_10",
+    "Handler_1_0",
     "Server",
-    "ZeroTenAuthenticate",
-    "ZeroTenHandler",
     "serve",
 ]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
 from amqp_sansio.amqp_0_9_1 import QueueDeclare
-from amqp_sansio.amqp_1_0 import Message as OneZeroMessage
+from amqp_sansio.amqp_1_0 import Message as Message_1_0
 from amqp_sansio.errors import AmqpError
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from amqp_sansio_asyncio import connect, serve_broker
@@ -125,20 +125,20 @@ async def _publish_classic(url: str, route: Route) -> None:
             await channel.publish(body, routing_key=route.queue)
 
 
-async def _publish_zero_ten(url: str, route: Route) -> None:
+async def _publish_amqp_0_10(url: str, route: Route) -> None:
     async with connect(url, version=AMQP_0_10) as connection, connection.open_session() as session:
         for body in _bodies(route):
             await session.publish(body, routing_key=route.queue)
 
 
-async def _publish_one_zero(url: str, route: Route) -> None:
+async def _publish_amqp_1_0(url: str, route: Route) -> None:
     async with (
         connect(url, version=AMQP_1_0) as connection,
         connection.open_session() as session,
         session.open_sender(route.queue) as sender,
     ):
         for body in _bodies(route):
-            await sender.send(OneZeroMessage(body=body))
+            await sender.send(Message_1_0(body=body))
 
 
 async def _consume_classic(url: str, route: Route) -> None:
@@ -147,7 +147,7 @@ async def _consume_classic(url: str, route: Route) -> None:
         await _take(route, channel.consume(route.queue, prefetch=MESSAGES))
 
 
-async def _consume_zero_ten(url: str, route: Route) -> None:
+async def _consume_amqp_0_10(url: str, route: Route) -> None:
     async with (
         connect(url, version=AMQP_0_10) as connection,
         connection.open_session() as session,
@@ -156,7 +156,7 @@ async def _consume_zero_ten(url: str, route: Route) -> None:
         await _take(route, subscription)
 
 
-async def _consume_one_zero(url: str, route: Route) -> None:
+async def _consume_amqp_1_0(url: str, route: Route) -> None:
     async with (
         connect(url, version=AMQP_1_0) as connection,
         connection.open_session() as session,
@@ -194,14 +194,14 @@ _Part = Callable[[str, Route], Coroutine[Any, Any, None]]
 _PUBLISHERS: Final[dict[Version, _Part]] = {
     AMQP_0_8: _publish_classic,
     AMQP_0_9_1: _publish_classic,
-    AMQP_0_10: _publish_zero_ten,
-    AMQP_1_0: _publish_one_zero,
+    AMQP_0_10: _publish_amqp_0_10,
+    AMQP_1_0: _publish_amqp_1_0,
 }
 _CONSUMERS: Final[dict[Version, _Part]] = {
     AMQP_0_8: _consume_classic,
     AMQP_0_9_1: _consume_classic,
-    AMQP_0_10: _consume_zero_ten,
-    AMQP_1_0: _consume_one_zero,
+    AMQP_0_10: _consume_amqp_0_10,
+    AMQP_1_0: _consume_amqp_1_0,
 }
 
 __all__ = ["MESSAGES", "ROUTES", "Route", "drive", "record_traffic"]

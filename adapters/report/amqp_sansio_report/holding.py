@@ -49,9 +49,9 @@ class Holding:
         if event.startswith("basic."):
             self._classic(event, channel, ts_ns, fields)
         elif event.startswith("message."):
-            self._zero_ten(event, sender, channel, ts_ns, fields)
+            self._amqp_0_10(event, sender, channel, ts_ns, fields)
         else:
-            self._one_zero(event, sender, channel, ts_ns, fields)
+            self._amqp_1_0(event, sender, channel, ts_ns, fields)
 
     def opened(self, channel: int) -> None:
         """Note that a channel of 0-8 or 0-9-1 was opened, without prefetch."""
@@ -132,7 +132,7 @@ class Holding:
             holder.limit = "prefetch"
             holder.window.add(ts_ns, limit)
 
-    def _zero_ten(self, event: str, sender: str, channel: int, ts_ns: int, fields: Fields) -> None:
+    def _amqp_0_10(self, event: str, sender: str, channel: int, ts_ns: int, fields: Fields) -> None:
         name = str(fields.get("destination", ""))
         if event == "message.transfer":
             known = self._links.get(f"{channel} {name}")
@@ -151,7 +151,7 @@ class Holding:
             if isinstance(value, int):
                 self._credit(link, min(link.credit + value, _ENDLESS), ts_ns)
 
-    def _one_zero(self, event: str, sender: str, channel: int, ts_ns: int, fields: Fields) -> None:
+    def _amqp_1_0(self, event: str, sender: str, channel: int, ts_ns: int, fields: Fields) -> None:
         handle = fields.get("handle")
         if not isinstance(handle, int):
             return

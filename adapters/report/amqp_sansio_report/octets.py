@@ -11,8 +11,8 @@ KEPT: Final = 8 * 1024 * 1024
 """Octets kept of a stream: a unit that began earlier is shown without its first frames."""
 _HEADER: Final = 8
 _CLASSIC: Final = {1: "method", 2: "content header", 3: "content body", 8: "heartbeat"}
-_ZERO_TEN: Final = ("control", "command", "header", "body")
-_ONE_ZERO: Final = {0: "AMQP frame", 1: "SASL frame"}
+_AMQP_0_10: Final = ("control", "command", "header", "body")
+_AMQP_1_0: Final = {0: "AMQP frame", 1: "SASL frame"}
 
 
 class Frame(NamedTuple):
@@ -90,9 +90,9 @@ def frames(
         if head[:4] == b"AMQP":
             frame: _Head | None = ("protocol header", _HEADER, b"")
         elif protocol == "1.0":
-            frame = _one_zero(head)
+            frame = _amqp_1_0(head)
         elif protocol == "0-10":
-            frame = _zero_ten(head)
+            frame = _amqp_0_10(head)
         else:
             frame = _classic(head)
         if frame is None:
@@ -120,18 +120,18 @@ def _classic(head: bytes) -> _Head | None:
     return _CLASSIC[head[0]], int.from_bytes(head[3:7]) + 8, head[1:3]
 
 
-def _zero_ten(head: bytes) -> _Head | None:
+def _amqp_0_10(head: bytes) -> _Head | None:
     """0-10 part 1 section 4.4.2: a segment's frames are on one track of one channel."""
-    if len(head) < 12 or head[1] >= len(_ZERO_TEN):
+    if len(head) < 12 or head[1] >= len(_AMQP_0_10):
         return None
-    return (f"{_ZERO_TEN[head[1]]} segment", max(int.from_bytes(head[2:4]), 12), bytes((head[5] & 15, *head[6:8])))
+    return (f"{_AMQP_0_10[head[1]]} segment", max(int.from_bytes(head[2:4]), 12), bytes((head[5] & 15, *head[6:8])))
 
 
-def _one_zero(head: bytes) -> _Head | None:
+def _amqp_1_0(head: bytes) -> _Head | None:
     """1.0 part 2 section 2.3.1."""
-    if len(head) < 8 or head[5] not in _ONE_ZERO:
+    if len(head) < 8 or head[5] not in _AMQP_1_0:
         return None
-    return _ONE_ZERO[head[5]], max(int.from_bytes(head[:4]), 8), head[6:8]
+    return _AMQP_1_0[head[5]], max(int.from_bytes(head[:4]), 8), head[6:8]
 
 
 __all__ = ["Frame", "Stream", "frames"]

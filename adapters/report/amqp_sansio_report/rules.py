@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Final, NamedTuple
 
 _WHO: Final = {"C": "the client", "S": "the server", "B": "both sides"}
-_WHO_ONE_ZERO: Final = {"S": "the sending side", "C": "the receiving side", "I": "intermediaries", "B": "both sides"}
+_WHO_AMQP_1_0: Final = {"S": "the sending side", "C": "the receiving side", "I": "intermediaries", "B": "both sides"}
 _DAMAGE: Final = {
     "capture/gap": "octets are missing in the capture",
     "capture/resync": "octets between a gap and the next frame that could be proven",
@@ -61,7 +61,7 @@ def _rules() -> dict[str, Rule]:
     text = files(__name__.rpartition(".")[0]).joinpath("assets", "rules.csv").read_text(encoding="utf-8")
     for rule, who, level, _ in csv.reader(text.splitlines()):
         name, _, reaction = rule.partition(" -> ")
-        names = _WHO_ONE_ZERO if name.startswith("1.0/") else _WHO
+        names = _WHO_AMQP_1_0 if name.startswith("1.0/") else _WHO
         found.setdefault(name, Rule(names.get(who, who), level, reaction))
     return found
 

@@ -1,6 +1,6 @@
 """The structs, controls and commands of 0-10.
 
-Generated: edit the generator (tools/codegen/zero_ten.py) instead.
+Generated: edit the generator (tools/codegen/amqp_0_10.py) instead.
 """
 
 # ruff: noqa: RUF023

@@ -1,4 +1,4 @@
-"""OneZeroObserver: observes 1.0, both directions of one connection, stepping the model of both ends.
+"""Observer: observes 1.0, both directions of one connection, stepping the model of both ends.
 
 Each frame becomes a unit, a delivery is put together over its transfers; a broken rule becomes a violation and the
 observation goes on. Damage within a direction ends what was under way in it, and the next proven frame begins
@@ -68,7 +68,7 @@ Contents = tuple["Message | None", "bytes | None", int, "str | None"]
 _NO_CONTENTS: Final[Contents] = (None, None, 0, None)
 
 
-class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
+class Observer(BaseObserver[Direction, ObservedModel]):
     """Observes 1.0.
 
     `offered` are the mechanisms of the server, `outcome` how the login ended. `sasl`, `opened` and `closed` are the

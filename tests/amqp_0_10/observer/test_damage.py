@@ -163,12 +163,12 @@ def _first(*arrivals: tuple[str, bytes]) -> Identified:
 def test_messages_that_carry_frames_of_other_versions() -> None:
     """What is within a frame that is still coming says nothing of the version that is spoken."""
     classic = Talk(AMQP_0_9_1)
-    zero_ten = transfer("d", b"x" * 30) + frames(QueueQuery("q"))
-    one_zero = frame_1_0(Open("c")) + frame_1_0(Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1))
+    amqp_0_10 = transfer("d", b"x" * 30) + frames(QueueQuery("q"))
+    amqp_1_0 = frame_1_0(Open("c")) + frame_1_0(Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1))
     for carrier, version in (
-        (classic.publish(zero_ten * 5, exchange="ex"), AMQP_0_9_1),
+        (classic.publish(amqp_0_10 * 5, exchange="ex"), AMQP_0_9_1),
         (transfer("d", classic.publish(b"y") * 5) + frames(QueueQuery("q")), AMQP_0_10),
-        (transfer("d", one_zero * 5) + frames(QueueQuery("q")), AMQP_0_10),
+        (transfer("d", amqp_1_0 * 5) + frames(QueueQuery("q")), AMQP_0_10),
     ):
         for cut in (len(carrier), 7, 50):
             pieces = [(CLIENT, carrier[at : at + cut]) for at in range(0, len(carrier), cut)]

@@ -249,9 +249,9 @@ def test_classic_frames_within_a_message_do_not_make_it_classic() -> None:
     """A message that carries a recording of 0-9-1, and the other way round, in arrivals of any size."""
     talk = Talk(AMQP_0_9_1)
     recorded = talk.deliver(1, b"x") + classic_frame(8, 0, b"") * 2
-    one_zero = transfer(0, Message(recorded * 3).encode()) + frame(SaslOutcome(0))
+    amqp_1_0 = transfer(0, Message(recorded * 3).encode()) + frame(SaslOutcome(0))
     classic = talk.deliver(1, (frame(Flow(1, 1, 1, 1)) + frame(SaslOutcome(0))) * 3)
-    for octets, version in ((one_zero, AMQP_1_0), (classic * 2, AMQP_0_9_1)):
+    for octets, version in ((amqp_1_0, AMQP_1_0), (classic * 2, AMQP_0_9_1)):
         for size in (1, 13, 5000):
             pieces = [octets[at : at + size] for at in range(0, len(octets), size)]
             events = watch(Observer(), [("x", piece, 1) for piece in pieces])

@@ -45,7 +45,7 @@ class JmsClient:
         """What runs a scenario."""
         return [
             *("java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", self.class_path),
-            *("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "ZeroTenClient", str(port), scenario),
+            *("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "Client_0_10", str(port), scenario),
         ]
 
 

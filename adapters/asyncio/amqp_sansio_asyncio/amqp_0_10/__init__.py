@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from amqp_sansio.client.amqp_0_10.connection import Connection as ZeroTenConnection
+from amqp_sansio.client.amqp_0_10.connection import Connection
 from amqp_sansio.client.amqp_0_10.publishing import SentMessage
-from amqp_sansio.client.amqp_0_10.session import Session as ZeroTenSession
+from amqp_sansio.client.amqp_0_10.session import Session
 from amqp_sansio.client.amqp_0_10.subscription import ReceivedMessage, Subscription
-from amqp_sansio.client.amqp_0_10.transaction import Branch
-from amqp_sansio.client.amqp_0_10.transaction import Transaction as ZeroTenTransaction
+from amqp_sansio.client.amqp_0_10.transaction import Branch, Transaction
 from amqp_sansio.errors import SessionEnded
 
-from .keeping import SessionKeeper
 from .kept import KeptSessions
-from .server import ZeroTenServerConnection
-from .settings import ZeroTenOptions
+from .server import Authenticate, Handler, ServerConnection
+from .session_registry import SessionKeeper
+from .settings import ConfigOptions
 
 __all__ = [
+    "Authenticate",
     "Branch",
+    "ConfigOptions",
+    "Connection",
+    "Handler",
     "KeptSessions",
     "ReceivedMessage",
     "SentMessage",
+    "ServerConnection",
+    "Session",
     "SessionEnded",
     "SessionKeeper",
     "Subscription",
-    "ZeroTenConnection",
-    "ZeroTenOptions",
-    "ZeroTenServerConnection",
-    "ZeroTenSession",
-    "ZeroTenTransaction",
+    "Transaction",
 ]

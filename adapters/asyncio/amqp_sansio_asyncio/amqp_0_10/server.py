@@ -4,11 +4,13 @@ answers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from amqp_sansio.amqp_0_10 import CommandReceived, DetachCode, MessageReceived, SessionClosed
 from amqp_sansio.amqp_0_10 import Connection as CoreConnection
 from amqp_sansio.events import CloseReport, Event
+from amqp_sansio.sasl import Credentials
 
 from ..serving import ServedConnection, ServingDriver
 
@@ -19,12 +21,12 @@ if TYPE_CHECKING:
     from amqp_sansio.amqp_0_10 import Session as CoreSession
 
     from ..recording import RecordedConnection
-    from .keeping import SessionKeeper
+    from .session_registry import SessionKeeper
 
 _CONNECTION_FORCED: Final = 320
 
 
-class ZeroTenServerDriver(ServingDriver[CoreConnection]):
+class ServerDriver(ServingDriver[CoreConnection]):
     """A server connection's driver in 0-10. `attached` are the sessions by channel.
 
     Commands received but not taken when their session is detached come again when it is resumed, so they are dropped
@@ -88,7 +90,7 @@ class ZeroTenServerDriver(ServingDriver[CoreConnection]):
                 self.keeper.detached(self, event.name, state)
 
 
-class ZeroTenServerConnection(ServedConnection[ZeroTenServerDriver]):
+class ServerConnection(ServedConnection[ServerDriver]):
     """A 0-10 client that has logged in and opened its virtual host, as the server sees it.
 
     `async for event in connection` takes the client's events one by one: SessionRequested (answer it with
@@ -101,7 +103,7 @@ class ZeroTenServerConnection(ServedConnection[ZeroTenServerDriver]):
     were taken here and not completed.
 
     >>> from amqp_sansio.amqp_0_10 import MessageReceived, SessionRequested
-    >>> async def handle(connection: ZeroTenServerConnection) -> None:
+    >>> async def handle(connection: ServerConnection) -> None:
     ...     async for event in connection:
     ...         if isinstance(event, SessionRequested):
     ...             await connection.accept_session(event)
@@ -173,7 +175,7 @@ class ZeroTenServerConnection(ServedConnection[ZeroTenServerDriver]):
 
     def __repr__(self) -> str:
         state = "open" if self.is_open else f"closed: {self.report}"
-        return f"<ZeroTenServerConnection of {self.user!r} on {self.vhost!r}, {state}>"
+        return f"<ServerConnection of {self.user!r} on {self.vhost!r}, {state}>"
 
 
 def _belongs(event: Event, channel: int) -> bool:
@@ -181,4 +183,10 @@ def _belongs(event: Event, channel: int) -> bool:
     return isinstance(event, (CommandReceived, MessageReceived)) and event.channel == channel
 
 
-__all__ = ["ZeroTenServerConnection", "ZeroTenServerDriver"]
+Handler: TypeAlias = Callable[[ServerConnection], Awaitable[object]]
+"""Serves one client of 0-10; the connection is closed when it returns."""
+Authenticate: TypeAlias = Callable[[ServerConnection, Credentials], "bool | Awaitable[bool]"]
+"""Checks the credentials of a client of 0-10."""
+
+
+__all__ = ["Authenticate", "Handler", "ServerConnection", "ServerDriver"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DEFAULT_MECHANISMS: Final = ("SCRAM-SHA-256", "PLAIN")
 
 
-class ZeroTenOptions(TypedDict, total=False):
+class ConfigOptions(TypedDict, total=False):
     """The fields of `amqp_sansio.amqp_0_10.Config` that `connect` takes by keyword; they override the URL."""
 
     sasl: ClientMechanism | tuple[ClientMechanism, ...]
@@ -41,7 +41,7 @@ class ZeroTenOptions(TypedDict, total=False):
     limits: Limits
 
 
-def client_config(uri: AmqpUri, options: ZeroTenOptions) -> Config:
+def client_config(uri: AmqpUri, options: ConfigOptions) -> Config:
     """Return the configuration for one connection, with fresh randomness for session names and SCRAM.
 
     Without a user name in the URL, user and password are guest. Raises ValueError, TypeError for an option that isn't a
@@ -65,4 +65,4 @@ def random_name() -> str:
     return f"amqp-sansio-{secrets.token_hex(8)}"
 
 
-__all__ = ["DEFAULT_MECHANISMS", "ZeroTenOptions", "client_config", "random_name"]
+__all__ = ["DEFAULT_MECHANISMS", "ConfigOptions", "client_config", "random_name"]

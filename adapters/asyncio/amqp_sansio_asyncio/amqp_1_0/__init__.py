@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from amqp_sansio.client.amqp_1_0.connection import Connection as OneZeroConnection
+from amqp_sansio.client.amqp_1_0.connection import Connection
 from amqp_sansio.client.amqp_1_0.receiver import ReceivedDelivery, Receiver
 from amqp_sansio.client.amqp_1_0.requester import Requester
 from amqp_sansio.client.amqp_1_0.sender import Sender, SentDelivery
 from amqp_sansio.client.amqp_1_0.session import Session
 from amqp_sansio.client.amqp_1_0.transaction import Transaction
 
-from .server import OneZeroServerConnection
-from .settings import OneZeroOptions
+from .server import Authenticate, Handler, ServerConnection
+from .settings import ConfigOptions
 
 __all__ = [
-    "OneZeroConnection",
-    "OneZeroOptions",
-    "OneZeroServerConnection",
+    "Authenticate",
+    "ConfigOptions",
+    "Connection",
+    "Handler",
     "ReceivedDelivery",
     "Receiver",
     "Requester",
     "Sender",
     "SentDelivery",
+    "ServerConnection",
     "Session",
     "Transaction",
 ]

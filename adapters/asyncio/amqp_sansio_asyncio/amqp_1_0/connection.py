@@ -10,17 +10,17 @@ from amqp_sansio.client.amqp_1_0.connection import Connection
 from amqp_sansio.uri import AmqpUri, parse
 
 from ..client_driver import ClientDriver
-from ..establishing import Connector, establish
+from ..connector import Connector, establish
 from ..recording import RecordTarget
-from .settings import OneZeroOptions, client_config, random_name
+from .settings import ConfigOptions, client_config, random_name
 
 
-async def connect_one_zero(
+async def connect_amqp_1_0(
     url: str | AmqpUri,
     ssl: ssl_module.SSLContext | None,
     record: tuple[RecordTarget | None, bool],
     connector: Connector | None,
-    options: OneZeroOptions,
+    options: ConfigOptions,
 ) -> Connection:
     """Connect for `connect` in 1.0."""
     uri = parse(url) if isinstance(url, str) else url
@@ -29,4 +29,4 @@ async def connect_one_zero(
     return Connection(client, uri)
 
 
-__all__ = ["connect_one_zero"]
+__all__ = ["connect_amqp_1_0"]

@@ -4,12 +4,13 @@ for the answers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from amqp_sansio.amqp_1_0 import Connection as CoreConnection
 from amqp_sansio.amqp_1_0.codec.conditions import CONNECTION_FORCED, INTERNAL_ERROR, NOT_FOUND
 from amqp_sansio.events import CloseReport
+from amqp_sansio.sasl import Credentials
 
 from ..serving import ServedConnection, ServingDriver
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _VHOST: Final = "vhost:"
 
 
-class OneZeroServerDriver(ServingDriver[CoreConnection]):
+class ServerDriver(ServingDriver[CoreConnection]):
     """A server connection's driver in 1.0."""
 
     def close(self, condition: str, description: str, info: Mapping[Any, Any] | None = None) -> None:
@@ -43,7 +44,7 @@ class OneZeroServerDriver(ServingDriver[CoreConnection]):
         self.core.refuse_open(NOT_FOUND, f"there is no virtual host {name!r}")
 
 
-class OneZeroServerConnection(ServedConnection[OneZeroServerDriver]):
+class ServerConnection(ServedConnection[ServerDriver]):
     """A 1.0 client that has logged in and opened its connection, as the server sees it.
 
     `async for event in connection` takes the client's events one by one: SessionRequested, LinkRequested, Delivery,
@@ -54,7 +55,7 @@ class OneZeroServerConnection(ServedConnection[OneZeroServerDriver]):
 
     >>> from amqp_sansio.amqp_1_0 import Delivery, LinkRequested, Receiver
     >>> from amqp_sansio.amqp_1_0 import SessionRequested
-    >>> async def handle(connection: OneZeroServerConnection) -> None:
+    >>> async def handle(connection: ServerConnection) -> None:
     ...     async for event in connection:
     ...         if isinstance(event, SessionRequested):
     ...             connection.session(event.channel).accept()
@@ -114,7 +115,13 @@ class OneZeroServerConnection(ServedConnection[OneZeroServerDriver]):
 
     def __repr__(self) -> str:
         state = "open" if self.is_open else f"closed: {self.report}"
-        return f"<OneZeroServerConnection of {self.user!r}, host {self.hostname!r}, {state}>"
+        return f"<ServerConnection of {self.user!r}, host {self.hostname!r}, {state}>"
 
 
-__all__ = ["OneZeroServerConnection", "OneZeroServerDriver"]
+Handler: TypeAlias = Callable[[ServerConnection], Awaitable[object]]
+"""Serves one client of 1.0; the connection is closed when it returns."""
+Authenticate: TypeAlias = Callable[[ServerConnection, Credentials], "bool | Awaitable[bool]"]
+"""Checks the credentials of a client of 1.0."""
+
+
+__all__ = ["Authenticate", "Handler", "ServerConnection", "ServerDriver"]

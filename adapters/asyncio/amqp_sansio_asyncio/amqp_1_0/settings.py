@@ -20,7 +20,7 @@ DEFAULT_IDLE_TIME_OUT: Final = 60.0
 """Default for the seconds of silence after which the peer counts as lost."""
 
 
-class OneZeroOptions(TypedDict, total=False):
+class ConfigOptions(TypedDict, total=False):
     """The fields of `amqp_sansio.amqp_1_0.Config` that `connect` takes by keyword; they override the URL."""
 
     container_id: str
@@ -44,7 +44,7 @@ class OneZeroOptions(TypedDict, total=False):
     limits: Limits
 
 
-def client_config(uri: AmqpUri, options: OneZeroOptions) -> Config:
+def client_config(uri: AmqpUri, options: ConfigOptions) -> Config:
     """Return the configuration for one connection, with fresh randomness for its name and for SCRAM.
 
     The hostname is the URL's host, or "vhost:NAME" if the URL names a virtual host other than "/", the form of RabbitMQ
@@ -85,7 +85,7 @@ def random_name() -> str:
 __all__ = [
     "DEFAULT_IDLE_TIME_OUT",
     "DEFAULT_MECHANISMS",
-    "OneZeroOptions",
+    "ConfigOptions",
     "client_config",
     "random_name",
     "server_config",

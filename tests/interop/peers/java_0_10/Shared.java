@@ -1,4 +1,4 @@
-// What the scenarios of ZeroTenClient share: connections, queues, what messages say, JSON.
+// What the scenarios of Client_0_10 share: connections, queues, what messages say, JSON.
 
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -26,10 +26,10 @@ from amqp_sansio.amqp_1_0.codec.frames import AMQP, amqp_frame, next_frame
 from amqp_sansio.amqp_1_0.codec.performatives import decode_frame_body
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.endpoint.events import Delivery
+from benchmarks.amqp_1_0_engine import Pair, engine_case, make_message, make_proton_message
 from benchmarks.codec_bench import chunks
 from benchmarks.measure import Case, compare, cpu_seconds
 from benchmarks.observer_bench import recording_case
-from benchmarks.one_zero_engine import Pair, engine_case, make_message, make_proton_message
 
 peer_decode: Any = _azure_decode
 _SIZE = Struct(">I").unpack_from

@@ -135,7 +135,7 @@ def _module(records: list[Record]) -> str:
     lines = [
         '"""The structs, controls and commands of 0-10.',
         "",
-        "Generated: edit the generator (tools/codegen/zero_ten.py) instead.",
+        "Generated: edit the generator (tools/codegen/amqp_0_10.py) instead.",
         '"""',
         "",
         "# ruff: noqa: RUF023",

@@ -1,4 +1,4 @@
-// Client scenarios on Apache Qpid's JMS client for AMQP 0-10, run as a program: `java ZeroTenClient PORT SCENARIO`.
+// Client scenarios on Apache Qpid's JMS client for AMQP 0-10, run as a program: `java Client_0_10 PORT SCENARIO`.
 // Users are guest with the password guest. What happened is printed as one line of JSON on standard output.
 
 import java.util.ArrayList;
@@ -30,7 +30,7 @@ import org.apache.qpid.client.AMQConnection;
 import org.apache.qpid.client.AMQConnectionURL;
 import org.apache.qpid.client.XAConnectionImpl;
 
-public final class ZeroTenClient extends Shared {
+public final class Client_0_10 extends Shared {
     private interface Scenario {
         Object run() throws Exception;
     }
@@ -53,26 +53,26 @@ public final class ZeroTenClient extends Shared {
 
     private static Map<String, Scenario> scenarios() {
         Map<String, Scenario> all = new TreeMap<>();
-        all.put("basic", ZeroTenClient::basic);
+        all.put("basic", Client_0_10::basic);
         all.put("password", () -> refused(() -> connect(url("guest", "wrong", "/", "", ""))));
         all.put("vhost", () -> refused(() -> connect(url("guest", "guest", "/elsewhere", "", ""))));
-        all.put("scram", ZeroTenClient::scram);
-        all.put("auto", ZeroTenClient::auto);
-        all.put("client", ZeroTenClient::client);
-        all.put("dupsOk", ZeroTenClient::dupsOk);
-        all.put("transacted", ZeroTenClient::transacted);
-        all.put("types", ZeroTenClient::types);
-        all.put("foreign", ZeroTenClient::foreign);
-        all.put("large", ZeroTenClient::large);
-        all.put("browser", ZeroTenClient::browser);
-        all.put("sessions", ZeroTenClient::sessions);
+        all.put("scram", Client_0_10::scram);
+        all.put("auto", Client_0_10::auto);
+        all.put("client", Client_0_10::client);
+        all.put("dupsOk", Client_0_10::dupsOk);
+        all.put("transacted", Client_0_10::transacted);
+        all.put("types", Client_0_10::types);
+        all.put("foreign", Client_0_10::foreign);
+        all.put("large", Client_0_10::large);
+        all.put("browser", Client_0_10::browser);
+        all.put("sessions", Client_0_10::sessions);
         all.put("prefetch", () -> prefetch(5));
         all.put("single", () -> prefetch(0));
-        all.put("listener", ZeroTenClient::listener);
-        all.put("temporary", ZeroTenClient::temporary);
-        all.put("topic", ZeroTenClient::topic);
-        all.put("acquire", ZeroTenClient::acquire);
-        all.put("recover", ZeroTenClient::recover);
+        all.put("listener", Client_0_10::listener);
+        all.put("temporary", Client_0_10::temporary);
+        all.put("topic", Client_0_10::topic);
+        all.put("acquire", Client_0_10::acquire);
+        all.put("recover", Client_0_10::recover);
         all.put("heartbeat", Ends::heartbeat);
         all.put("waiting", Ends::waiting);
         all.put("closing", Ends::closing);
@@ -80,7 +80,7 @@ public final class ZeroTenClient extends Shared {
         all.put("refusing", Ends::refusing);
         all.put("clientId", Ends::clientId);
         all.put("failover", Ends::failover);
-        all.put("branches", ZeroTenClient::branches);
+        all.put("branches", Client_0_10::branches);
         return all;
     }
 
@@ -511,6 +511,6 @@ public final class ZeroTenClient extends Shared {
                 "rolledBack", rolledBack, "onePhase", onePhase, "timeout", timeout);
     }
 
-    private ZeroTenClient() {
+    private Client_0_10() {
     }
 }
