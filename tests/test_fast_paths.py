@@ -13,20 +13,9 @@ from typing import Any, Final
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, EndpointClosed, LocalProtocolError
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio._classic.fast_paths import FAST_PATHS as CLASSIC
 from amqp_sansio._core.fast_paths import Entry
-from amqp_sansio.amqp_0_10 import (
-    BYTE,
-    CREDIT,
-    MESSAGE,
-    WINDOW,
-    DeliveryProperties,
-    Message,
-    MessageFlow,
-    MessageSetFlowMode,
-    MessageSubscribe,
-    NoCredit,
-)
 from amqp_sansio.amqp_0_10.fast_paths import FAST_PATHS as AMQP_0_10
 from amqp_sansio.amqp_1_0.fast_paths import FAST_PATHS as AMQP_1_0
 from tests.amqp_0_10.endpoint.test_exactly_once import play
@@ -101,12 +90,15 @@ def _transfers(random: Random) -> list[object]:
     """Messages of every size for two subscriptions, which the client completes at once or when all have come."""
     client, server = open_pair({"stream_above": random.choice((None, None, 100))})
     session, served = client.session(0), server.session(0)
-    mode, credit = (random.choice((WINDOW, CREDIT)), random.choice(((None, None), (1000, None), (8, 200_000))))
+    mode, credit = (
+        random.choice((amqp.WINDOW, amqp.CREDIT)),
+        random.choice(((None, None), (1000, None), (8, 200_000))),
+    )
     for destination in ("a", "b"):
-        session.call(MessageSubscribe("q", destination))
-        session.call(MessageSetFlowMode(destination, mode))
-        session.call(MessageFlow(destination, MESSAGE, credit[0]))
-        session.call(MessageFlow(destination, BYTE, credit[1]))
+        session.call(amqp.MessageSubscribe("q", destination))
+        session.call(amqp.MessageSetFlowMode(destination, mode))
+        session.call(amqp.MessageFlow(destination, amqp.MESSAGE, credit[0]))
+        session.call(amqp.MessageFlow(destination, amqp.BYTE, credit[1]))
     settle(client, server)
     found: list[object] = []
     wanted: dict[str, Any] = {}
@@ -115,11 +107,11 @@ def _transfers(random: Random) -> list[object]:
         size = random.choice((0, 1, 40, 5000, 70_000))
         if random.random() < 0.3:
             wanted = {name: random.randrange(2) for name in ("accept_mode", "acquire_mode")}
-        properties = DeliveryProperties(routing_key="k") if random.random() < 0.5 else None
-        message = Message(bytes(size), delivery_properties=properties)
+        properties = amqp.DeliveryProperties(routing_key="k") if random.random() < 0.5 else None
+        message = amqp.Message(bytes(size), delivery_properties=properties)
         try:
             found.append(served.transfer(destination, message, sync=random.random() < 0.1, **wanted).command_id)
-        except NoCredit as error:
+        except amqp.NoCredit as error:
             found.append(str(error))
     octets = server.data_to_send(0.0)
     late = random.random() < 0.5

@@ -6,15 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from amqp_sansio import Accepted, Closed, Event, Rejected, Scope
+from amqp_sansio import amqp_0_9_1 as amqp
 from amqp_sansio._classic.codec.dialect import get_dialect
-from amqp_sansio.amqp_0_9_1 import (
-    BasicGetEmpty,
-    BasicProperties,
-    ConsumerCancelled,
-    Delivery,
-    MessageReturned,
-    Returned,
-)
 from amqp_sansio.broker import Settings
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model.content import Content
@@ -157,12 +150,12 @@ class ClassicStage(Stage):
     def observe(self, line: Line, event: Event) -> None:
         """Take an event of a client."""
         match event:
-            case Delivery(channel, tag, number, redelivered, exchange, key, body):
+            case amqp.Delivery(channel, tag, number, redelivered, exchange, key, body):
                 owner = self.by_number[line, channel].owner
                 self.saw(Seen(line, (owner, tag), (owner, number), body, redelivered, None, (exchange, key), event))
-            case ConsumerCancelled(channel, tag):
+            case amqp.ConsumerCancelled(channel, tag):
                 self.ended((self.by_number[line, channel].owner, tag))
-            case MessageReturned(_, code, _, exchange, key, body):
+            case amqp.MessageReturned(_, code, _, exchange, key, body):
                 self.returned.append((code, exchange, key, body))
             case Closed(Scope.CHANNEL, channel, report):
                 self.errors[line, channel] = Error("channel", report.code)
@@ -333,7 +326,7 @@ class ClassicStage(Stage):
     def tell_publish(self, actor: Actor, note: Note, options: dict[str, Any], branch: int | None) -> Answer:
         """basic.publish; the value is the outcome in confirm mode, else None."""
         expiration = None if note.ttl is None else str(round(note.ttl * 1000))
-        properties = BasicProperties(
+        properties = amqp.BasicProperties(
             headers=note.headers or None, priority=note.priority or None, expiration=expiration
         )
         handle = actor.core.publish(
@@ -359,12 +352,12 @@ class ClassicStage(Stage):
                 confirm = Rejected()
             elif code:
                 expected.append((code, note.exchange, note.key, note.body))
-                confirm = Returned
+                confirm = amqp.Returned
         same(self.take_returned(), expected, f"returns of {note.body!r}")
         if not book.confirms:
             same(answer.value, None, "a confirm")
-        elif confirm is Returned:
-            same(isinstance(answer.value, Returned), True, f"whether {note.body!r} came back")
+        elif confirm is amqp.Returned:
+            same(isinstance(answer.value, amqp.Returned), True, f"whether {note.body!r} came back")
         else:
             same(answer.value, confirm, f"confirm of {note.body!r}")
 
@@ -476,8 +469,8 @@ class ClassicStage(Stage):
         if copy is None:
             return
         found, got = copy[0], answer.value
-        if found is None or isinstance(got, BasicGetEmpty):
-            same(isinstance(got, BasicGetEmpty), found is None, f"get from {queue}")
+        if found is None or isinstance(got, amqp.BasicGetEmpty):
+            same(isinstance(got, amqp.BasicGetEmpty), found is None, f"get from {queue}")
             return
         method, note = got.method, found.note
         left = len(found.queue.ordered())

@@ -7,19 +7,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, CloseHint, Failed, Version
+from amqp_sansio import amqp_0_9_1 as amqp
 from amqp_sansio._classic.codec.dialect import get_dialect
-from amqp_sansio.amqp_0_9_1 import (
-    BasicDeliver,
-    BasicProperties,
-    ContentBegun,
-    ContentChunk,
-    ContentReceived,
-    Delivery,
-    HeartbeatReceived,
-    Published,
-    QueueDeclare,
-    Request,
-)
 from amqp_sansio.endpoint import Side
 from tests.conformance.granting import consume
 from tests.core.test_timers import BEAT
@@ -152,7 +141,7 @@ def test_a_heartbeat_on_a_channel_or_with_a_payload_is_a_frame_error(
 def test_a_heartbeat_is_eight_octets(version: Version) -> None:
     facing = Facing.opened(version, SERVER, report_heartbeats=True)
     assert [type(event) for event in facing.feed(bytes.fromhex("0800000000000000CE"[:14] + "CE"))] == [
-        HeartbeatReceived
+        amqp.HeartbeatReceived
     ]
 
 
@@ -183,8 +172,8 @@ def test_integers_are_read_at_any_offset(facing: Facing, shift: int) -> None:
     name = "x" * shift
     if facing.side is SERVER:
         facing.feed(facing.method("queue.declare", queue=name, arguments={name + "n": 0x01020304}))
-        (request,) = facing.of(Request)
-        assert isinstance(request.method, QueueDeclare)
+        (request,) = facing.of(amqp.Request)
+        assert isinstance(request.method, amqp.QueueDeclare)
         assert request.method.arguments[name + "n"] == 0x01020304
         return
     facing.channel.call(facing.make("basic.consume", queue="q", consumer_tag=name or "t"))
@@ -215,7 +204,7 @@ def test_the_parser_of_these_tests_reads_what_the_engine_writes() -> None:
     facing = Facing.opened(AMQP_0_9_1, CLIENT)
     octets = facing.message("basic.deliver", b"abc", consumer_tag="t", delivery_tag=3)
     first, *rest = frames_of(facing.dialect, octets)
-    assert first.method == BasicDeliver("t", 3)
+    assert first.method == amqp.BasicDeliver("t", 3)
     assert [each.name for each in rest] == ["header", "body"]
 
 
@@ -250,7 +239,7 @@ def test_a_body_cut_anyhow_is_one_message(version: Version, side: Side) -> None:
         pieces = [octets[at : at + size] for at in range(0, len(octets), size)]
         facing.feed(begins(facing), header(1, 60, len(octets)), *[body(1, piece) for piece in pieces])
         (message,) = facing.events
-        assert isinstance(message, Delivery if side is CLIENT else Published)
+        assert isinstance(message, amqp.Delivery if side is CLIENT else amqp.Published)
         assert message.body == octets, number
 
 
@@ -381,13 +370,13 @@ def test_contents_of_several_channels_may_interleave(version: Version, side: Sid
 def test_nothing_goes_out_between_the_frames_of_a_content(version: Version) -> None:
     facing = Facing.opened(version, CLIENT, channels=2)
     channel = facing.channel
-    channel.begin(facing.make("basic.publish", routing_key="q"), BasicProperties(), 6)
+    channel.begin(facing.make("basic.publish", routing_key="q"), amqp.BasicProperties(), 6)
     channel.continue_body(b"abc")
     facing.misuse(lambda: channel.publish(b"x", routing_key="q"), "wire/content-sequential")
     for refused in (
         lambda: channel.call(facing.make("queue.declare", queue="q")),
         lambda: channel.send(facing.make("basic.ack", delivery_tag=0, multiple=True)),
-        lambda: channel.begin(facing.make("basic.publish"), BasicProperties(), 1),
+        lambda: channel.begin(facing.make("basic.publish"), amqp.BasicProperties(), 1),
     ):
         facing.misuse(refused, "wire/content-incomplete")
     facing.misuse(lambda: channel.continue_body(b"defg"), "wire/content-incomplete")
@@ -404,12 +393,12 @@ def test_nothing_goes_out_between_the_frames_of_a_content(version: Version) -> N
 @pytest.mark.rule("0-8/wire/channels-fair", "0-9-1/wire/channels-fair", "0-9-1/channel.flow/react")
 def test_a_long_content_sent_in_pieces_lets_other_channels_go_between(pair: Pair) -> None:
     long, short = pair.channel(), pair.channel()
-    long.begin(pair.method("basic.publish", routing_key="long"), BasicProperties(), 300_000)
+    long.begin(pair.method("basic.publish", routing_key="long"), amqp.BasicProperties(), 300_000)
     for _ in range(3):
         long.continue_body(b"x" * 100_000)
         short.publish(b"y", routing_key="short")
         pair.pump()
-    keys = [event.routing_key for event in pair.take(SERVER, Published)]
+    keys = [event.routing_key for event in pair.take(SERVER, amqp.Published)]
     assert keys == ["short", "short", "long", "short"]
 
 
@@ -420,7 +409,7 @@ def test_a_server_passes_body_and_header_on_octet_for_octet(version: Version) ->
     octets = b"\x00\xce\xff" * 1000
     source = Facing.opened(version, SERVER)
     source.feed(source.method("basic.publish", routing_key="q"), header(1, 60, len(octets), raw), body(1, octets))
-    (published,) = source.of(Published)
+    (published,) = source.of(amqp.Published)
     target = Facing.opened(version, SERVER)
     consume(target)
     target.forget()
@@ -436,15 +425,15 @@ def test_large_contents_may_be_taken_piece_by_piece(version: Version, side: Side
     facing, start = receiving(version, side, stream_above=4)
     facing.feed(start, header(1, 60, 6), body(1, b"ab"), body(1, b"cdef"))
     begun, *chunks = facing.events
-    assert isinstance(begun, ContentBegun)
+    assert isinstance(begun, amqp.ContentBegun)
     assert begun.size == 6
-    assert chunks == [ContentChunk(1, b"ab", False), ContentChunk(1, b"cdef", True)]
+    assert chunks == [amqp.ContentChunk(1, b"ab", False), amqp.ContentChunk(1, b"cdef", True)]
 
 
 @pytest.mark.rule("0-8/wire/content-header-layout")
 def test_the_header_has_class_weight_size_and_flags() -> None:
     facing = Facing.opened(AMQP_0_8, CLIENT)
-    facing.channel.publish(b"x" * 300, routing_key="q", properties=BasicProperties(priority=7))
+    facing.channel.publish(b"x" * 300, routing_key="q", properties=amqp.BasicProperties(priority=7))
     facing.settle()
     expected = b"\x00\x3c\x00\x00" + (300).to_bytes(8, "big") + b"\x08\x00\x07"
     assert facing.sent()[1].payload == expected
@@ -454,7 +443,7 @@ def test_the_header_has_class_weight_size_and_flags() -> None:
 def test_each_class_of_0_8_has_its_own_header() -> None:
     facing = Facing.opened(AMQP_0_8, SERVER)
     facing.feed(facing.message("stream.publish", b"abc", routing_key="q"))
-    (received,) = facing.of(ContentReceived)
+    (received,) = facing.of(amqp.ContentReceived)
     assert (received.method.NAME, received.body) == ("stream.publish", b"abc")
     assert not facing.of(Failed)
     facing.refuses(facing.method("stream.publish"), header(1, 60, 1), code=501, rule="wire/content-class")

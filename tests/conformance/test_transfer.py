@@ -5,16 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Accepted, LimitExceeded, Rejected, Released, Scope, Settled, Version
-from amqp_sansio.amqp_0_9_1 import (
-    BasicProperties,
-    Blocked,
-    Delivery,
-    MessageReturned,
-    MethodReceived,
-    Request,
-    Returned,
-    Unblocked,
-)
+from amqp_sansio import amqp_0_9_1 as amqp
 from amqp_sansio.endpoint import Side
 from amqp_sansio.limits import Limits
 from tests.conformance.granting import agree, consume, strictly_consuming
@@ -165,7 +156,7 @@ def test_consumers_with_and_without_acknowledgement(pair: Pair) -> None:
     pair.pump()
     assert auto.done
     assert not explicit.done
-    first, second = pair.take(CLIENT, Delivery)
+    first, second = pair.take(CLIENT, amqp.Delivery)
     with pytest.raises(Exception, match="no delivery with tag"):
         channel.accept(first.delivery_tag)
     channel.accept(second.delivery_tag)
@@ -187,7 +178,7 @@ def test_what_was_got_is_acknowledged_unless_no_ack(version: Version) -> None:
             )
         else:
             server.feed(ack)
-            assert server.of(MethodReceived)
+            assert server.of(amqp.MethodReceived)
 
 
 # Consumer tags.
@@ -211,7 +202,7 @@ def test_the_tag_of_a_live_consumer_is_not_given_again(version: Version, of_clas
     # Once cancelled it's free again.
     agree(server, f"{of_class}.cancel", ok={"consumer_tag": "t"}, consumer_tag="t")
     agree(server, name, ok={"consumer_tag": "t"}, **fields)
-    assert [event.method.NAME for event in server.of(Request)] == [name, f"{of_class}.cancel", name]
+    assert [event.method.NAME for event in server.of(amqp.Request)] == [name, f"{of_class}.cancel", name]
     server.refuses(server.method(name, **fields), code=530, rule="basic.consume/tag-in-use")
 
 
@@ -225,7 +216,7 @@ def test_the_server_makes_up_a_tag_where_none_is_given(client: Facing) -> None:
         client.message("basic.deliver", b"x", consumer_tag="made-2", delivery_tag=1),
     )
     assert (first.result.consumer_tag, second.result.consumer_tag) == ("made-1", "made-2")
-    assert client.of(Delivery)
+    assert client.of(amqp.Delivery)
 
 
 @pytest.mark.rule("0-8/domain/consumer-tag.channel-scope", "0-9-1/basic.consume/tag-channel-scope")
@@ -256,7 +247,7 @@ def test_deliveries_may_come_until_cancel_ok(version: Version) -> None:
     handle = client.channel.call(client.make("basic.cancel", consumer_tag="t1"))
     client.feed(client.message("basic.deliver", b"late", consumer_tag="t1", delivery_tag=1))
     client.feed(client.method("basic.cancel-ok", consumer_tag="t1"))
-    assert [event.body for event in client.of(Delivery)] == [b"late"]
+    assert [event.body for event in client.of(amqp.Delivery)] == [b"late"]
     assert handle.done
     # What was delivered before is acknowledged as ever.
     client.channel.accept(1)
@@ -271,17 +262,17 @@ def test_a_server_reads_a_reject_while_it_sends_content(pair: Pair) -> None:
     channel.call(pair.method("basic.consume", queue="q", consumer_tag="t"))
     pair.pump()
     peer = pair.peer(channel)
-    handle = peer.begin(pair.method("basic.deliver", consumer_tag="t", delivery_tag=1), BasicProperties(), 300_000)
+    handle = peer.begin(pair.method("basic.deliver", consumer_tag="t", delivery_tag=1), amqp.BasicProperties(), 300_000)
     peer.continue_body(b"x" * 200_000)
     pair.pump()
-    assert not pair.take(CLIENT, Delivery)
+    assert not pair.take(CLIENT, amqp.Delivery)
     channel.reject(1)
     pair.pump()
     (settled,) = pair.take(SERVER, Settled)
     assert (settled.handles, settled.state) == ((handle,), Rejected())
     peer.continue_body(b"x" * 100_000)
     pair.pump()
-    assert len(pair.take(CLIENT, Delivery)) == 1
+    assert len(pair.take(CLIENT, amqp.Delivery)) == 1
     assert channel.is_open
 
 
@@ -301,7 +292,7 @@ def test_recover_on_a_transacted_channel_ends_it_in_strict_0_8() -> None:
     lenient = Facing.opened(AMQP_0_8, SERVER)
     agree(lenient, "tx.select")
     lenient.feed(lenient.method("basic.recover"))
-    assert lenient.of(MethodReceived)
+    assert lenient.of(amqp.MethodReceived)
 
 
 @pytest.mark.rule("0-8/basic.recover/no-reply")
@@ -310,11 +301,11 @@ def test_recover_gives_deliveries_back_and_has_a_reply_in_0_9_1_only(version: Ve
     handle = server.channel.deliver(b"x", consumer_tag="t1")
     server.feed(server.method("basic.recover", requeue=True))
     if version is AMQP_0_9_1:
-        assert [event.method.NAME for event in server.of(Request)] == ["basic.recover"]
+        assert [event.method.NAME for event in server.of(amqp.Request)] == ["basic.recover"]
         server.channel.reply(server.make("basic.recover-ok"))
         server.settle()
     else:
-        assert [event.method.NAME for event in server.of(MethodReceived)] == ["basic.recover"]
+        assert [event.method.NAME for event in server.of(amqp.MethodReceived)] == ["basic.recover"]
     assert handle.done
     server.refuses(
         server.method("basic.ack", delivery_tag=1),
@@ -491,11 +482,11 @@ def test_a_return_before_the_confirm_is_the_outcome() -> None:
     client = confirming()
     handle = client.channel.publish(b"x", routing_key="nowhere", mandatory=True)
     client.feed(client.message("basic.return", b"x", reply_code=312, reply_text="NO_ROUTE", routing_key="nowhere"))
-    (returned,) = client.of(MessageReturned)
+    (returned,) = client.of(amqp.MessageReturned)
     assert (returned.handle, returned.reply_code) == (handle, 312)
     assert not handle.done
     client.feed(client.method("basic.ack", delivery_tag=1))
-    assert handle.result == Returned(312, "NO_ROUTE")
+    assert handle.result == amqp.Returned(312, "NO_ROUTE")
 
 
 @pytest.mark.rule("0-9-1/rabbitmq/basic.nack.during-content")
@@ -505,7 +496,7 @@ def test_a_server_reads_a_nack_while_it_sends_content() -> None:
     channel.call(pair.method("basic.consume", queue="q", consumer_tag="t"))
     pair.pump()
     peer = pair.peer(channel)
-    handle = peer.begin(pair.method("basic.deliver", consumer_tag="t", delivery_tag=1), BasicProperties(), 10)
+    handle = peer.begin(pair.method("basic.deliver", consumer_tag="t", delivery_tag=1), amqp.BasicProperties(), 10)
     peer.continue_body(b"01234")
     pair.pump()
     channel.send(pair.method("basic.nack", delivery_tag=1, multiple=True, requeue=False))
@@ -547,4 +538,4 @@ def test_a_blocked_connection_is_told() -> None:
     pair.server.send(pair.method("connection.blocked", reason="low on memory"))
     pair.server.send(pair.method("connection.unblocked"))
     pair.pump()
-    assert pair.take(CLIENT)[-2:] == [Blocked("low on memory"), Unblocked()]
+    assert pair.take(CLIENT)[-2:] == [amqp.Blocked("low on memory"), amqp.Unblocked()]

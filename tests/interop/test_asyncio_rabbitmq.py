@@ -8,18 +8,7 @@ import ssl
 import pytest
 
 from amqp_sansio import AMQP_0_8, By, EndpointClosed
-from amqp_sansio.amqp_0_9_1 import (
-    BasicProperties,
-    ExchangeDeclare,
-    ExchangeDelete,
-    QueueBind,
-    QueueDeclare,
-    QueueDelete,
-    QueuePurge,
-    Returned,
-    TxCommit,
-    TxSelect,
-)
+from amqp_sansio import amqp_0_9_1 as amqp
 from amqp_sansio.events import Accepted, Rejected
 from amqp_sansio.sasl import AmqPlain
 from amqp_sansio_asyncio import ConsumerEnded, connect
@@ -33,11 +22,11 @@ def test_a_tour(rabbitmq: RabbitMQ) -> None:
         async with connect(rabbitmq.url, heartbeat=5) as connection:
             assert connection.peer_properties["product"] == "RabbitMQ"
             ch = await connection.open_channel(confirm=True)
-            await ch.call(ExchangeDeclare("aio", "topic"))
-            queue = (await ch.call(QueueDeclare(exclusive=True))).queue
-            await ch.call(QueueBind(queue, "aio", "a.#"))
+            await ch.call(amqp.ExchangeDeclare("aio", "topic"))
+            queue = (await ch.call(amqp.QueueDeclare(exclusive=True))).queue
+            await ch.call(amqp.QueueBind(queue, "aio", "a.#"))
             headers = {"n": 1, "text": "x", "list": [1, 2.5, None], "nested": {"deep": True}}
-            properties = BasicProperties(content_type="text/plain", headers=headers)
+            properties = amqp.BasicProperties(content_type="text/plain", headers=headers)
             outcomes = await asyncio.gather(
                 *[ch.publish(b"%d" % n, exchange="aio", routing_key="a.b", properties=properties) for n in range(500)]
             )
@@ -51,7 +40,7 @@ def test_a_tour(rabbitmq: RabbitMQ) -> None:
                     if len(seen) == 500:
                         break
             assert seen == [b"%d" % n for n in range(500)]
-            await ch.call(ExchangeDelete("aio"))
+            await ch.call(amqp.ExchangeDelete("aio"))
 
     run(main())
 
@@ -61,7 +50,7 @@ def test_bodies(rabbitmq: RabbitMQ, size: int) -> None:
     async def main() -> None:
         async with connect(rabbitmq.url) as connection:
             ch = await connection.open_channel(confirm=True)
-            queue = (await ch.call(QueueDeclare(exclusive=True))).queue
+            queue = (await ch.call(amqp.QueueDeclare(exclusive=True))).queue
             assert await ch.publish(bytes(size), routing_key=queue) == Accepted()
             delivery = await ch.get(queue, no_ack=True)
             assert delivery is not None
@@ -75,12 +64,12 @@ def test_returns_and_refusals(rabbitmq: RabbitMQ) -> None:
         async with connect(rabbitmq.url) as connection:
             ch = await connection.open_channel(confirm=True)
             arguments = {"x-max-length": 1, "x-overflow": "reject-publish"}
-            queue = (await ch.call(QueueDeclare(exclusive=True, arguments=arguments))).queue
+            queue = (await ch.call(amqp.QueueDeclare(exclusive=True, arguments=arguments))).queue
             first = await ch.publish(b"1", routing_key=queue, mandatory=True)
             lost = await ch.publish(b"2", routing_key="nowhere", mandatory=True)
             second = await ch.publish(b"3", routing_key=queue, mandatory=True)
             assert first == Accepted()
-            assert lost == Returned(312, "NO_ROUTE")
+            assert lost == amqp.Returned(312, "NO_ROUTE")
             assert second == Rejected()
 
     run(main())
@@ -90,9 +79,9 @@ def test_requeue_and_dead_letters(rabbitmq: RabbitMQ) -> None:
     async def main() -> None:
         async with connect(rabbitmq.url) as connection:
             ch = await connection.open_channel(confirm=True)
-            dead = (await ch.call(QueueDeclare(exclusive=True))).queue
+            dead = (await ch.call(amqp.QueueDeclare(exclusive=True))).queue
             arguments = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": dead}
-            queue = (await ch.call(QueueDeclare(exclusive=True, arguments=arguments))).queue
+            queue = (await ch.call(amqp.QueueDeclare(exclusive=True, arguments=arguments))).queue
             await ch.publish(b"bad", routing_key=queue)
             async with ch.consume(queue, prefetch=1) as deliveries:
                 first = await anext(deliveries)
@@ -114,10 +103,10 @@ def test_a_deleted_queue_ends_its_consumer(rabbitmq: RabbitMQ) -> None:
     async def main() -> None:
         async with connect(rabbitmq.url) as connection:
             one, two = await connection.open_channel(), await connection.open_channel()
-            queue = (await one.call(QueueDeclare(queue="aio-deleted", exclusive=True))).queue
+            queue = (await one.call(amqp.QueueDeclare(queue="aio-deleted", exclusive=True))).queue
             consumer = one.consume(queue)
             await consumer.start()
-            await two.call(QueueDelete(queue))
+            await two.call(amqp.QueueDelete(queue))
             with pytest.raises(ConsumerEnded):
                 await anext(consumer)
             assert one.is_open
@@ -129,7 +118,7 @@ def test_what_a_dropped_consumer_had_comes_back(rabbitmq: RabbitMQ) -> None:
     async def main() -> None:
         async with connect(rabbitmq.url) as connection:
             ch = await connection.open_channel(confirm=True)
-            queue = (await ch.call(QueueDeclare(exclusive=True))).queue
+            queue = (await ch.call(amqp.QueueDeclare(exclusive=True))).queue
             for n in range(10):
                 await ch.publish(b"%d" % n, routing_key=queue)
             async for delivery in ch.consume(queue, prefetch=5):
@@ -137,7 +126,7 @@ def test_what_a_dropped_consumer_had_comes_back(rabbitmq: RabbitMQ) -> None:
                 break
 
             async def ready() -> int:
-                return (await ch.call(QueueDeclare(queue, passive=True))).message_count
+                return (await ch.call(amqp.QueueDeclare(queue, passive=True))).message_count
 
             async with asyncio.timeout(10):
                 while await ready() != 9:
@@ -153,15 +142,15 @@ def test_errors_name_the_cause(rabbitmq: RabbitMQ) -> None:
         async with connect(rabbitmq.url) as connection:
             ch = await connection.open_channel()
             with pytest.raises(EndpointClosed, match="404 NOT_FOUND - no queue 'aio-none'"):
-                await ch.call(QueuePurge("aio-none"))
+                await ch.call(amqp.QueuePurge("aio-none"))
             ch = await connection.open_channel()
             await ch.publish(b"", exchange="aio-none")
             with pytest.raises(EndpointClosed, match="404 NOT_FOUND - no exchange 'aio-none'"):
-                await ch.call(QueueDeclare(exclusive=True))
+                await ch.call(amqp.QueueDeclare(exclusive=True))
             ch = await connection.open_channel()
-            queue = (await ch.call(QueueDeclare("aio-inequivalent", exclusive=True))).queue
+            queue = (await ch.call(amqp.QueueDeclare("aio-inequivalent", exclusive=True))).queue
             with pytest.raises(EndpointClosed, match="406 PRECONDITION_FAILED - inequivalent arg"):
-                await ch.call(QueueDeclare(queue, exclusive=True, arguments={"x-max-length": 1}))
+                await ch.call(amqp.QueueDeclare(queue, exclusive=True, arguments={"x-max-length": 1}))
             assert connection.is_open
 
     run(main())
@@ -192,7 +181,7 @@ def test_tls(rabbitmq: RabbitMQ) -> None:
             await connect(url)
         async with connect(f"{url}?cacertfile={rabbitmq.ca_file}") as connection:
             ch = await connection.open_channel()
-            assert (await ch.call(QueueDeclare(exclusive=True))).queue
+            assert (await ch.call(amqp.QueueDeclare(exclusive=True))).queue
         files = rabbitmq.certificates
         external = (
             f"amqps://localhost:{rabbitmq.tls_port}?cacertfile={rabbitmq.ca_file}"
@@ -212,15 +201,15 @@ def test_transactions(rabbitmq: RabbitMQ) -> None:
     async def main() -> None:
         async with connect(rabbitmq.url) as connection:
             ch = await connection.open_channel()
-            queue = (await ch.call(QueueDeclare(exclusive=True))).queue
-            await ch.call(TxSelect())
+            queue = (await ch.call(amqp.QueueDeclare(exclusive=True))).queue
+            await ch.call(amqp.TxSelect())
             await ch.publish(b"later", routing_key=queue)
             assert await ch.get(queue) is None
-            await ch.call(TxCommit())
+            await ch.call(amqp.TxCommit())
             delivery = await ch.get(queue)
             assert delivery is not None
             await delivery.accept()
-            await ch.call(TxCommit())
+            await ch.call(amqp.TxCommit())
 
     run(main())
 
@@ -230,7 +219,7 @@ def test_the_broker_closes_the_connection(rabbitmq: RabbitMQ) -> None:
         name = "amqp-sansio-asyncio-victim"
         async with connect(rabbitmq.url, properties={"product": name}) as connection:
             ch = await connection.open_channel()
-            queue = (await ch.call(QueueDeclare(exclusive=True))).queue
+            queue = (await ch.call(amqp.QueueDeclare(exclusive=True))).queue
             waiting = asyncio.ensure_future(anext(ch.consume(queue)))
             await asyncio.sleep(0.05)
             listing = ("list_connections", "pid", "client_properties")
@@ -249,7 +238,7 @@ def test_blocked_by_an_alarm(rabbitmq: RabbitMQ) -> None:
     async def main() -> None:
         async with connect(rabbitmq.url) as connection:
             ch = await connection.open_channel(confirm=True)
-            queue = (await ch.call(QueueDeclare(exclusive=True))).queue
+            queue = (await ch.call(amqp.QueueDeclare(exclusive=True))).queue
             await asyncio.to_thread(rabbitmq.ctl, "set_vm_memory_high_watermark", "0")
             try:
                 publishing = asyncio.ensure_future(ch.publish(b"x", routing_key=queue))
@@ -274,7 +263,7 @@ def test_0_8(rabbitmq: RabbitMQ) -> None:
             return
         async with connection:
             ch = await connection.open_channel()
-            queue = (await ch.call(QueueDeclare(exclusive=True))).queue
+            queue = (await ch.call(amqp.QueueDeclare(exclusive=True))).queue
             await ch.publish(b"old", routing_key=queue)
             async with ch.consume(queue, prefetch=3) as deliveries:
                 delivery = await anext(deliveries)

@@ -12,39 +12,14 @@ from uuid import UUID
 import pytest
 
 from amqp_sansio import Accepted, AmqpError, By, EndpointClosed, RemoteProtocolError
-from amqp_sansio.amqp_0_10 import (
-    CREDIT,
-    NONE,
-    CreditChanged,
-    Datetime,
-    DeliveryProperties,
-    ExchangeBind,
-    ExchangeBound,
-    ExchangeDeclare,
-    ExchangeDelete,
-    ExchangeQuery,
-    ExchangeUnbind,
-    Map,
-    Message,
-    MessageProperties,
-    MessageSubscribe,
-    NoCredit,
-    QueueDeclare,
-    QueueDelete,
-    QueuePurge,
-    QueueQuery,
-    Rejected,
-    ReplyTo,
-    Session,
-    Typed,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.codec.values import CODES, NAMES
 from amqp_sansio.sasl import Anonymous, ClientMechanism, Plain, ScramSha256
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.facing_0_10 import NONCE, Facing, facing, keyed
 from tests.kit.driving_0_10 import Wire010
 
-UNROUTABLE = Rejected(1, "Unroutable")
+UNROUTABLE = amqp.Rejected(1, "Unroutable")
 
 
 @pytest.fixture
@@ -169,7 +144,7 @@ def test_what_is_sent_before_the_session_is_attached(peer: Facing, wire: Wire010
     session = wire.connection.open_session()
     name = peer.name("queue")
     peer.queues.append(name)
-    session.call(QueueDeclare(name))
+    session.call(amqp.QueueDeclare(name))
     sent = session.transfer("", keyed(name, b"early"), sync=True)
     assert sent.outcome is not None
     assert wire.result(sent.outcome) == Accepted()
@@ -179,65 +154,65 @@ def test_what_is_sent_before_the_session_is_attached(peer: Facing, wire: Wire010
 # Exchanges and queues.
 
 
-def test_exchanges_are_declared_asked_for_and_deleted(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_exchanges_are_declared_asked_for_and_deleted(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     for kind in ("direct", "topic", "fanout", "headers"):
         name = peer.name("exchange")
-        assert wire.call(session, ExchangeQuery(name)).not_found
-        wire.call(session, ExchangeDeclare(name, kind))
-        wire.call(session, ExchangeDeclare(name, kind))
-        wire.call(session, ExchangeDeclare(name, kind, passive=True))
-        found = wire.call(session, ExchangeQuery(name))
+        assert wire.call(session, amqp.ExchangeQuery(name)).not_found
+        wire.call(session, amqp.ExchangeDeclare(name, kind))
+        wire.call(session, amqp.ExchangeDeclare(name, kind))
+        wire.call(session, amqp.ExchangeDeclare(name, kind, passive=True))
+        found = wire.call(session, amqp.ExchangeQuery(name))
         assert (found.type, found.not_found, found.durable) == (kind, False, False)
-        wire.call(session, ExchangeDelete(name))
-        assert wire.call(session, ExchangeQuery(name)).not_found
+        wire.call(session, amqp.ExchangeDelete(name))
+        assert wire.call(session, amqp.ExchangeQuery(name)).not_found
     for name, kind in (
         *(("", "direct"), ("amq.direct", "direct"), ("amq.topic", "topic"), ("amq.fanout", "fanout")),
         ("amq.match", "headers"),
     ):
-        found = wire.call(session, ExchangeQuery(name))
+        found = wire.call(session, amqp.ExchangeQuery(name))
         assert (found.type, found.not_found, found.durable) == (kind, False, True)
 
 
-def test_queues_are_declared_asked_for_purged_and_deleted(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_queues_are_declared_asked_for_purged_and_deleted(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = peer.queue(wire, session, alternate_exchange="amq.fanout", durable=True)
-    wire.call(session, QueueDeclare(queue, passive=True))
+    wire.call(session, amqp.QueueDeclare(queue, passive=True))
     for _ in range(3):
         assert wire.publish(session, "", keyed(queue)) == Accepted()
     destination = wire.subscribe(session, queue)
-    found = wire.call(session, QueueQuery(queue))
+    found = wire.call(session, amqp.QueueQuery(queue))
     assert (found.queue, found.message_count, found.subscriber_count) == (queue, 3, 1)
     assert (found.durable, found.exclusive, found.auto_delete) == (True, False, False)
-    wire.call(session, QueuePurge(queue))
-    found = wire.call(session, QueueQuery(queue))
+    wire.call(session, amqp.QueuePurge(queue))
+    found = wire.call(session, amqp.QueueQuery(queue))
     assert (found.message_count, found.subscriber_count) == (0, 1)
     assert wire.fetch(session, destination) == []
-    wire.call(session, QueueDelete(queue))
-    assert wire.call(session, QueueQuery(queue)).queue is None
+    wire.call(session, amqp.QueueDelete(queue))
+    assert wire.call(session, amqp.QueueQuery(queue)).queue is None
 
 
-def test_an_exclusive_queue_that_goes_with_its_session(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_an_exclusive_queue_that_goes_with_its_session(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     other = wire.session()
     queue = peer.queue(wire, session, exclusive=True, auto_delete=True)
-    assert wire.call(other, QueueQuery(queue)).exclusive
+    assert wire.call(other, amqp.QueueQuery(queue)).exclusive
     with pytest.raises(RemoteProtocolError) as caught:
-        wire.call(other, MessageSubscribe(queue, "d"))
+        wire.call(other, amqp.MessageSubscribe(queue, "d"))
     assert (caught.value.code, caught.value.condition) == (405, "resource-locked")
     session.close()
     wire.session_closed(session)
-    assert wire.call(wire.session(), QueueQuery(queue)).queue is None
+    assert wire.call(wire.session(), amqp.QueueQuery(queue)).queue is None
 
 
-def test_the_default_exchange(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_the_default_exchange(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = peer.queue(wire, session)
     assert wire.publish(session, "", keyed(queue, b"here")) == Accepted()
     assert wire.publish(session, "", keyed("absent")) == UNROUTABLE
     assert wire.drain(session, queue) == [b"here"]
-    bound = wire.call(session, ExchangeBound("", queue, queue))
+    bound = wire.call(session, amqp.ExchangeBound("", queue, queue))
     assert not (bound.queue_not_found or bound.queue_not_matched or bound.key_not_matched)
-    assert wire.call(session, ExchangeBound("", queue, "other")).key_not_matched
+    assert wire.call(session, amqp.ExchangeBound("", queue, "other")).key_not_matched
 
 
-def test_a_direct_exchange(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_a_direct_exchange(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     for exchange in ("amq.direct", peer.exchange(wire, session, "direct")):
         first = peer.bound(wire, session, exchange, "a", "b")
         second = peer.bound(wire, session, exchange, "b")
@@ -246,10 +221,10 @@ def test_a_direct_exchange(peer: Facing, wire: Wire010, session: Session) -> Non
         assert wire.publish(session, exchange, keyed("c")) == UNROUTABLE
         assert wire.drain(session, first) == [b"a", b"b"]
         assert wire.drain(session, second) == [b"b"]
-        wire.call(session, ExchangeUnbind(second, exchange, "b"))
+        wire.call(session, amqp.ExchangeUnbind(second, exchange, "b"))
         assert wire.publish(session, exchange, keyed("b", b"again")) == Accepted()
         assert wire.drain(session, second) == []
-        assert wire.call(session, QueueQuery(first)).message_count == 1
+        assert wire.call(session, amqp.QueueQuery(first)).message_count == 1
 
 
 @pytest.mark.parametrize(
@@ -274,43 +249,43 @@ def test_a_topic_exchange(peer: Facing, pattern: str, matching: list[str], other
     wire.close()
 
 
-def test_a_fanout_exchange(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_a_fanout_exchange(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queues = [peer.bound(wire, session, "amq.fanout", "any") for _ in range(3)]
     assert wire.publish(session, "amq.fanout", keyed("other", b"to all")) == Accepted()
     assert [wire.drain(session, queue) for queue in queues] == [[b"to all"]] * 3
 
 
-def test_a_headers_exchange(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_a_headers_exchange(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     both = {"colour": "red", "size": 3}
     queues: dict[str, str] = {}
     for match in ("all", "any"):
         queues[match] = peer.queue(wire, session)
-        wire.call(session, ExchangeBind(queues[match], "amq.match", "k", {"x-match": match, **both}))
+        wire.call(session, amqp.ExchangeBind(queues[match], "amq.match", "k", {"x-match": match, **both}))
     for headers, expected in (
         (both, Accepted()),
         ({"colour": "red"}, Accepted()),
         ({"colour": "blue"}, UNROUTABLE),
         ({}, UNROUTABLE),
     ):
-        message = Message(str(len(headers)).encode(), application_headers=headers)
+        message = amqp.Message(str(len(headers)).encode(), application_headers=headers)
         assert wire.publish(session, "amq.match", message) == expected, headers
     assert wire.drain(session, queues["all"]) == [b"2"]
     assert wire.drain(session, queues["any"]) == [b"2", b"1"]
 
 
-def test_what_is_bound(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_what_is_bound(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     exchange = peer.exchange(wire, session, "headers")
     queue = peer.queue(wire, session)
     arguments = {"x-match": "all", "colour": "red"}
-    wire.call(session, ExchangeBind(queue, exchange, "k", arguments))
-    found = wire.call(session, ExchangeBound(exchange, queue, "k", arguments))
+    wire.call(session, amqp.ExchangeBind(queue, exchange, "k", arguments))
+    found = wire.call(session, amqp.ExchangeBound(exchange, queue, "k", arguments))
     assert not any(getattr(found, name) for name in found.__match_args__)
     for asked, name in (
-        (ExchangeBound("absent", queue), "exchange_not_found"),
-        (ExchangeBound(exchange, "absent"), "queue_not_found"),
-        (ExchangeBound("amq.direct", queue), "queue_not_matched"),
-        (ExchangeBound(exchange, queue, "other"), "key_not_matched"),
-        (ExchangeBound(exchange, queue, "k", {"x-match": "any"}), "args_not_matched"),
+        (amqp.ExchangeBound("absent", queue), "exchange_not_found"),
+        (amqp.ExchangeBound(exchange, "absent"), "queue_not_found"),
+        (amqp.ExchangeBound("amq.direct", queue), "queue_not_matched"),
+        (amqp.ExchangeBound(exchange, queue, "other"), "key_not_matched"),
+        (amqp.ExchangeBound(exchange, queue, "k", {"x-match": "any"}), "args_not_matched"),
     ):
         found = wire.call(session, asked)
         assert {each for each in found.__match_args__ if getattr(found, each)} == {name}
@@ -319,36 +294,40 @@ def test_what_is_bound(peer: Facing, wire: Wire010, session: Session) -> None:
 # Publishing.
 
 
-def test_what_happens_to_the_unroutable(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_what_happens_to_the_unroutable(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     alternate = peer.exchange(wire, session, "fanout")
     exchange = peer.exchange(wire, session, "direct", alternate_exchange=alternate)
     caught = peer.bound(wire, session, alternate, "")
-    discarded = keyed("nowhere", delivery_properties=DeliveryProperties(discard_unroutable=True))
+    discarded = keyed("nowhere", delivery_properties=amqp.DeliveryProperties(discard_unroutable=True))
     assert wire.publish(session, "amq.direct", keyed("nowhere")) == UNROUTABLE
     assert wire.publish(session, "amq.direct", discarded) == Accepted()
-    assert wire.publish(session, "amq.direct", keyed("nowhere"), accept_mode=NONE) is None
+    assert wire.publish(session, "amq.direct", keyed("nowhere"), accept_mode=amqp.NONE) is None
     assert wire.drain(session, caught) == []
     # Broker-J has an alternate exchange take what would be rejected, whatever the accept-mode.
-    assert wire.publish(session, exchange, keyed("nowhere", b"none"), accept_mode=NONE) is None
+    assert wire.publish(session, exchange, keyed("nowhere", b"none"), accept_mode=amqp.NONE) is None
     assert wire.publish(session, exchange, keyed("nowhere", b"explicit")) == Accepted()
     assert wire.drain(session, caught) == [b"none", b"explicit"]
 
 
-def test_what_a_queue_rejects_goes_to_its_alternate_exchange(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_what_a_queue_rejects_goes_to_its_alternate_exchange(
+    peer: Facing, wire: Wire010, session: amqp.Session
+) -> None:
     alternate = peer.exchange(wire, session, "fanout")
     caught = peer.bound(wire, session, alternate, "")
     queue = peer.queue(wire, session, alternate_exchange=alternate)
     for body in (b"rejected", b"orphaned"):
         assert wire.publish(session, "", keyed(queue, body)) == Accepted()
-    destination = wire.subscribe(session, queue, flow_mode=CREDIT, credit=1)
+    destination = wire.subscribe(session, queue, flow_mode=amqp.CREDIT, credit=1)
     message = wire.message(session, destination)
     wire.result(session.reject(message.command_id, code=0, text="no", sync=True))
     assert wire.drain(session, caught) == [b"rejected"]
-    wire.call(session, QueueDelete(queue))
+    wire.call(session, amqp.QueueDelete(queue))
     assert wire.drain(session, caught) == [b"orphaned"]
 
 
-def test_an_exchange_that_is_not_there_counts_as_the_default_one(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_an_exchange_that_is_not_there_counts_as_the_default_one(
+    peer: Facing, wire: Wire010, session: amqp.Session
+) -> None:
     """The specification asks for not-found."""
     queue = peer.queue(wire, session)
     assert wire.publish(session, "absent", keyed(queue, b"here")) == Accepted()
@@ -376,26 +355,28 @@ def test_a_body_in_pieces(peer: Facing) -> None:
     wire.subscribe(session, queue, credit=1)
     begun, octets = wire.streamed()
     assert octets == body
-    assert begun.headers.message_properties == MessageProperties(content_type="x")
+    assert begun.headers.message_properties == amqp.MessageProperties(content_type="x")
     wire.result(session.accept(begun.command_id, sync=True))
-    assert wire.call(session, QueueQuery(queue)).message_count == 0
+    assert wire.call(session, amqp.QueueQuery(queue)).message_count == 0
     wire.close()
 
 
-def test_properties_round_trip(peer: Facing, wire: Wire010, session: Session, brokerj: BrokerJ) -> None:
+def test_properties_round_trip(peer: Facing, wire: Wire010, session: amqp.Session, brokerj: BrokerJ) -> None:
     queue = peer.bound(wire, session, "amq.direct", "key")
-    delivery = DeliveryProperties(routing_key="key", priority=7, delivery_mode=2, ttl=600_000, timestamp=1_700_000_000)
-    properties = MessageProperties(
+    delivery = amqp.DeliveryProperties(
+        routing_key="key", priority=7, delivery_mode=2, ttl=600_000, timestamp=1_700_000_000
+    )
+    properties = amqp.MessageProperties(
         message_id=UUID(int=7),
         correlation_id=b"\x00\xffcorrelation",
-        reply_to=ReplyTo("amq.direct", "replies"),
+        reply_to=amqp.ReplyTo("amq.direct", "replies"),
         content_type="text/plain",
         content_encoding="identity",
         user_id=brokerj.user.encode(),
         app_id=b"core",
         application_headers={"a": 1},
     )
-    message = Message(b"body", delivery_properties=delivery, message_properties=properties)
+    message = amqp.Message(b"body", delivery_properties=delivery, message_properties=properties)
     assert wire.publish(session, "amq.direct", message) == Accepted()
     destination = wire.subscribe(session, queue, credit=1)
     found = wire.message(session, destination)
@@ -413,10 +394,10 @@ def test_properties_round_trip(peer: Facing, wire: Wire010, session: Session, br
     wire.result(session.accept(found.command_id, sync=True))
 
 
-def test_a_user_id_is_not_compared_with_the_login(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_a_user_id_is_not_compared_with_the_login(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     """The specification asks for unauthorized-access."""
     queue = peer.queue(wire, session)
-    message = keyed(queue, message_properties=MessageProperties(user_id=b"somebody"))
+    message = keyed(queue, message_properties=amqp.MessageProperties(user_id=b"somebody"))
     assert wire.publish(session, "", message) == Accepted()
     assert wire.drain(session, queue) == [b"body"]
 
@@ -429,7 +410,7 @@ VALUES: dict[str, tuple[Any, str, Any]] = {
     "int32": (-70_000, "int32", SAME), "uint32": (4_000_000_000, "int64", SAME), "float": (1.5, "float", SAME),
     "char-utf32": ("\u20ac", "int32", 0x20AC), "bin64": (b"abcdefgh", "int64", 0x6162636465666768),
     "int64": (-(2**40), "int64", SAME), "uint64": (2**63, "int64", -(2**63)), "double": (0.1, "double", SAME),
-    "datetime": (Datetime(1_700_000_000), "int64", SAME), "bin128": (bytes(16), "vbin32", SAME),
+    "datetime": (amqp.Datetime(1_700_000_000), "int64", SAME), "bin128": (bytes(16), "vbin32", SAME),
     "uuid": (UUID(int=9), "uuid", SAME), "bin256": (bytes(32), "vbin32", SAME),
     "bin512": (bytes(64), "vbin32", SAME), "bin1024": (bytes(128), "vbin32", SAME),
     "vbin8": (b"octets", "vbin32", SAME), "str8-latin": ("\xe9", "str16", SAME), "str8": ("\u20ac", "str16", SAME),
@@ -445,9 +426,9 @@ VALUES: dict[str, tuple[Any, str, Any]] = {
 """What is published, and what arrives: Broker-J writes values anew, from those that Java has."""
 
 
-def test_application_headers_of_all_types(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_application_headers_of_all_types(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = peer.queue(wire, session)
-    given = {name: Typed(name, value) for name, (value, _, _) in VALUES.items()}
+    given = {name: amqp.Typed(name, value) for name, (value, _, _) in VALUES.items()}
     message = keyed(queue, application_headers=given)
     assert set(given) == set(CODES) - {"struct32"}
     assert wire.publish(session, "", message) == Accepted()
@@ -455,25 +436,27 @@ def test_application_headers_of_all_types(peer: Facing, wire: Wire010, session: 
     found = wire.message(session, destination).headers.message_properties
     assert found is not None
     headers = found.application_headers
-    assert isinstance(headers, Map)
+    assert isinstance(headers, amqp.Map)
     for name, code, value in headers.entries():
         sent, kind, expected = VALUES[name]
         assert (NAMES[code], value) == (kind, sent if expected is SAME else expected), name
     assert set(headers) == set(given)
 
 
-def test_a_struct_among_the_application_headers(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_a_struct_among_the_application_headers(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = peer.queue(wire, session)
-    message = keyed(queue, application_headers={"struct": DeliveryProperties(priority=1)})
+    message = keyed(queue, application_headers={"struct": amqp.DeliveryProperties(priority=1)})
     with pytest.raises(RemoteProtocolError) as caught:
         wire.publish(session, "", message)
     assert (caught.value.code, caught.value.condition) == (541, "internal-error")
 
 
 @pytest.mark.parametrize("exchange", ["", "amq.direct"])
-def test_a_publisher_is_stopped_by_a_full_queue(peer: Facing, wire: Wire010, session: Session, exchange: str) -> None:
+def test_a_publisher_is_stopped_by_a_full_queue(
+    peer: Facing, wire: Wire010, session: amqp.Session, exchange: str
+) -> None:
     queue = peer.queue(wire, session, arguments={"x-qpid-capacity": 1000, "x-qpid-flow-resume-capacity": 500})
-    wire.call(session, ExchangeBind(queue, "amq.direct", queue))
+    wire.call(session, amqp.ExchangeBind(queue, "amq.direct", queue))
     other = wire.session()
     assert session.credit(exchange) == (None, None)
     for _ in range(2):
@@ -481,12 +464,12 @@ def test_a_publisher_is_stopped_by_a_full_queue(peer: Facing, wire: Wire010, ses
             assert wire.publish(session, exchange, keyed(queue, bytes(400))) == Accepted()
             wire.idle(0.05)
         # Broker-J stops the default exchange, and means the session.
-        with pytest.raises(NoCredit):
+        with pytest.raises(amqp.NoCredit):
             session.transfer(exchange, keyed(queue, b"more"))
-        wire.events = [event for event in wire.events if not isinstance(event, CreditChanged)]
+        wire.events = [event for event in wire.events if not isinstance(event, amqp.CreditChanged)]
         assert len(wire.drain(other, queue)) >= 3
         # It goes on with messages alone: octets were never granted, and don't count.
-        granted = wire.next(CreditChanged)
+        granted = wire.next(amqp.CreditChanged)
         assert (granted.destination, granted.octets) == ("", None)
         assert granted.messages
     assert wire.publish(session, exchange, keyed(queue, b"more")) == Accepted()

@@ -11,34 +11,14 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AmqpError, By
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Config,
-    Controller,
-    Coordinator,
-    Declared,
-    Described,
-    Error,
-    LinkState,
-    Message,
-    Receiver,
-    Rejected,
-    Resumed,
-    Sender,
-    Session,
-    Source,
-    Symbol,
-    Target,
-    TransactionalState,
-    ULong,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.sasl import Anonymous, ClientMechanism, Plain, ScramSha256
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.wires import at_once
 from tests.kit.wire_1_0 import Wire10
 
 NONCE = "c2FtZSBub25jZSBmb3IgdGVzdHM"
-FOREVER: dict[str, Any] = {"durable": 2, "expiry_policy": Symbol("never"), "timeout": 2**32 - 1}
+FOREVER: dict[str, Any] = {"durable": 2, "expiry_policy": amqp.Symbol("never"), "timeout": 2**32 - 1}
 
 
 class Connect:
@@ -52,7 +32,7 @@ class Connect:
 
     def connect(self, sasl: ClientMechanism, port: int, container_id: str = "", **options: Any) -> Wire10:
         container_id = container_id or f"brokerj-{next(self.numbers)}"
-        wire = at_once(Wire10(Config(container_id=container_id, sasl=sasl, **options), self.broker.host, port))
+        wire = at_once(Wire10(amqp.Config(container_id=container_id, sasl=sasl, **options), self.broker.host, port))
         self.wires.append(wire)
         return wire
 
@@ -76,7 +56,7 @@ def connect(brokerj: BrokerJ) -> Iterator[Connect]:
         wire.socket.close()
 
 
-def bodies(wire: Wire10, receiver: Receiver, number: int) -> list[Any]:
+def bodies(wire: Wire10, receiver: amqp.Receiver, number: int) -> list[Any]:
     """Take deliveries, accept them; what they hold."""
     deliveries = [wire.delivery(receiver) for _ in range(number)]
     receiver.accept(*deliveries)
@@ -84,7 +64,7 @@ def bodies(wire: Wire10, receiver: Receiver, number: int) -> list[Any]:
     return [each.body for each in deliveries]
 
 
-def remaining(wire: Wire10, session: Session, address: str) -> list[Any]:
+def remaining(wire: Wire10, session: amqp.Session, address: str) -> list[Any]:
     """What is in a queue now, taken out of it."""
     receiver = wire.receiver(session, address)
     found: list[Any] = []
@@ -126,19 +106,19 @@ def test_a_virtual_host_that_is_not_there(connect: Connect, brokerj: BrokerJ) ->
     assert (report.by, report.condition) == (By.REMOTE, "amqp:not-found"), report
 
 
-@pytest.mark.parametrize("descriptor", [Symbol("apache.org:selector-filter:string"), ULong(0x468C00000004)])
+@pytest.mark.parametrize("descriptor", [amqp.Symbol("apache.org:selector-filter:string"), amqp.ULong(0x468C00000004)])
 def test_a_selector(connect: Connect, descriptor: Any) -> None:
     wire = connect()
     session = wire.session()
     address = connect.address()
     sender = wire.sender(session, address)
     for colour in ("red", "blue", "red"):
-        message = Message(colour, application_properties={"colour": colour})
-        assert wire.send(sender, message) == Accepted()
-    selector = {Symbol("jms-selector"): Described(descriptor, "colour = 'red'")}
-    receiver = wire.receiver(session, Source(address, filter=selector))
+        message = amqp.Message(colour, application_properties={"colour": colour})
+        assert wire.send(sender, message) == amqp.Accepted()
+    selector = {amqp.Symbol("jms-selector"): amqp.Described(descriptor, "colour = 'red'")}
+    receiver = wire.receiver(session, amqp.Source(address, filter=selector))
     agreed = receiver.source
-    assert isinstance(agreed, Source)
+    assert isinstance(agreed, amqp.Source)
     assert dict(agreed.filter or {}).keys() == {"jms-selector"}
     receiver.flow(10, drain=True)
     wire.until(lambda: receiver.credit == 0)
@@ -152,8 +132,8 @@ def test_browsing_leaves_messages_where_they_are(connect: Connect) -> None:
     wire = connect()
     session = wire.session()
     address = connect.address()
-    wire.send(wire.sender(session, address), Message("kept"))
-    browser = wire.receiver(session, Source(address, distribution_mode=Symbol("copy")), credit=1)
+    wire.send(wire.sender(session, address), amqp.Message("kept"))
+    browser = wire.receiver(session, amqp.Source(address, distribution_mode=amqp.Symbol("copy")), credit=1)
     assert bodies(wire, browser, 1) == ["kept"]
     wire.close_link(browser)
     assert remaining(wire, session, address) == ["kept"]
@@ -167,14 +147,16 @@ class Transactions:
         self.wire = connect()
         self.session = self.wire.session()
         self.address = connect.address()
-        self.control = self.wire.sender(self.session, Coordinator(capabilities=(Symbol("amqp:local-transactions"),)))
-        self.controller = Controller(self.control)
-        self.sender: Sender = self.wire.sender(self.session, self.address)
+        self.control = self.wire.sender(
+            self.session, amqp.Coordinator(capabilities=(amqp.Symbol("amqp:local-transactions"),))
+        )
+        self.controller = amqp.Controller(self.control)
+        self.sender: amqp.Sender = self.wire.sender(self.session, self.address)
 
     def declare(self) -> bytes:
         self.wire.credit(self.control)
         declared = self.wire.result(self.controller.declare())
-        assert isinstance(declared, Declared)
+        assert isinstance(declared, amqp.Declared)
         assert isinstance(declared.txn_id, bytes)
         return declared.txn_id
 
@@ -183,8 +165,8 @@ class Transactions:
         return self.wire.result(self.controller.discharge(txn_id, fail=fail))
 
     def send(self, body: Any, txn_id: bytes) -> None:
-        state = self.wire.send(self.sender, Message(body), state=TransactionalState(txn_id))
-        assert state == TransactionalState(txn_id, Accepted())
+        state = self.wire.send(self.sender, amqp.Message(body), state=amqp.TransactionalState(txn_id))
+        assert state == amqp.TransactionalState(txn_id, amqp.Accepted())
 
     def remaining(self) -> list[Any]:
         return remaining(self.wire, self.session, self.address)
@@ -200,7 +182,7 @@ def test_sends_are_seen_after_the_commit(transactions: Transactions) -> None:
     for body in ("one", "two"):
         transactions.send(body, txn_id)
     assert transactions.remaining() == []
-    assert transactions.discharge(txn_id) == Accepted()
+    assert transactions.discharge(txn_id) == amqp.Accepted()
     assert transactions.remaining() == ["one", "two"]
     transactions.wire.close()
 
@@ -208,10 +190,10 @@ def test_sends_are_seen_after_the_commit(transactions: Transactions) -> None:
 def test_sends_are_gone_after_the_rollback(transactions: Transactions) -> None:
     txn_id = transactions.declare()
     transactions.send("never", txn_id)
-    assert transactions.discharge(txn_id, fail=True) == Accepted()
+    assert transactions.discharge(txn_id, fail=True) == amqp.Accepted()
     kept = transactions.declare()
     transactions.send("kept", kept)
-    assert transactions.discharge(kept) == Accepted()
+    assert transactions.discharge(kept) == amqp.Accepted()
     assert transactions.remaining() == ["kept"]
     transactions.wire.close()
 
@@ -219,12 +201,12 @@ def test_sends_are_gone_after_the_rollback(transactions: Transactions) -> None:
 @pytest.mark.parametrize("fail", [False, True], ids=["commit", "rollback"])
 def test_accepting_in_a_transaction(transactions: Transactions, fail: bool) -> None:
     wire = transactions.wire
-    wire.send(transactions.sender, Message("work"))
+    wire.send(transactions.sender, amqp.Message("work"))
     receiver = wire.receiver(transactions.session, transactions.address, credit=1)
     delivery = wire.delivery(receiver)
     txn_id = transactions.declare()
-    (handle,) = receiver.update([delivery], TransactionalState(txn_id, Accepted()))
-    assert transactions.discharge(txn_id, fail=fail) == Accepted()
+    (handle,) = receiver.update([delivery], amqp.TransactionalState(txn_id, amqp.Accepted()))
+    assert transactions.discharge(txn_id, fail=fail) == amqp.Accepted()
     assert handle.done
     wire.close_link(receiver)
     assert transactions.remaining() == (["work"] if fail else [])
@@ -239,8 +221,8 @@ def test_a_transaction_that_is_not_there(transactions: Transactions) -> None:
         outcome = wire.result(transactions.controller.discharge(b"\x00\x00\x00\x63"))
     except AmqpError as error:
         outcome = error
-    if isinstance(outcome, Rejected):
-        assert isinstance(outcome.error, Error)
+    if isinstance(outcome, amqp.Rejected):
+        assert isinstance(outcome.error, amqp.Error)
         assert outcome.error.condition == "amqp:transaction:unknown-id"
     else:
         assert "unknown-id" in str(outcome)
@@ -254,10 +236,10 @@ def test_a_closed_control_link_rolls_back(transactions: Transactions) -> None:
     transactions.wire.close()
 
 
-def saved(link: Sender | Receiver) -> LinkState:
+def saved(link: amqp.Sender | amqp.Receiver) -> amqp.LinkState:
     """The state of a link as another process would find it."""
     state = pickle.loads(pickle.dumps(link.saved_state()))
-    assert isinstance(state, LinkState)
+    assert isinstance(state, amqp.LinkState)
     return state
 
 
@@ -266,9 +248,9 @@ def test_a_cut_sender_goes_on_without_loss(connect: Connect) -> None:
     wire = connect("cut-sender")
     sender = wire.sender(wire.session(), address, name="cut")
     sent = [f"m{number}" for number in range(20)]
-    assert wire.send(sender, Message(sent[0])) == Accepted()
+    assert wire.send(sender, amqp.Message(sent[0])) == amqp.Accepted()
     for body in sent[1:]:
-        sender.send(Message(body))
+        sender.send(amqp.Message(body))
     wire.flush()
     # The broker has them, and its answers are never read.
     time.sleep(0.2)
@@ -278,11 +260,11 @@ def test_a_cut_sender_goes_on_without_loss(connect: Connect) -> None:
     wire = connect("cut-sender")
     session = wire.session()
     again = wire.attached_sender(session, None, state=state)
-    resumed = wire.next(Resumed)
+    resumed = wire.next(amqp.Resumed)
     assert len(resumed.handles) == 19
-    assert [wire.result(handle) for handle in resumed.handles] == [Accepted()] * 19
+    assert [wire.result(handle) for handle in resumed.handles] == [amqp.Accepted()] * 19
     assert not again.pending
-    assert wire.send(again, Message("last")) == Accepted()
+    assert wire.send(again, amqp.Message("last")) == amqp.Accepted()
     found = remaining(wire, session, address)
     # Broker-J forgets a link with its connection, so that what it had taken is sent again: at least once.
     assert set(found) == {*sent, "last"}
@@ -298,11 +280,11 @@ def test_a_cut_receiver_goes_on_without_loss(connect: Connect) -> None:
     sender = wire.sender(session, address)
     sent = [f"m{number}" for number in range(6)]
     for body in sent:
-        assert wire.send(sender, Message(body)) == Accepted()
+        assert wire.send(sender, amqp.Message(body)) == amqp.Accepted()
     receiver = wire.receiver(session, address, name="cut", rcv_settle_mode=1, credit=6)
     deliveries = [wire.delivery(receiver) for _ in sent]
     (handle,) = receiver.accept(deliveries[0])
-    assert wire.result(handle) == Accepted()
+    assert wire.result(handle) == amqp.Accepted()
     (unanswered,) = receiver.accept(deliveries[1])
     wire.flush()
     time.sleep(0.2)
@@ -313,7 +295,7 @@ def test_a_cut_receiver_goes_on_without_loss(connect: Connect) -> None:
     wire = connect("cut-receiver")
     session = wire.session()
     again = wire.receiver(session, None, state=state, rcv_settle_mode=1, credit=10)
-    resumed = wire.next(Resumed)
+    resumed = wire.next(amqp.Resumed)
     # The broker had heard of m1, and settled it; its answer is told by the map it isn't in.
     assert resumed.forgotten == (deliveries[1].delivery_tag,)
     found: list[Any] = []
@@ -329,8 +311,10 @@ def test_a_cut_receiver_goes_on_without_loss(connect: Connect) -> None:
 def test_a_link_that_broker_j_keeps(connect: Connect) -> None:
     address = connect.address()
     wire = connect("kept")
-    sender = wire.sender(wire.session(), Target(address, **FOREVER), source=Source("here", **FOREVER), name="kept")
-    assert wire.send(sender, Message("before")) == Accepted()
+    sender = wire.sender(
+        wire.session(), amqp.Target(address, **FOREVER), source=amqp.Source("here", **FOREVER), name="kept"
+    )
+    assert wire.send(sender, amqp.Message("before")) == amqp.Accepted()
     wire.cut()
     state = saved(sender)
     assert not state.unsettled
@@ -338,12 +322,12 @@ def test_a_link_that_broker_j_keeps(connect: Connect) -> None:
     session = wire.session()
     again = wire.attached_sender(session, None, state=state)
     assert again.address == address
-    assert wire.send(again, Message("after")) == Accepted()
+    assert wire.send(again, amqp.Message("after")) == amqp.Accepted()
     # With a delivery in doubt Broker-J refuses to go on, and the application still has what it needs.
-    again.send(Message("doubt"))
+    again.send(amqp.Message("doubt"))
     wire.cut()
     state = saved(again)
-    assert [each.payload for each in state.unsettled] == [Message("doubt").encode()]
+    assert [each.payload for each in state.unsettled] == [amqp.Message("doubt").encode()]
     wire = connect("kept")
     session = wire.session()
     with pytest.raises(AmqpError, match="not implemented"):
@@ -364,7 +348,7 @@ def test_a_detached_link_is_attached_again(connect: Connect) -> None:
     other = wire.session()
     again = wire.attached_sender(other, None, state=saved(sender))
     assert again.name == "detached"
-    assert wire.send(again, Message("on")) == Accepted()
+    assert wire.send(again, amqp.Message("on")) == amqp.Accepted()
     assert remaining(wire, other, address) == ["on"]
     wire.close()
 
@@ -378,6 +362,6 @@ def test_a_stolen_link(connect: Connect) -> None:
     closed = wire.link_closed(sender)
     assert closed.report.by is By.REMOTE
     assert closed.report.condition == "amqp:link:stolen"
-    assert thief.send(taken, Message("mine")) == Accepted()
+    assert thief.send(taken, amqp.Message("mine")) == amqp.Accepted()
     wire.close()
     thief.close()

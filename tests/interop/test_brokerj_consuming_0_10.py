@@ -11,26 +11,7 @@ from shutil import which
 import pytest
 
 from amqp_sansio import Accepted, By, EndpointClosed, LocalProtocolError, RemoteProtocolError, Settled
-from amqp_sansio.amqp_0_10 import (
-    BYTE,
-    CREDIT,
-    MESSAGE,
-    NONE,
-    NOT_ACQUIRED,
-    WINDOW,
-    MessageCancel,
-    MessageFlow,
-    MessageFlush,
-    MessageReceived,
-    MessageResume,
-    MessageSetFlowMode,
-    MessageStop,
-    MessageSubscribe,
-    QueueDelete,
-    QueueQuery,
-    Rejected,
-    Session,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio_asyncio import Recorder
 from tests.interop.brokers.brokerj import BrokerJ, run_brokerj
 from tests.interop.brokers.facing_0_10 import Facing, facing, keyed
@@ -43,28 +24,28 @@ def peer(brokerj: BrokerJ) -> Iterator[Facing]:
         yield found
 
 
-def filled(peer: Facing, wire: Wire010, session: Session, count: int, size: int = 1) -> str:
+def filled(peer: Facing, wire: Wire010, session: amqp.Session, count: int, size: int = 1) -> str:
     """A queue with so many messages, whose bodies begin with their numbers."""
     queue = peer.queue(wire, session)
     for number in range(count):
         session.transfer("", keyed(queue, str(number).encode().ljust(size)))
     wire.sync(session)
-    assert wire.call(session, QueueQuery(queue)).message_count == count
+    assert wire.call(session, amqp.QueueQuery(queue)).message_count == count
     return queue
 
 
-def bodies(messages: list[MessageReceived]) -> list[str]:
+def bodies(messages: list[amqp.MessageReceived]) -> list[str]:
     return [message.body.decode().strip() for message in messages]
 
 
-def count_of(wire: Wire010, session: Session, queue: str) -> int | None:
-    return wire.call(session, QueueQuery(queue)).message_count
+def count_of(wire: Wire010, session: amqp.Session, queue: str) -> int | None:
+    return wire.call(session, amqp.QueueQuery(queue)).message_count
 
 
 # Credit.
 
 
-def test_a_window_opens_again_by_completions(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_a_window_opens_again_by_completions(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 10)
     destination = wire.subscribe(session, queue, credit=3)
     wire.idle(0.3)
@@ -85,9 +66,9 @@ def test_a_window_opens_again_by_completions(peer: Facing, wire: Wire010, sessio
     )
 
 
-def test_credit_mode_grants_once(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_credit_mode_grants_once(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 10)
-    destination = wire.subscribe(session, queue, flow_mode=CREDIT, credit=3)
+    destination = wire.subscribe(session, queue, flow_mode=amqp.CREDIT, credit=3)
     for number in range(3):
         message = wire.message(session, destination)
         assert bodies([message]) == [str(number)]
@@ -100,8 +81,8 @@ def test_credit_mode_grants_once(peer: Facing, wire: Wire010, session: Session) 
     assert wire.arrived(session, destination) == []
 
 
-@pytest.mark.parametrize("flow_mode", [CREDIT, WINDOW])
-def test_credit_in_octets(peer: Facing, wire: Wire010, session: Session, flow_mode: int) -> None:
+@pytest.mark.parametrize("flow_mode", [amqp.CREDIT, amqp.WINDOW])
+def test_credit_in_octets(peer: Facing, wire: Wire010, session: amqp.Session, flow_mode: int) -> None:
     queue = filled(peer, wire, session, 40, size=10)
     destination = wire.subscribe(session, queue, flow_mode=flow_mode, credit=100, octets=200)
     wire.idle(0.3)
@@ -112,51 +93,51 @@ def test_credit_in_octets(peer: Facing, wire: Wire010, session: Session, flow_mo
     session.accept(*[event.command_id for event in wire.arrived(session, destination)])
     wire.sync(session)
     wire.idle(0.3)
-    assert len(wire.arrived(session, destination)) == (40 if flow_mode == WINDOW else 20)
+    assert len(wire.arrived(session, destination)) == (40 if flow_mode == amqp.WINDOW else 20)
     assert session.report is None
 
 
-def test_without_one_of_the_units_nothing_comes(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_without_one_of_the_units_nothing_comes(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 1)
-    grants = {MESSAGE: 1, BYTE: 1000}
-    for unit, other in ((MESSAGE, BYTE), (BYTE, MESSAGE)):
-        destination = wire.subscribe(session, queue, flow_mode=CREDIT)
-        wire.call(session, MessageFlow(destination, unit, grants[unit]))
+    grants = {amqp.MESSAGE: 1, amqp.BYTE: 1000}
+    for unit, other in ((amqp.MESSAGE, amqp.BYTE), (amqp.BYTE, amqp.MESSAGE)):
+        destination = wire.subscribe(session, queue, flow_mode=amqp.CREDIT)
+        wire.call(session, amqp.MessageFlow(destination, unit, grants[unit]))
         wire.idle(0.2)
         assert wire.arrived(session, destination) == []
-        wire.call(session, MessageFlow(destination, other, grants[other]))
+        wire.call(session, amqp.MessageFlow(destination, other, grants[other]))
         message = wire.message(session, destination)
         wire.result(session.release(message.command_id, sync=True))
-        wire.call(session, MessageCancel(destination))
+        wire.call(session, amqp.MessageCancel(destination))
 
 
-def test_an_absent_value_is_no_credit(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_an_absent_value_is_no_credit(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     """The specification makes it infinite."""
     queue = filled(peer, wire, session, 1)
     destination = wire.subscribe(session, queue)
-    for unit in (MESSAGE, BYTE):
-        wire.call(session, MessageFlow(destination, unit))
+    for unit in (amqp.MESSAGE, amqp.BYTE):
+        wire.call(session, amqp.MessageFlow(destination, unit))
     wire.idle(0.3)
     assert wire.arrived(session, destination) == []
 
 
-def test_stop_takes_all_credit(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_stop_takes_all_credit(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 2)
     destination = wire.subscribe(session, queue, credit=1)
     first = wire.message(session, destination)
-    wire.call(session, MessageStop(destination))
+    wire.call(session, amqp.MessageStop(destination))
     assert session.granted(destination) == (0, 0)
     wire.result(session.accept(first.command_id, sync=True))
     wire.idle(0.3)
     assert wire.arrived(session, destination) == []
-    wire.call(session, MessageSetFlowMode(destination, CREDIT))
+    wire.call(session, amqp.MessageSetFlowMode(destination, amqp.CREDIT))
     session.top_up(destination, 1)
     assert bodies([wire.message(session, destination)]) == ["1"]
 
 
-def test_fetching(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_fetching(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 5)
-    destination = wire.subscribe(session, queue, flow_mode=CREDIT)
+    destination = wire.subscribe(session, queue, flow_mode=amqp.CREDIT)
     assert bodies(wire.fetch(session, destination, 2)) == ["0", "1"]
     assert session.granted(destination) == (0, 0)
     assert bodies(wire.fetch(session, destination, 100)) == ["2", "3", "4"]
@@ -165,39 +146,39 @@ def test_fetching(peer: Facing, wire: Wire010, session: Session) -> None:
     assert count_of(wire, session, queue) == 0
 
 
-def test_a_flush_of_nothing(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_a_flush_of_nothing(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     destination = wire.subscribe(session, peer.queue(wire, session), credit=10)
-    wire.call(session, MessageFlush(destination))
+    wire.call(session, amqp.MessageFlush(destination))
     assert session.granted(destination) == (0, 0)
 
 
-def test_a_mode_is_not_changed_while_there_is_credit(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_a_mode_is_not_changed_while_there_is_credit(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     destination = wire.subscribe(session, peer.queue(wire, session), credit=10)
     with pytest.raises(LocalProtocolError, match="still has credit"):
-        session.call(MessageSetFlowMode(destination, CREDIT))
-    wire.call(session, MessageStop(destination))
-    wire.call(session, MessageSetFlowMode(destination, CREDIT))
+        session.call(amqp.MessageSetFlowMode(destination, amqp.CREDIT))
+    wire.call(session, amqp.MessageStop(destination))
+    wire.call(session, amqp.MessageSetFlowMode(destination, amqp.CREDIT))
 
 
 # Acquiring, accepting, rejecting, releasing.
 
 
-def test_browsing(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_browsing(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 3)
-    browser = wire.subscribe(session, queue, accept_mode=NONE, acquire_mode=NOT_ACQUIRED, credit=100)
+    browser = wire.subscribe(session, queue, accept_mode=amqp.NONE, acquire_mode=amqp.NOT_ACQUIRED, credit=100)
     seen = [wire.message(session, browser) for _ in range(3)]
     assert bodies(seen) == ["0", "1", "2"]
     assert not any(message.acquired or message.accepts for message in seen)
     for message in seen:
         session.complete(message.command_id)
-    wire.call(session, MessageCancel(browser))
+    wire.call(session, amqp.MessageCancel(browser))
     assert wire.drain(session, queue) == [b"0", b"1", b"2"]
 
 
-def test_acquiring_what_was_only_shown(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_acquiring_what_was_only_shown(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 3)
-    browser = wire.subscribe(session, queue, acquire_mode=NOT_ACQUIRED, credit=100)
-    taker = wire.subscribe(session, queue, flow_mode=CREDIT, credit=1)
+    browser = wire.subscribe(session, queue, acquire_mode=amqp.NOT_ACQUIRED, credit=100)
+    taker = wire.subscribe(session, queue, flow_mode=amqp.CREDIT, credit=1)
     shown = [wire.message(session, browser) for _ in range(3)]
     taken = wire.message(session, taker)
     assert taken.body == b"0"
@@ -210,9 +191,9 @@ def test_acquiring_what_was_only_shown(peer: Facing, wire: Wire010, session: Ses
     assert count_of(wire, session, queue) == 1
 
 
-def test_accept_mode_none(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_accept_mode_none(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 2)
-    destination = wire.subscribe(session, queue, accept_mode=NONE, credit=1)
+    destination = wire.subscribe(session, queue, accept_mode=amqp.NONE, credit=1)
     first = wire.message(session, destination)
     assert not first.accepts
     with pytest.raises(LocalProtocolError):
@@ -224,9 +205,11 @@ def test_accept_mode_none(peer: Facing, wire: Wire010, session: Session) -> None
 
 
 @pytest.mark.parametrize("set_redelivered", [False, True])
-def test_released_messages_come_again(peer: Facing, wire: Wire010, session: Session, set_redelivered: bool) -> None:
+def test_released_messages_come_again(
+    peer: Facing, wire: Wire010, session: amqp.Session, set_redelivered: bool
+) -> None:
     queue = filled(peer, wire, session, 2)
-    destination = wire.subscribe(session, queue, flow_mode=CREDIT, credit=2)
+    destination = wire.subscribe(session, queue, flow_mode=amqp.CREDIT, credit=2)
     first = wire.message(session, destination)
     second = wire.message(session, destination)
     wire.result(session.release(first.command_id, set_redelivered=set_redelivered, sync=True))
@@ -240,7 +223,7 @@ def test_released_messages_come_again(peer: Facing, wire: Wire010, session: Sess
     assert count_of(wire, session, queue) == 0
 
 
-def test_rejected_messages_are_gone(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_rejected_messages_are_gone(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 1)
     destination = wire.subscribe(session, queue, credit=1)
     message = wire.message(session, destination)
@@ -249,11 +232,11 @@ def test_rejected_messages_are_gone(peer: Facing, wire: Wire010, session: Sessio
     assert count_of(wire, session, queue) == 0
 
 
-def test_after_a_cancel_messages_are_still_accepted(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_after_a_cancel_messages_are_still_accepted(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 3)
     destination = wire.subscribe(session, queue, credit=2)
     first, second = [wire.message(session, destination) for _ in range(2)]
-    wire.call(session, MessageCancel(destination))
+    wire.call(session, amqp.MessageCancel(destination))
     wire.result(session.accept(first.command_id, sync=True))
     wire.result(session.release(second.command_id, sync=True))
     with pytest.raises(LocalProtocolError):
@@ -277,15 +260,15 @@ def test_what_is_not_accepted_comes_again_when_the_session_is_gone(peer: Facing)
     wire.close()
 
 
-def test_a_queue_that_is_deleted_under_a_subscription(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_a_queue_that_is_deleted_under_a_subscription(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     other = wire.session()
     queue = filled(peer, wire, session, 0)
     destination = wire.subscribe(session, queue, credit=2)
-    wire.call(other, QueueDelete(queue))
+    wire.call(other, amqp.QueueDelete(queue))
     wire.idle(0.3)
     # Broker-J says nothing; the subscription goes on without a queue.
     assert session.report is None
-    wire.call(session, MessageCancel(destination))
+    wire.call(session, amqp.MessageCancel(destination))
 
 
 def test_many_messages_each_way(peer: Facing) -> None:
@@ -325,7 +308,7 @@ def test_a_recording_is_what_others_call_0_10(peer: Facing, tmp_path: Path) -> N
         queue = peer.bound(wire, session, "amq.direct", "key")
         message = keyed("key", bytes(10_000), content_type="x", application_headers={"a": 1, "b": [True]})
         assert wire.publish(session, "amq.direct", message) == Accepted()
-        assert wire.publish(session, "amq.direct", keyed("absent")) == Rejected(1, "Unroutable")
+        assert wire.publish(session, "amq.direct", keyed("absent")) == amqp.Rejected(1, "Unroutable")
         assert wire.drain(session, queue) == [bytes(10_000)]
         session.close()
         wire.session_closed(session)
@@ -356,12 +339,12 @@ def test_a_broker_that_shuts_down(tmp_path: Path) -> None:
         peer = Facing(stack.enter_context(run_brokerj(tmp_path)))
         wire, session = peer.attach()
         waiting = session.transfer("", keyed("queue"))
-        assert wire.publish(session, "", keyed("queue")) == Rejected(1, "Unroutable")
+        assert wire.publish(session, "", keyed("queue")) == amqp.Rejected(1, "Unroutable")
         stack.close()
         report = wire.end().report
     assert (report.by, report.code) == (By.REMOTE, 320)
     assert waiting.outcome is not None
-    assert waiting.outcome.result == Rejected(1, "Unroutable")
+    assert waiting.outcome.result == amqp.Rejected(1, "Unroutable")
     assert session.report == report
     with pytest.raises(EndpointClosed):
         session.sync()
@@ -409,9 +392,9 @@ def test_a_session_that_broker_j_does_not_know(peer: Facing) -> None:
 def test_message_resume_is_never_answered(peer: Facing) -> None:
     wire, session = peer.attach()
     queue = peer.queue(wire, session)
-    wire.call(session, MessageSubscribe(queue, "d"))
-    resumed = session.call(MessageResume("d", "resume"))
-    later = session.call(QueueQuery(queue))
+    wire.call(session, amqp.MessageSubscribe(queue, "d"))
+    resumed = session.call(amqp.MessageResume("d", "resume"))
+    later = session.call(amqp.QueueQuery(queue))
     wire.until(lambda: later.done)
     assert not resumed.done
     wire.close()

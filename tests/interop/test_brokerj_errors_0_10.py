@@ -8,23 +8,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Accepted, By, EndpointClosed, LocalProtocolError, RemoteProtocolError, Scope
-from amqp_sansio.amqp_0_10 import (
-    Command,
-    DtxStart,
-    ExchangeBind,
-    ExchangeDeclare,
-    ExchangeDelete,
-    ExchangeUnbind,
-    FileQos,
-    MessageCancel,
-    MessageSubscribe,
-    QueueDeclare,
-    QueueDelete,
-    QueuePurge,
-    Session,
-    TxCommit,
-    Xid,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.facing_0_10 import Facing, facing, keyed
 from tests.kit.driving_0_10 import Wire010
@@ -39,21 +23,23 @@ def peer(brokerj: BrokerJ) -> Iterator[Facing]:
 @pytest.mark.parametrize(
     ("code", "condition", "command"),
     [
-        (404, "not-found", QueuePurge("absent")),
-        (404, "not-found", QueueDelete("absent")),
-        (404, "not-found", QueueDeclare("absent", passive=True)),
-        (404, "not-found", MessageSubscribe("absent", "d")),
-        (404, "not-found", ExchangeBind("absent", "amq.direct", "k")),
-        (404, "not-found", ExchangeDeclare("absent", "no type")),
-        (404, "not-found", ExchangeDeclare("absent", "direct", passive=True)),
-        (404, "not-found", ExchangeDelete("absent")),
-        (530, "not-allowed", ExchangeDeclare("amq.own", "direct")),
-        (530, "not-allowed", ExchangeDeclare("amq.direct", "topic")),
-        (530, "not-allowed", ExchangeDelete("amq.direct")),
-        (542, "invalid-argument", ExchangeDelete("")),
+        (404, "not-found", amqp.QueuePurge("absent")),
+        (404, "not-found", amqp.QueueDelete("absent")),
+        (404, "not-found", amqp.QueueDeclare("absent", passive=True)),
+        (404, "not-found", amqp.MessageSubscribe("absent", "d")),
+        (404, "not-found", amqp.ExchangeBind("absent", "amq.direct", "k")),
+        (404, "not-found", amqp.ExchangeDeclare("absent", "no type")),
+        (404, "not-found", amqp.ExchangeDeclare("absent", "direct", passive=True)),
+        (404, "not-found", amqp.ExchangeDelete("absent")),
+        (530, "not-allowed", amqp.ExchangeDeclare("amq.own", "direct")),
+        (530, "not-allowed", amqp.ExchangeDeclare("amq.direct", "topic")),
+        (530, "not-allowed", amqp.ExchangeDelete("amq.direct")),
+        (542, "invalid-argument", amqp.ExchangeDelete("")),
     ],
 )
-def test_what_ends_a_session(wire: Wire010, session: Session, code: int, condition: str, command: Command[Any]) -> None:
+def test_what_ends_a_session(
+    wire: Wire010, session: amqp.Session, code: int, condition: str, command: amqp.Command[Any]
+) -> None:
     other = wire.session()
     with pytest.raises(RemoteProtocolError) as caught:
         wire.call(session, command)
@@ -68,14 +54,14 @@ def test_what_ends_a_session(wire: Wire010, session: Session, code: int, conditi
     wire.sync(other)
 
 
-def test_queues_in_use(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_queues_in_use(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = peer.queue(wire, session)
     assert wire.publish(session, "", keyed(queue)) == Accepted()
     wire.subscribe(session, queue)
     for command, code in (
-        (MessageSubscribe(queue, "d", exclusive=True), 405),
-        (QueueDelete(queue, if_unused=True), 406),
-        (QueueDelete(queue, if_empty=True), 406),
+        (amqp.MessageSubscribe(queue, "d", exclusive=True), 405),
+        (amqp.QueueDelete(queue, if_unused=True), 406),
+        (amqp.QueueDelete(queue, if_empty=True), 406),
     ):
         failing = wire.session()
         with pytest.raises(RemoteProtocolError) as caught:
@@ -83,33 +69,33 @@ def test_queues_in_use(peer: Facing, wire: Wire010, session: Session) -> None:
         assert caught.value.code == code
 
 
-def test_codes_that_are_not_those_of_the_specification(peer: Facing, wire: Wire010, session: Session) -> None:
+def test_codes_that_are_not_those_of_the_specification(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = peer.queue(wire, session)
     # 542 is wanted: a headers exchange needs x-match.
     with pytest.raises(RemoteProtocolError) as caught:
-        wire.call(session, ExchangeBind(queue, "amq.match", "k", {"a": 1}))
+        wire.call(session, amqp.ExchangeBind(queue, "amq.match", "k", {"a": 1}))
     assert (caught.value.code, caught.value.condition) == (541, "internal-error")
     session = wire.session()
     # 542 is wanted: an x-match that isn't defined.
-    wire.call(session, ExchangeBind(queue, "amq.match", "k", {"x-match": "some"}))
+    wire.call(session, amqp.ExchangeBind(queue, "amq.match", "k", {"x-match": "some"}))
     # 404 is wanted: there's no such binding.
-    wire.call(session, ExchangeUnbind(queue, "amq.direct", "absent"))
+    wire.call(session, amqp.ExchangeUnbind(queue, "amq.direct", "absent"))
     # 542 is wanted: a queue's name can't be empty.
-    wire.call(session, QueueDeclare("", auto_delete=True))
-    wire.call(session, QueueDelete(queue))
+    wire.call(session, amqp.QueueDeclare("", auto_delete=True))
+    wire.call(session, amqp.QueueDelete(queue))
 
 
 def test_commands_that_broker_j_does_not_have_end_the_connection(peer: Facing) -> None:
     wire, session = peer.attach()
-    handle = session.call(FileQos(1, 1))
+    handle = session.call(amqp.FileQos(1, 1))
     report = wire.end().report
     assert report.by is By.TRANSPORT
     with pytest.raises(EndpointClosed):
         _ = handle.result
 
 
-def test_what_is_refused_here_never_leaves(wire: Wire010, session: Session) -> None:
-    for command in (MessageCancel("absent"), TxCommit(), DtxStart(Xid(1, b"g", b"b"))):
+def test_what_is_refused_here_never_leaves(wire: Wire010, session: amqp.Session) -> None:
+    for command in (amqp.MessageCancel("absent"), amqp.TxCommit(), amqp.DtxStart(amqp.Xid(1, b"g", b"b"))):
         with pytest.raises(LocalProtocolError):
             session.call(command)
     wire.sync(session)

@@ -8,24 +8,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AmqpError, By, Scope
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Data,
-    Drained,
-    Error,
-    Header,
-    LinkFailed,
-    Message,
-    Modified,
-    Properties,
-    Receiver,
-    Rejected,
-    Released,
-    Session,
-    Source,
-    Symbol,
-    Target,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.events import Failed
 from amqp_sansio.sasl import Anonymous, Plain, XOAuth2
 from tests.interop.brokers.facing_1_0 import Peer
@@ -46,19 +29,23 @@ def test_opening_and_closing(peer: Peer) -> None:
     assert not wire.closed.report.condition
 
 
-def test_messages_come_as_they_were_sent(peer: Peer, wire: Wire10, session: Session) -> None:
+def test_messages_come_as_they_were_sent(peer: Peer, wire: Wire10, session: amqp.Session) -> None:
     address = peer.address()
     sender = wire.sender(session, address)
-    properties = Properties(
-        message_id="m1", subject="greeting", reply_to="answers", correlation_id="c1", content_type=Symbol("text/plain")
+    properties = amqp.Properties(
+        message_id="m1",
+        subject="greeting",
+        reply_to="answers",
+        correlation_id="c1",
+        content_type=amqp.Symbol("text/plain"),
     )
     sent = [
-        Message(b"first", properties=properties, application_properties={"n": 1, "s": "ä", "b": True}),
-        Message(Data(b""), header=Header(priority=7)),
-        Message(Data(b"x" * 70_000)),
+        amqp.Message(b"first", properties=properties, application_properties={"n": 1, "s": "ä", "b": True}),
+        amqp.Message(amqp.Data(b""), header=amqp.Header(priority=7)),
+        amqp.Message(amqp.Data(b"x" * 70_000)),
     ]
     for message in sent:
-        assert wire.send(sender, message) == Accepted()
+        assert wire.send(sender, message) == amqp.Accepted()
     receiver = wire.receiver(session, address, credit=10)
     first, empty, big = [wire.delivery(receiver) for _ in sent]
     assert first.body == b"first"
@@ -79,15 +66,15 @@ def test_messages_come_as_they_were_sent(peer: Peer, wire: Wire10, session: Sess
     wire.session_closed(session)
 
 
-def test_many_messages_are_settled_by_few_frames(peer: Peer, wire: Wire10, session: Session) -> None:
+def test_many_messages_are_settled_by_few_frames(peer: Peer, wire: Wire10, session: amqp.Session) -> None:
     address = peer.address()
     sender = wire.sender(session, address)
     handles: list[Any] = []
     for number in range(300):
         wire.credit(sender)
-        handles.append(sender.send(Message(b"%d" % number)))
+        handles.append(sender.send(amqp.Message(b"%d" % number)))
     for handle in handles:
-        assert wire.result(handle) == Accepted()
+        assert wire.result(handle) == amqp.Accepted()
     receiver = wire.receiver(session, address, credit=300)
     deliveries = [wire.delivery(receiver) for _ in handles]
     assert [each.body for each in deliveries] == [b"%d" % number for number in range(300)]
@@ -97,21 +84,21 @@ def test_many_messages_are_settled_by_few_frames(peer: Peer, wire: Wire10, sessi
 def test_outcomes_of_what_is_sent(node: Peer) -> None:
     wire = node.open()
     session = wire.session()
-    rejected = wire.send(wire.sender(session, "rejecting"), Message("no"))
-    assert isinstance(rejected, Rejected)
-    assert isinstance(rejected.error, Error)
+    rejected = wire.send(wire.sender(session, "rejecting"), amqp.Message("no"))
+    assert isinstance(rejected, amqp.Rejected)
+    assert isinstance(rejected.error, amqp.Error)
     assert rejected.error.condition == "amqp:not-allowed"
     assert rejected.error.description == "never here"
     assert dict(rejected.error.info or {}) == {"why": "by intent"}
-    assert wire.send(wire.sender(session, "releasing"), Message("back")) == Released()
-    modified = wire.send(wire.sender(session, "modifying"), Message("changed"))
-    assert isinstance(modified, Modified)
+    assert wire.send(wire.sender(session, "releasing"), amqp.Message("back")) == amqp.Released()
+    modified = wire.send(wire.sender(session, "modifying"), amqp.Message("changed"))
+    assert isinstance(modified, amqp.Modified)
     assert (modified.delivery_failed, modified.undeliverable_here) == (True, True)
     assert dict(modified.message_annotations or {}) == {"x-opt-by": node.kind}
     wire.close()
 
 
-def test_outcomes_given(peer: Peer, wire: Wire10, session: Session) -> None:
+def test_outcomes_given(peer: Peer, wire: Wire10, session: amqp.Session) -> None:
     address = peer.address()
     sender = wire.sender(session, address)
     bodies = [b"released", b"modified", b"rejected", b"accepted"]
@@ -119,13 +106,13 @@ def test_outcomes_given(peer: Peer, wire: Wire10, session: Session) -> None:
         # The plug-in knows nothing of modified.
         bodies.remove(b"modified")
     for body in bodies:
-        wire.send(sender, Message(body))
+        wire.send(sender, amqp.Message(body))
     receiver = wire.receiver(session, address, credit=4)
     by_body = {each.body: each for each in [wire.delivery(receiver) for _ in bodies]}
     receiver.release(by_body[b"released"])
     if b"modified" in by_body:
         receiver.modify(by_body[b"modified"], delivery_failed=True)
-    receiver.reject(by_body[b"rejected"], error=Error(Symbol("amqp:not-allowed"), "never"))
+    receiver.reject(by_body[b"rejected"], error=amqp.Error(amqp.Symbol("amqp:not-allowed"), "never"))
     receiver.accept(by_body[b"accepted"])
     receiver.flow(4)
     expected = {b"released": 0, b"modified": 1}
@@ -149,28 +136,28 @@ def test_outcomes_given(peer: Peer, wire: Wire10, session: Session) -> None:
         dead.accept(buried)
 
 
-def nothing_for(wire: Wire10, receiver: Receiver) -> bool:
+def nothing_for(wire: Wire10, receiver: amqp.Receiver) -> bool:
     """Whether no delivery is there that the test hasn't taken."""
     return not [e for e in wire.events if getattr(e, "link", None) == receiver.handle and hasattr(e, "delivery_tag")]
 
 
-def test_settled_when_sent(peer: Peer, wire: Wire10, session: Session) -> None:
+def test_settled_when_sent(peer: Peer, wire: Wire10, session: amqp.Session) -> None:
     address = peer.address()
     sender = wire.sender(session, address, snd_settle_mode=1)
     for number in range(3):
         wire.credit(sender)
-        assert sender.send(Message(b"%d" % number)).done
+        assert sender.send(amqp.Message(b"%d" % number)).done
     receiver = wire.receiver(session, address, snd_settle_mode=1, credit=10)
     deliveries = [wire.delivery(receiver) for _ in range(3)]
     assert [each.body for each in deliveries] == [b"0", b"1", b"2"]
     assert all(each.settled for each in deliveries)
 
 
-def test_nothing_comes_without_credit(peer: Peer, wire: Wire10, session: Session) -> None:
+def test_nothing_comes_without_credit(peer: Peer, wire: Wire10, session: amqp.Session) -> None:
     address = peer.address()
     sender = wire.sender(session, address)
     for number in range(5):
-        wire.send(sender, Message(b"%d" % number))
+        wire.send(sender, amqp.Message(b"%d" % number))
     receiver = wire.receiver(session, address)
     wire.idle(0.3)
     assert nothing_for(wire, receiver)
@@ -185,19 +172,19 @@ def test_nothing_comes_without_credit(peer: Peer, wire: Wire10, session: Session
     receiver.accept(*deliveries)
 
 
-def test_draining(peer: Peer, wire: Wire10, session: Session) -> None:
+def test_draining(peer: Peer, wire: Wire10, session: amqp.Session) -> None:
     address = peer.address()
     sender = wire.sender(session, address)
     for number in range(3):
-        wire.send(sender, Message(b"%d" % number))
+        wire.send(sender, amqp.Message(b"%d" % number))
     receiver = wire.receiver(session, address)
     receiver.flow(10, drain=True)
-    drained = wire.next(Drained)
+    drained = wire.next(amqp.Drained)
     assert (drained.channel, drained.link) == (session.channel, receiver.handle)
     assert receiver.credit == 0
     receiver.accept(*[wire.delivery(receiver) for _ in range(3)])
     receiver.flow(1)
-    wire.send(sender, Message(b"later"))
+    wire.send(sender, amqp.Message(b"later"))
     later = wire.delivery(receiver)
     assert later.body == b"later"
     receiver.accept(later)
@@ -209,7 +196,7 @@ def test_a_megabyte_in_frames_of_4096_octets(peer: Peer) -> None:
     session = wire.session()
     address = peer.address()
     body = bytes(range(256)) * 4096
-    assert wire.send(wire.sender(session, address), Message(body)) == Accepted()
+    assert wire.send(wire.sender(session, address), amqp.Message(body)) == amqp.Accepted()
     receiver = wire.receiver(session, address, credit=1)
     delivery = wire.delivery(receiver)
     assert delivery.body == body
@@ -227,7 +214,7 @@ def test_many_sessions_and_links(peer: Peer, wire: Wire10) -> None:
     senders = [s.open_sender(a) for s, a in zip(sessions, addresses, strict=True)]
     for sender, address in zip(senders, addresses, strict=True):
         for number in range(3):
-            assert wire.send(sender, Message(f"{address} {number}".encode())) == Accepted()
+            assert wire.send(sender, amqp.Message(f"{address} {number}".encode())) == amqp.Accepted()
     # Each queue's messages are read on another session than they were sent on.
     turned = sessions[1:] + sessions[:1]
     receivers = [s.open_receiver(a, credit=3) for s, a in zip(turned, addresses, strict=True)]
@@ -237,18 +224,18 @@ def test_many_sessions_and_links(peer: Peer, wire: Wire10) -> None:
         receiver.accept(*deliveries)
     sessions[3].close()
     wire.session_closed(sessions[3])
-    assert wire.send(senders[4], Message(b"on")) == Accepted()
+    assert wire.send(senders[4], amqp.Message(b"on")) == amqp.Accepted()
 
 
 def test_a_dynamic_node_takes_replies(named: Peer) -> None:
     wire = named.open()
     session = wire.session()
     requests = named.address()
-    replies = wire.receiver(session, Source(dynamic=True), credit=5)
+    replies = wire.receiver(session, amqp.Source(dynamic=True), credit=5)
     assert replies.address
     ask = wire.sender(session, requests)
-    asked = Message(b"question", properties=Properties(message_id="q1", reply_to=replies.address))
-    assert wire.send(ask, asked) == Accepted()
+    asked = amqp.Message(b"question", properties=amqp.Properties(message_id="q1", reply_to=replies.address))
+    assert wire.send(ask, asked) == amqp.Accepted()
     # Another connection answers.
     server = named.open()
     serving = server.session()
@@ -257,8 +244,8 @@ def test_a_dynamic_node_takes_replies(named: Peer) -> None:
     reply_to = request.message.reply_to
     assert reply_to
     answer = server.sender(serving, str(reply_to))
-    outcome = server.send(answer, Message(b"answer", properties=Properties(correlation_id="q1")))
-    assert outcome == Accepted()
+    outcome = server.send(answer, amqp.Message(b"answer", properties=amqp.Properties(correlation_id="q1")))
+    assert outcome == amqp.Accepted()
     incoming.accept(request)
     reply = wire.delivery(replies)
     assert (reply.body, reply.message.correlation_id) == (b"answer", "q1")
@@ -274,14 +261,14 @@ def condition_of(error: AmqpError) -> str:
 
 
 @pytest.mark.parametrize("role", ["sender", "receiver"])
-def test_an_address_that_is_not_there(peer: Peer, wire: Wire10, session: Session, role: str) -> None:
+def test_an_address_that_is_not_there(peer: Peer, wire: Wire10, session: amqp.Session, role: str) -> None:
     opens = wire.attached_sender if role == "sender" else wire.receiver
     with pytest.raises(AmqpError) as failed:
         opens(session, peer.absent(role))
     assert condition_of(failed.value) == "amqp:not-found", failed.value
     other = wire.session()
     address = peer.address()
-    assert wire.send(wire.sender(other, address), Message(b"on")) == Accepted()
+    assert wire.send(wire.sender(other, address), amqp.Message(b"on")) == amqp.Accepted()
 
 
 def test_a_session_that_the_peer_ends(node: Peer) -> None:
@@ -291,11 +278,11 @@ def test_a_session_that_the_peer_ends(node: Peer) -> None:
     closed = wire.session_closed(session)
     assert closed.report.by is By.REMOTE
     assert (closed.report.condition, closed.report.text) == ("amqp:internal-error", "the session ends here")
-    failures = [e for e in wire.events if isinstance(e, Failed) and not isinstance(e, LinkFailed)]
+    failures = [e for e in wire.events if isinstance(e, Failed) and not isinstance(e, amqp.LinkFailed)]
     assert failures[0].scope is Scope.SESSION
     assert sender.opening is not None
     assert sender.opening.done
-    assert wire.send(wire.sender(wire.session(), node.address()), Message(b"on")) == Accepted()
+    assert wire.send(wire.sender(wire.session(), node.address()), amqp.Message(b"on")) == amqp.Accepted()
     wire.close()
 
 
@@ -325,7 +312,7 @@ def test_anonymous(unlocked: Peer) -> None:
     wire = unlocked.open(sasl=Anonymous())
     assert wire.connection.mechanism == "ANONYMOUS"
     sender = wire.sender(wire.session(), unlocked.address())
-    assert wire.send(sender, Message(b"from nobody")) == Accepted()
+    assert wire.send(sender, amqp.Message(b"from nobody")) == amqp.Accepted()
     wire.close()
 
 
@@ -337,25 +324,25 @@ def test_idle_connections_are_kept_by_empty_frames(all_of: dict[str, Any]) -> No
         wire = peer.open(idle_time_out=2.0)
         wire.idle(3.2)
         assert wire.closed is None, kind
-        assert wire.send(wire.sender(wire.session(), peer.address()), Message(b"on")) == Accepted()
+        assert wire.send(wire.sender(wire.session(), peer.address()), amqp.Message(b"on")) == amqp.Accepted()
         wire.close()
 
     with ThreadPoolExecutor(len(all_of)) as pool:
         assert list(pool.map(check, all_of)) == [None] * len(all_of)
 
 
-def test_detaching_and_closing_links(peer: Peer, wire: Wire10, session: Session) -> None:
+def test_detaching_and_closing_links(peer: Peer, wire: Wire10, session: amqp.Session) -> None:
     address = peer.address()
     sender = wire.sender(session, address, name="link")
     closed = wire.close_link(sender)
     assert (closed.name, closed.resumable, closed.report.by) == ("link", False, By.LOCAL)
     again = wire.sender(session, address, name="link")
     assert again.handle == closed.link
-    assert wire.send(again, Message(b"again")) == Accepted()
+    assert wire.send(again, amqp.Message(b"again")) == amqp.Accepted()
     again.detach()
     suspended = wire.link_closed(again)
     assert suspended.report.by is By.LOCAL
-    assert wire.send(wire.sender(session, address), Message(b"on")) == Accepted()
+    assert wire.send(wire.sender(session, address), amqp.Message(b"on")) == amqp.Accepted()
 
 
 def test_settling_second(node: Peer) -> None:
@@ -364,14 +351,14 @@ def test_settling_second(node: Peer) -> None:
     address = node.address()
     sender = wire.sender(session, address, rcv_settle_mode=1)
     assert sender.rcv_settle_mode == 1
-    assert wire.send(sender, Message(b"twice")) == Accepted()
+    assert wire.send(sender, amqp.Message(b"twice")) == amqp.Accepted()
     assert not sender.pending
     receiver = wire.receiver(session, address, rcv_settle_mode=1, credit=1)
     assert receiver.rcv_settle_mode == 1
     delivery = wire.delivery(receiver)
     (handle,) = receiver.accept(delivery)
     assert not handle.done
-    assert wire.result(handle) == Accepted()
+    assert wire.result(handle) == amqp.Accepted()
     wire.close()
 
 
@@ -380,10 +367,10 @@ def test_the_anonymous_terminus(named: Peer) -> None:
     session = wire.session()
     addresses = [named.address() for _ in range(2)]
     receivers = [wire.receiver(session, address, credit=1) for address in addresses]
-    sender = wire.sender(session, Target(address=None))
+    sender = wire.sender(session, amqp.Target(address=None))
     for address in addresses:
-        message = Message(address.encode(), properties=Properties(to=address))
-        assert wire.send(sender, message) == Accepted()
+        message = amqp.Message(address.encode(), properties=amqp.Properties(to=address))
+        assert wire.send(sender, message) == amqp.Accepted()
     for receiver, address in zip(receivers, addresses, strict=True):
         delivery = wire.delivery(receiver)
         assert delivery.body == address.encode()
@@ -397,13 +384,13 @@ def test_an_aborted_delivery_is_nowhere(exact: Peer) -> None:
     session = wire.session()
     address = exact.address()
     sender = wire.sender(session, address)
-    whole = Message(Data(b"p" * 100_000)).encode()
+    whole = amqp.Message(amqp.Data(b"p" * 100_000)).encode()
     sender.begin(whole[:60_000])
     sender.abort()
     handle = sender.begin(whole[:50_000])
     sender.continue_delivery(whole[50_000:80_000])
     sender.continue_delivery(whole[80_000:], more=False)
-    assert wire.result(handle) == Accepted()
+    assert wire.result(handle) == amqp.Accepted()
     receiver = wire.receiver(session, address, credit=2)
     delivery = wire.delivery(receiver)
     assert delivery.body == b"p" * 100_000

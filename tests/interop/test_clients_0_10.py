@@ -11,20 +11,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_10, Accepted, EndpointClosed
-from amqp_sansio.amqp_0_10 import (
-    CREDIT,
-    NONE,
-    NOT_ACQUIRED,
-    ExchangeBind,
-    ExchangeDeclare,
-    ExchangeDelete,
-    Message,
-    QueueDeclare,
-    QueueDelete,
-    QueueQuery,
-    Rejected,
-    Xid,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.sasl import Anonymous, ScramSha256
 from amqp_sansio_asyncio import SessionEnded
 from tests.interop.brokers.brokerj import BrokerJ
@@ -53,15 +40,15 @@ async def attached(connect: Connect, broker: Broker, **options: Any) -> AsyncGen
     async with connect(broker.url, version=AMQP_0_10, **options) as connection:
         session = await connection.open_session()
         queue = f"client.0-10.{next(numbers)}"
-        await session.call(QueueDeclare(queue))
+        await session.call(amqp.QueueDeclare(queue))
         yield connection, session, queue
         deleting = await connection.open_session()
-        await deleting.call(QueueDelete(queue))
+        await deleting.call(amqp.QueueDelete(queue))
 
 
 async def left(session: Any, queue: str) -> int:
     """How many messages the queue has."""
-    found: int = (await session.call(QueueQuery(queue))).message_count
+    found: int = (await session.call(amqp.QueueQuery(queue))).message_count
     return found
 
 
@@ -85,13 +72,17 @@ def with_queue(connect: Connect, broker: Broker, scenario: Scenario, **options: 
 def test_publishing_and_consuming(connect: Connect, broker: Broker) -> None:
     async def scenario(connection: Any, session: Any, queue: str) -> None:
         exchange = f"x.{queue}"
-        await session.call(ExchangeDeclare(exchange, type="topic"))
-        await session.call(ExchangeBind(queue, exchange, "a.#"))
-        message = Message(b"hello", content_type="text/plain", application_headers={"n": 1})
+        await session.call(amqp.ExchangeDeclare(exchange, type="topic"))
+        await session.call(amqp.ExchangeBind(queue, exchange, "a.#"))
+        message = amqp.Message(b"hello", content_type="text/plain", application_headers={"n": 1})
         assert await session.publish(message, exchange, "a.b") == Accepted()
         refused = await session.publish(b"", "amq.direct", "absent")
-        assert refused == Rejected(1, "Unroutable") if isinstance(broker, BrokerJ) else isinstance(refused, Rejected)
-        assert await session.publish(b"none", "", queue, accept_mode=NONE) is None
+        assert (
+            refused == amqp.Rejected(1, "Unroutable")
+            if isinstance(broker, BrokerJ)
+            else isinstance(refused, amqp.Rejected)
+        )
+        assert await session.publish(b"none", "", queue, accept_mode=amqp.NONE) is None
         async with session.subscribe(queue) as subscription:
             first, second = await fetched(subscription), await fetched(subscription)
             assert (first.body, second.body) == (b"hello", b"none")
@@ -105,12 +96,12 @@ def test_publishing_and_consuming(connect: Connect, broker: Broker) -> None:
             await session.sync()
             assert await subscription.fetch(timeout=0.2) is None
         assert await left(session, queue) == 0
-        await session.call(ExchangeDelete(exchange))
+        await session.call(amqp.ExchangeDelete(exchange))
 
     with_queue(connect, broker, scenario)
 
 
-@pytest.mark.parametrize("options", [{}, {"flow_mode": CREDIT}, {"octets": 5000}])
+@pytest.mark.parametrize("options", [{}, {"flow_mode": amqp.CREDIT}, {"octets": 5000}])
 def test_many_messages(connect: Connect, broker: Broker, options: dict[str, Any]) -> None:
     total = 500
     bodies = [str(number).encode().ljust(100) for number in range(total)]
@@ -154,7 +145,7 @@ def test_browsing_and_acquiring(connect: Connect, broker: Broker) -> None:
     async def scenario(connection: Any, session: Any, queue: str) -> None:
         for body in (b"one", b"two"):
             await session.publish(body, "", queue)
-        async with session.subscribe(queue, acquire_mode=NOT_ACQUIRED) as subscription:
+        async with session.subscribe(queue, acquire_mode=amqp.NOT_ACQUIRED) as subscription:
             await fetched(subscription)
             second = await fetched(subscription)
             assert await second.acquire()
@@ -178,7 +169,7 @@ def test_transactions(connect: Connect, broker: Broker) -> None:
                 raise ValueError("mine")
         assert await left(plain, queue) == 1
         other = await connection.open_session()
-        xid = Xid(7, b"client-%d" % next(numbers), b"branch")
+        xid = amqp.Xid(7, b"client-%d" % next(numbers), b"branch")
         async with other.branch(xid) as branch:
             await other.publish(b"distributed", "", queue, wait=False)
         await branch.prepare()
@@ -218,8 +209,8 @@ def test_a_full_queue(connect: Connect, brokerj: BrokerJ, exchange: str) -> None
     async def scenario(connection: Any, session: Any, unused: str) -> None:
         queue = f"full.0-10.{next(numbers)}"
         limits = {"x-qpid-capacity": 1000, "x-qpid-flow-resume-capacity": 500}
-        await session.call(QueueDeclare(queue, arguments=limits))
-        await session.call(ExchangeBind(queue, "amq.direct", queue))
+        await session.call(amqp.QueueDeclare(queue, arguments=limits))
+        await session.call(amqp.ExchangeBind(queue, "amq.direct", queue))
         publishing = await connection.open_session()
 
         async def publish() -> None:
@@ -235,7 +226,7 @@ def test_a_full_queue(connect: Connect, brokerj: BrokerJ, exchange: str) -> None
                 await (await fetched(subscription)).accept()
             await asyncio.wait_for(task, 10)
             await session.sync()
-        await session.call(QueueDelete(queue))
+        await session.call(amqp.QueueDelete(queue))
 
     with_queue(connect, brokerj, scenario)
 

@@ -13,94 +13,72 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from amqp_sansio.amqp_1_0 import (
-    AmqpSequence,
-    AmqpValue,
-    Array,
-    Byte,
-    Char,
-    Data,
-    Decimal32,
-    Decimal64,
-    Decimal128,
-    Described,
-    Float,
-    Header,
-    Int,
-    Message,
-    Properties,
-    Short,
-    Symbol,
-    Timestamp,
-    UByte,
-    UInt,
-    ULong,
-    UShort,
-    check_message,
-    decode,
-    encode,
-)
+from amqp_sansio import amqp_1_0 as amqp
 
 Constants: Any = proton.Data
 UNDESCRIBED: Any = proton.UNDESCRIBED
 
 INTEGERS: dict[type[Any], tuple[type[Any], int, int]] = {
-    UByte: (proton.ubyte, 0, 2**8 - 1),
-    UShort: (proton.ushort, 0, 2**16 - 1),
-    UInt: (proton.uint, 0, 2**32 - 1),
-    ULong: (proton.ulong, 0, 2**64 - 1),
-    Byte: (proton.byte, -(2**7), 2**7 - 1),
-    Short: (proton.short, -(2**15), 2**15 - 1),
-    Int: (proton.int32, -(2**31), 2**31 - 1),
-    Timestamp: (proton.timestamp, -(2**63), 2**63 - 1),
+    amqp.UByte: (proton.ubyte, 0, 2**8 - 1),
+    amqp.UShort: (proton.ushort, 0, 2**16 - 1),
+    amqp.UInt: (proton.uint, 0, 2**32 - 1),
+    amqp.ULong: (proton.ulong, 0, 2**64 - 1),
+    amqp.Byte: (proton.byte, -(2**7), 2**7 - 1),
+    amqp.Short: (proton.short, -(2**15), 2**15 - 1),
+    amqp.Int: (proton.int32, -(2**31), 2**31 - 1),
+    amqp.Timestamp: (proton.timestamp, -(2**63), 2**63 - 1),
 }
 ARRAYS: dict[type[Any], int] = {
     bool: Constants.BOOL,
-    UByte: Constants.UBYTE,
-    UShort: Constants.USHORT,
-    UInt: Constants.UINT,
-    ULong: Constants.ULONG,
-    Byte: Constants.BYTE,
-    Short: Constants.SHORT,
-    Int: Constants.INT,
+    amqp.UByte: Constants.UBYTE,
+    amqp.UShort: Constants.USHORT,
+    amqp.UInt: Constants.UINT,
+    amqp.ULong: Constants.ULONG,
+    amqp.Byte: Constants.BYTE,
+    amqp.Short: Constants.SHORT,
+    amqp.Int: Constants.INT,
     int: Constants.LONG,
     float: Constants.DOUBLE,
-    Float: Constants.FLOAT,
-    Char: Constants.CHAR,
-    Timestamp: Constants.TIMESTAMP,
+    amqp.Float: Constants.FLOAT,
+    amqp.Char: Constants.CHAR,
+    amqp.Timestamp: Constants.TIMESTAMP,
     uuid.UUID: Constants.UUID,
     bytes: Constants.BINARY,
     str: Constants.STRING,
-    Symbol: Constants.SYMBOL,
+    amqp.Symbol: Constants.SYMBOL,
 }
 
 # A NUL and lone surrogates aside, any text: proton's strings end at a NUL in some places.
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
-symbols = st.text(st.characters(min_codepoint=33, max_codepoint=126)).map(Symbol)
+symbols = st.text(st.characters(min_codepoint=33, max_codepoint=126)).map(amqp.Symbol)
 by_type: dict[type[Any], st.SearchStrategy[Any]] = {
     bool: st.booleans(),
     int: st.integers(-(2**63), 2**63 - 1),
     float: st.floats(allow_nan=False),
-    Float: st.floats(allow_nan=False, width=32).map(Float),
-    Char: st.characters(exclude_categories=["Cs"]).map(Char),
+    amqp.Float: st.floats(allow_nan=False, width=32).map(amqp.Float),
+    amqp.Char: st.characters(exclude_categories=["Cs"]).map(amqp.Char),
     bytes: st.binary(max_size=300),
     str: texts,
-    Symbol: symbols,
+    amqp.Symbol: symbols,
     uuid.UUID: st.uuids(),
     **{kind: st.integers(low, high).map(kind) for kind, (_, low, high) in INTEGERS.items()},
 }
 decimals = (
-    st.binary(min_size=4, max_size=4).map(Decimal32)
-    | st.binary(min_size=8, max_size=8).map(Decimal64)
-    | st.binary(min_size=16, max_size=16).map(Decimal128)
+    st.binary(min_size=4, max_size=4).map(amqp.Decimal32)
+    | st.binary(min_size=8, max_size=8).map(amqp.Decimal64)
+    | st.binary(min_size=16, max_size=16).map(amqp.Decimal128)
 )
 simple = st.none() | st.one_of(*by_type.values()) | decimals
-keys = st.one_of(*(by_type[kind] for kind in (bool, int, str, Symbol, ULong, Int, UByte, uuid.UUID)))
+keys = st.one_of(
+    *(by_type[kind] for kind in (bool, int, str, amqp.Symbol, amqp.ULong, amqp.Int, amqp.UByte, uuid.UUID))
+)
 
 
-def arrays() -> st.SearchStrategy[Array]:
+def arrays() -> st.SearchStrategy[amqp.Array]:
     kinds = st.sampled_from(list(ARRAYS))
-    return kinds.flatmap(lambda kind: st.lists(by_type[kind], max_size=5).map(lambda items: Array(items, element=kind)))
+    return kinds.flatmap(
+        lambda kind: st.lists(by_type[kind], max_size=5).map(lambda items: amqp.Array(items, element=kind))
+    )
 
 
 values = st.recursive(
@@ -110,10 +88,10 @@ values = st.recursive(
         | st.dictionaries(keys, inner, max_size=4)
         # Proton doesn't read a described value in a described one right, not even its own.
         | st.builds(
-            Described,
+            amqp.Described,
             # Below are the specification's own composite types, which have to hold what it says.
-            symbols | st.integers(256, 2**64 - 1).map(ULong),
-            inner.filter(lambda value: not isinstance(value, Described)),
+            symbols | st.integers(256, 2**64 - 1).map(amqp.ULong),
+            inner.filter(lambda value: not isinstance(value, amqp.Described)),
         )
     ),
     max_leaves=15,
@@ -126,24 +104,24 @@ def to_proton(value: Any) -> Any:
     if kind in INTEGERS:
         return INTEGERS[kind][0](value)
     match value:
-        case Decimal32():
+        case amqp.Decimal32():
             return proton.decimal32(int.from_bytes(value.bits))
-        case Decimal64():
+        case amqp.Decimal64():
             return proton.decimal64(int.from_bytes(value.bits))
-        case Decimal128():
+        case amqp.Decimal128():
             return proton.decimal128(value.bits)
-        case Symbol():
+        case amqp.Symbol():
             return proton.symbol(value)
-        case Char():
+        case amqp.Char():
             return proton.char(value)
-        case Float():
+        case amqp.Float():
             return proton.float32(value)
-        case Array():
+        case amqp.Array():
             found = value.element
             assert isinstance(found, type)
             items = [to_proton(each) for each in value]
             return proton.Array(UNDESCRIBED, ARRAYS[found], *items)
-        case Described():
+        case amqp.Described():
             return proton.Described(to_proton(value.descriptor), to_proton(value.value))
         case list():
             return [to_proton(each) for each in value]
@@ -175,12 +153,12 @@ def assert_same(found: Any, expected: Any) -> None:
         assert isinstance(found, proton.Array)
         assert (found.descriptor, found.type) == (expected.descriptor, expected.type)
         assert_same(list(found.elements), list(expected.elements))
-    elif isinstance(expected, Described):
-        assert isinstance(found, Described)
+    elif isinstance(expected, amqp.Described):
+        assert isinstance(found, amqp.Described)
         assert_same(found.descriptor, expected.descriptor)
         assert_same(found.value, expected.value)
-    elif isinstance(expected, Array):
-        assert isinstance(found, Array)
+    elif isinstance(expected, amqp.Array):
+        assert isinstance(found, amqp.Array)
         assert found.element is expected.element
         assert_same(list(found), list(expected))
     elif type(expected) is bytes:
@@ -209,50 +187,50 @@ def proton_encode(value: Any) -> bytes:
 @given(values)
 @example({})
 @example([])
-@example([[], {}, "", b"", Symbol("")])
+@example([[], {}, "", b"", amqp.Symbol("")])
 @example(list(range(300)))
 @example({n: n for n in range(300)})
 @example("x" * 256)
 def test_proton_reads_what_is_encoded(value: Any) -> None:
-    assert_proton_reads(encode(value), value)
+    assert_proton_reads(amqp.encode(value), value)
 
 
 @given(values)
 @example({})
-@example([[], {}, "", b"", Symbol("")])
+@example([[], {}, "", b"", amqp.Symbol("")])
 @example({n: n for n in range(300)})
 def test_what_proton_encodes_is_read(value: Any) -> None:
     octets = proton_encode(to_proton(value))
-    found, end = decode(octets)
+    found, end = amqp.decode(octets)
     assert end == len(octets)
     assert_same(found, value)
     # A value that was read is written as it was.
-    assert_proton_reads(encode(found), value)
+    assert_proton_reads(amqp.encode(found), value)
 
 
 @given(simple)
 def test_neither_encodes_smaller(value: Any) -> None:
-    assert len(encode(value)) <= len(proton_encode(to_proton(value)))
+    assert len(amqp.encode(value)) <= len(proton_encode(to_proton(value)))
 
 
 annotation_maps = st.dictionaries(symbols.filter(bool), values, max_size=3)
-message_ids = st.none() | by_type[ULong] | st.uuids() | st.binary(max_size=20) | texts.filter(bool)
+message_ids = st.none() | by_type[amqp.ULong] | st.uuids() | st.binary(max_size=20) | texts.filter(bool)
 moments = st.integers(1, 2**62)
 
 
 bodies: st.SearchStrategy[Any] = st.one_of(
-    st.builds(Data, st.binary(max_size=400)),
+    st.builds(amqp.Data, st.binary(max_size=400)),
     # Proton leaves out a body that is a null.
-    st.builds(AmqpValue, values.filter(lambda value: value is not None)),
-    st.builds(AmqpSequence, st.lists(values, max_size=4)),
+    st.builds(amqp.AmqpValue, values.filter(lambda value: value is not None)),
+    st.builds(amqp.AmqpSequence, st.lists(values, max_size=4)),
 )
 
 
 @st.composite
-def messages(draw: st.DrawFn) -> Message:
+def messages(draw: st.DrawFn) -> amqp.Message:
     """Messages whose every field proton can tell from its absence."""
     body: Any = draw(bodies)
-    header = Header(
+    header = amqp.Header(
         durable=draw(st.booleans()),
         priority=draw(st.integers(0, 255)),
         ttl=draw(st.integers(1, 2**32 - 1)),
@@ -260,7 +238,7 @@ def messages(draw: st.DrawFn) -> Message:
         delivery_count=draw(st.integers(0, 2**32 - 1)),
     )
     some = texts.filter(bool)
-    properties = Properties(
+    properties = amqp.Properties(
         message_id=draw(message_ids),
         user_id=draw(st.binary(min_size=1, max_size=10)),
         to=draw(some),
@@ -269,14 +247,14 @@ def messages(draw: st.DrawFn) -> Message:
         correlation_id=draw(message_ids),
         content_type=draw(symbols.filter(bool)),
         # Only data can be encoded so.
-        content_encoding=draw(symbols.filter(bool)) if isinstance(body, Data) else None,
-        absolute_expiry_time=Timestamp(draw(moments)),
-        creation_time=Timestamp(draw(moments)),
+        content_encoding=draw(symbols.filter(bool)) if isinstance(body, amqp.Data) else None,
+        absolute_expiry_time=amqp.Timestamp(draw(moments)),
+        creation_time=amqp.Timestamp(draw(moments)),
         group_id=draw(some),
         group_sequence=draw(st.integers(1, 2**31 - 1)),
         reply_to_group_id=draw(some),
     )
-    return Message(
+    return amqp.Message(
         body,
         header=header,
         delivery_annotations=draw(annotation_maps),
@@ -287,9 +265,9 @@ def messages(draw: st.DrawFn) -> Message:
 
 
 @given(messages())
-def test_messages_both_ways(message: Message) -> None:
+def test_messages_both_ways(message: amqp.Message) -> None:
     octets = message.encode()
-    check_message(octets)
+    amqp.check_message(octets)
     theirs: Any = proton.Message()
     theirs.decode(octets)
     header, properties = message.header, message.properties
@@ -316,7 +294,7 @@ def test_messages_both_ways(message: Message) -> None:
     assert_same(theirs.body, to_proton(message.body))
     # And back. Proton's own form of times is in seconds, as a float, so they are left out.
     theirs.ttl = theirs.expiry_time = theirs.creation_time = 0
-    back = Message.from_wire(bytes(theirs.encode()))
+    back = amqp.Message.from_wire(bytes(theirs.encode()))
     assert back.properties is not None
     for name in properties.__match_args__:
         if not name.endswith("_time"):

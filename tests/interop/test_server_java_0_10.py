@@ -16,22 +16,7 @@ from uuid import UUID
 import pytest
 
 from amqp_sansio import By, Closed, Event, Failed, LocalProtocolError, OpenRequested, Scope
-from amqp_sansio.amqp_0_10 import (
-    NONE,
-    NOT_ACQUIRED,
-    Config,
-    CreditChanged,
-    ExecutionError,
-    Map,
-    Message,
-    MessageProperties,
-    MessageReceived,
-    SessionClosed,
-    SessionRequested,
-    Typed,
-    decode_value,
-    encode_value,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from tests.interop.brokers.jms_client import JmsClient, install_jms_client
 from tests.kit.java_server_0_10 import Server, running
 from tests.kit.sync_0_10 import Session, wait_until
@@ -51,7 +36,7 @@ def serving(script: Any = None, **changes: Any) -> Generator[Server]:
     """A server that a test bends."""
     # The client takes an absent maximum for zero, and has no heartbeats then.
     values: dict[str, Any] = {"heartbeat_max": 60, "lenient_accepts": True, **changes}
-    with running(config=Config(**values), script=script) as server:
+    with running(config=amqp.Config(**values), script=script) as server:
         yield server
 
 
@@ -75,7 +60,7 @@ def closings(connection: Session) -> list[Closed]:
     return [each for each in connection.of(Closed) if each.scope is Scope.CONNECTION]
 
 
-def keys(message: Message) -> dict[str, Any]:
+def keys(message: amqp.Message) -> dict[str, Any]:
     """The application headers."""
     return dict(message.message_properties.application_headers or {})
 
@@ -88,7 +73,7 @@ def test_basic(client: JmsClient, server: Server) -> None:
     published = server.published("basic")
     assert [each.body for each in published] == [b"m%d" % n for n in range(50)]
     assert [keys(each) for each in published] == [{"n": n, "even": n % 2 == 0} for n in range(50)]
-    assert [each.accept_mode for each in server.transfers("basic")] == [NONE] * 50
+    assert [each.accept_mode for each in server.transfers("basic")] == [amqp.NONE] * 50
     assert server.accepted == [b"m%d" % n for n in range(50)]
     assert server.vhosts == ["/"]
     assert server.bodies("basic") == []
@@ -186,7 +171,7 @@ def test_a_browser(client: JmsClient, server: Server) -> None:
     told = client.run(server.port, "browser")
     assert told == {"seen": everything, "again": everything, "taken": everything}
     modes = [each.acquire_mode for each in server.commands("message.subscribe")]
-    assert modes == [NOT_ACQUIRED, NOT_ACQUIRED, 0]
+    assert modes == [amqp.NOT_ACQUIRED, amqp.NOT_ACQUIRED, 0]
     assert server.bodies("browser") == []
 
 
@@ -210,9 +195,9 @@ def test_what_a_selector_wants_is_acquired(client: JmsClient, server: Server) ->
 # What is in messages.
 
 
-def text(body: str, **headers: Any) -> Message:
+def text(body: str, **headers: Any) -> amqp.Message:
     """A message that is a TextMessage there."""
-    return Message(body.encode(), content_type="text/plain", application_headers=headers or None)
+    return amqp.Message(body.encode(), content_type="text/plain", application_headers=headers or None)
 
 
 def test_kinds_of_messages_and_properties(client: JmsClient, server: Server) -> None:
@@ -242,7 +227,7 @@ def test_kinds_of_messages_and_properties(client: JmsClient, server: Server) -> 
     contents = [each.message_properties.content_type for each in published[1:]]
     assert contents[:2] == ["application/octet-stream", "amqp/map"]
     assert published[1].body == b"\x00\xff\x01"
-    entries, _ = decode_value(b"\xa8" + published[2].body)
+    entries, _ = amqp.decode_value(b"\xa8" + published[2].body)
     assert dict(entries) == {"int": 7, "string": "seven", "bytes": b"\x07", "double": 7.5, "long": -7, "yes": True}
 
     kinds = {"int": "Integer", "yes": "Boolean"}
@@ -261,26 +246,26 @@ def test_kinds_of_messages_and_properties(client: JmsClient, server: Server) -> 
 
 def test_messages_of_another_client(client: JmsClient, server: Server) -> None:
     typed = {
-        "small": Typed("int8", -1),
-        "short": Typed("int16", -2),
-        "word": Typed("int32", -3),
-        "ratio": Typed("float", 0.5),
+        "small": amqp.Typed("int8", -1),
+        "short": amqp.Typed("int16", -2),
+        "word": amqp.Typed("int32", -3),
+        "ratio": amqp.Typed("float", 0.5),
         "long": 1 << 40,
         "name": "né",
         "yes": True,
     }
-    entries = encode_value(Map({"number": Typed("int32", 3), "text": "three"}))[1:]
+    entries = amqp.encode_value(amqp.Map({"number": amqp.Typed("int32", 3), "text": "three"}))[1:]
     server.fill_with(
         "foreign",
-        Message(
+        amqp.Message(
             "gruß".encode(),
             routing_key="foreign",
-            message_properties=MessageProperties(
+            message_properties=amqp.MessageProperties(
                 content_type="text/plain", message_id=UUID(int=5), correlation_id=b"c", application_headers=typed
             ),
         ),
-        Message(entries, content_type="amqp/map"),
-        Message(b"\x00\x01", content_type="application/octet-stream"),
+        amqp.Message(entries, content_type="amqp/map"),
+        amqp.Message(b"\x00\x01", content_type="application/octet-stream"),
     )
     told = client.run(server.port, "foreign")
     assert told[0]["body"] == "gruß"
@@ -312,9 +297,9 @@ def test_ten_sessions_with_two_consumers_each(client: JmsClient, server: Server)
     told = client.run(server.port, "sessions")
     assert told["own"] == [f"to {n}" for n in range(10)]
     assert told["shared"] == [f"shared {n}" for n in range(10)]
-    assert len(server.session().of(SessionRequested)) == 10
-    assert {each.channel for each in server.session().of(SessionRequested)} == set(range(10))
-    ends = server.session().of(SessionClosed)
+    assert len(server.session().of(amqp.SessionRequested)) == 10
+    assert {each.channel for each in server.session().of(amqp.SessionRequested)} == set(range(10))
+    ends = server.session().of(amqp.SessionClosed)
     assert [(each.report.by, each.resumable) for each in ends[:1]] == [(By.REMOTE, False)]
     assert len(server.accepted) == 20
 
@@ -334,7 +319,7 @@ def test_no_more_is_sent_than_there_is_credit(client: JmsClient, scenario: str, 
         assert client.run(server.port, scenario) == [str(n) for n in range(20)]
         # A completion opens the window, and is sent before the accept.
         assert window <= most <= window + (scenario == "prefetch")
-        grants = [each for each in server.session().of(CreditChanged) if each.messages]
+        grants = [each for each in server.session().of(amqp.CreditChanged) if each.messages]
         assert max(each.messages or 0 for each in grants) == window
         # Octets are without limit always.
         assert {each.octets for each in grants} == {None}
@@ -373,7 +358,7 @@ def test_a_client_id_is_the_name_of_a_session(client: JmsClient) -> None:
         assert told["id"] == "id"
         assert told["refused"]["text"] == "Error creating connection: ClientID must be unique"
         assert told["found"] == BACK
-        names = [[each.name for each in one.of(SessionRequested)][:1] for one in server.sessions]
+        names = [[each.name for each in one.of(amqp.SessionRequested)][:1] for one in server.sessions]
         assert names == [[b"id"]] * 3
 
 
@@ -390,17 +375,17 @@ def test_a_command_that_fails(client: JmsClient) -> None:
         assert (told["told"]["kind"], told["told"]["code"]) == ("JMSException", "404")
         assert told["after"]["kind"] == "IllegalStateException"
         assert told["goesOn"] == BACK
-        ended, good = server.session().of(SessionClosed)
+        ended, good = server.session().of(amqp.SessionClosed)
         assert (ended.report.by, ended.report.code) == (By.LOCAL, 404)
         assert good.report.by is By.REMOTE
 
 
 def test_a_message_that_fails_in_a_transaction(client: JmsClient) -> None:
     def script(session: Any, event: Event) -> bool:
-        if not isinstance(event, MessageReceived) or event.body != b"never":
+        if not isinstance(event, amqp.MessageReceived) or event.body != b"never":
             return False
         core = session.attached[event.channel].core
-        core.fail(ExecutionError(506, "there is no room"), event.command_id)
+        core.fail(amqp.ExecutionError(506, "there is no room"), event.command_id)
         return True
 
     with serving(script) as server:
@@ -414,7 +399,7 @@ def test_a_message_that_fails_in_a_transaction(client: JmsClient) -> None:
 
 def test_the_server_closes_the_connection(client: JmsClient) -> None:
     def script(session: Any, event: Event) -> bool:
-        if not isinstance(event, MessageReceived) or event.body != b"close":
+        if not isinstance(event, amqp.MessageReceived) or event.body != b"close":
             return False
         session.core.close(320, "closed by intent")
         return True
@@ -455,7 +440,7 @@ def test_a_dropped_connection_is_replaced(client: JmsClient) -> None:
     dropped = threading.Event()
 
     def script(session: Any, event: Event) -> bool:
-        if not isinstance(event, MessageReceived) or event.body != b"in doubt" or dropped.is_set():
+        if not isinstance(event, amqp.MessageReceived) or event.body != b"in doubt" or dropped.is_set():
             return False
         dropped.set()
         session._stop()
@@ -468,15 +453,15 @@ def test_a_dropped_connection_is_replaced(client: JmsClient) -> None:
         assert told["found"] == [["in doubt", True], ["after", False]]
         assert told["left"] is None
         first, second = server.sessions
-        (old,) = first.of(SessionRequested)
-        (new,) = second.of(SessionRequested)
+        (old,) = first.of(amqp.SessionRequested)
+        (new,) = second.of(amqp.SessionRequested)
         assert old.name == new.name
         assert not new.force
-        (lost,) = first.of(SessionClosed)
+        (lost,) = first.of(amqp.SessionClosed)
         assert (lost.report.by, lost.resumable) == (By.TRANSPORT, False)
         # The ids go on where they were, and none comes twice on the new session.
-        doubtful = [each.command_id for each in second.of(MessageReceived) if each.body == b"in doubt"]
-        assert doubtful == [each.command_id for each in first.of(MessageReceived)][-1:]
+        doubtful = [each.command_id for each in second.of(amqp.MessageReceived) if each.body == b"in doubt"]
+        assert doubtful == [each.command_id for each in first.of(amqp.MessageReceived)][-1:]
         assert server.accepted == [b"before", b"in doubt", b"after"]
         assert second.of(Failed) == []
 
@@ -496,7 +481,7 @@ def test_heartbeats_keep_an_idle_connection(client: JmsClient) -> None:
 
 def test_the_client_hears_of_a_silent_server(client: JmsClient) -> None:
     def script(session: Any, event: Event) -> bool:
-        if isinstance(event, MessageReceived):
+        if isinstance(event, amqp.MessageReceived):
             session.writing = False
         return False
 

@@ -9,19 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from amqp_sansio import AMQP_0_8, Accepted, By, EndpointClosed
+from amqp_sansio import amqp_0_9_1 as amqp
 from amqp_sansio.amqp_0_8 import QueueDeclare as QueueDeclare08
-from amqp_sansio.amqp_0_9_1 import (
-    BasicProperties,
-    ExchangeDeclare,
-    MessageReturned,
-    QueueBind,
-    QueueDeclare,
-    QueueDelete,
-    Returned,
-    TxCommit,
-    TxRollback,
-    TxSelect,
-)
 from amqp_sansio_sync import Connection, ConsumerEnded, connect
 from tests.interop.brokers.rabbitmq import RabbitMQ
 
@@ -41,16 +30,16 @@ def queue(connection: Connection, request: pytest.FixtureRequest) -> Iterator[st
     """A queue of the test's own."""
     name = f"sync.{request.node.name}"
     channel = connection.open_channel()
-    channel.call(QueueDelete(name))
-    channel.call(QueueDeclare(name))
+    channel.call(amqp.QueueDelete(name))
+    channel.call(amqp.QueueDeclare(name))
     yield name
     if channel.is_open and connection.is_open:
-        channel.call(QueueDelete(name))
+        channel.call(amqp.QueueDelete(name))
 
 
 def test_messages_go_round(connection: Connection, queue: str) -> None:
     channel = connection.open_channel(confirm=True)
-    properties = BasicProperties(content_type="text/plain", headers={"n": 1, "deep": {"a": [b"x"]}})
+    properties = amqp.BasicProperties(content_type="text/plain", headers={"n": 1, "deep": {"a": [b"x"]}})
     bodies = [b"", b"small", bytes(400_000)]
     for body in bodies:
         outcome = channel.publish(body, routing_key=queue, mandatory=True, properties=properties)
@@ -62,7 +51,7 @@ def test_messages_go_round(connection: Connection, queue: str) -> None:
             assert delivery.properties.content_type == "text/plain"
             assert delivery.properties.headers == {"n": 1, "deep": {"a": [b"x"]}}
             delivery.accept()
-    assert channel.call(QueueDeclare(queue, passive=True)).message_count == 0
+    assert channel.call(amqp.QueueDeclare(queue, passive=True)).message_count == 0
 
 
 def test_many_publishes_under_way_and_one_acknowledgement(connection: Connection, queue: str) -> None:
@@ -78,15 +67,15 @@ def test_many_publishes_under_way_and_one_acknowledgement(connection: Connection
                 delivery.accept(multiple=True)
             if taken == 5000:
                 break
-    assert channel.call(QueueDeclare(queue, passive=True)).message_count == 0
+    assert channel.call(amqp.QueueDeclare(queue, passive=True)).message_count == 0
 
 
 def test_what_nobody_gets_comes_back(connection: Connection) -> None:
     channel = connection.open_channel(confirm=True)
     outcome = channel.publish(b"x", routing_key="sync.no.such.queue", mandatory=True)
-    assert outcome == Returned(312, "NO_ROUTE")
+    assert outcome == amqp.Returned(312, "NO_ROUTE")
     plain = connection.open_channel()
-    with plain.events(MessageReturned, timeout=WAIT) as returned:
+    with plain.events(amqp.MessageReturned, timeout=WAIT) as returned:
         plain.publish(b"y", routing_key="sync.no.such.queue", mandatory=True)
         assert next(returned).body == b"y"
 
@@ -100,7 +89,7 @@ def test_what_was_not_taken_goes_back(connection: Connection, queue: str) -> Non
         break
     deadline = time.monotonic() + WAIT
     other = connection.open_channel()
-    while other.call(QueueDeclare(queue, passive=True)).message_count < 19:
+    while other.call(amqp.QueueDeclare(queue, passive=True)).message_count < 19:
         assert time.monotonic() < deadline
         time.sleep(0.05)
     got = other.get(queue)
@@ -116,12 +105,12 @@ def test_what_was_not_taken_goes_back(connection: Connection, queue: str) -> Non
 def test_errors_say_what_is_wrong(connection: Connection, queue: str) -> None:
     channel = connection.open_channel()
     with pytest.raises(EndpointClosed, match=r"404 NOT_FOUND - no queue 'sync\.none'") as caught:
-        channel.call(QueueDeclare("sync.none", passive=True))
+        channel.call(amqp.QueueDeclare("sync.none", passive=True))
     assert caught.value.report is not None
     assert caught.value.report.by is By.REMOTE
     channel = connection.open_channel()
     with pytest.raises(EndpointClosed, match="406 PRECONDITION_FAILED - inequivalent arg"):
-        channel.call(QueueDeclare(queue, durable=True))
+        channel.call(amqp.QueueDeclare(queue, durable=True))
     channel = connection.open_channel()
     with pytest.raises(EndpointClosed, match=r"404 NOT_FOUND - no exchange 'sync\.none'"):
         for _ in range(2000):
@@ -162,11 +151,11 @@ def test_version_0_8(rabbitmq: RabbitMQ) -> None:
 
 def test_transactions(connection: Connection, queue: str) -> None:
     channel = connection.open_channel()
-    channel.call(TxSelect())
+    channel.call(amqp.TxSelect())
     channel.publish(b"x", routing_key=queue)
-    channel.call(TxRollback())
+    channel.call(amqp.TxRollback())
     channel.publish(b"y", routing_key=queue)
-    channel.call(TxCommit())
+    channel.call(amqp.TxCommit())
     got = connection.open_channel().get(queue, no_ack=True)
     assert got is not None
     assert (got.body, got.message_count) == (b"y", 0)
@@ -175,7 +164,7 @@ def test_transactions(connection: Connection, queue: str) -> None:
 def test_a_consumer_ends_when_its_queue_is_deleted(connection: Connection, queue: str) -> None:
     deliveries = connection.open_channel().consume(queue, timeout=WAIT)
     other = connection.open_channel()
-    other.call(QueueDelete(queue))
+    other.call(amqp.QueueDelete(queue))
     with pytest.raises(ConsumerEnded, match="the server cancelled the consumer"):
         next(deliveries)
 
@@ -183,7 +172,7 @@ def test_a_consumer_ends_when_its_queue_is_deleted(connection: Connection, queue
 def test_a_connection_that_the_server_closes(rabbitmq: RabbitMQ) -> None:
     connection = connect(rabbitmq.url, properties={"connection_name": "sync-closed-by-server"})
     channel = connection.open_channel()
-    name = channel.call(QueueDeclare(exclusive=True)).queue
+    name = channel.call(amqp.QueueDeclare(exclusive=True)).queue
     deliveries = channel.consume(name, timeout=WAIT)
     closer = threading.Thread(target=rabbitmq.ctl, args=("close_all_connections", "--vhost", "/", "bye"))
     closer.start()
@@ -226,8 +215,8 @@ def test_threads_share_a_connection(connection: Connection, queue: str) -> None:
 
 def test_routing_through_an_exchange(connection: Connection, queue: str) -> None:
     channel = connection.open_channel(confirm=True)
-    channel.call(ExchangeDeclare(exchange="sync.topic", type="topic", auto_delete=True))
-    channel.call(QueueBind(queue=queue, exchange="sync.topic", routing_key="a.#"))
+    channel.call(amqp.ExchangeDeclare(exchange="sync.topic", type="topic", auto_delete=True))
+    channel.call(amqp.QueueBind(queue=queue, exchange="sync.topic", routing_key="a.#"))
     assert channel.publish(b"1", exchange="sync.topic", routing_key="a.b", mandatory=True) == Accepted()
     outcome = channel.publish(b"2", exchange="sync.topic", routing_key="b", mandatory=True)
-    assert outcome == Returned(312, "NO_ROUTE")
+    assert outcome == amqp.Returned(312, "NO_ROUTE")

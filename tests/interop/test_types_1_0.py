@@ -6,30 +6,7 @@ import datetime
 import uuid
 from typing import Any
 
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    AmqpSequence,
-    AmqpValue,
-    Array,
-    Byte,
-    Char,
-    Decimal32,
-    Decimal64,
-    Decimal128,
-    Described,
-    Float,
-    Header,
-    Int,
-    Message,
-    Properties,
-    Short,
-    Symbol,
-    Timestamp,
-    UByte,
-    UInt,
-    ULong,
-    UShort,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from tests.interop.brokers.facing_1_0 import Peer
 from tests.interop.brokers.rabbitmq import RabbitMQ
 
@@ -37,33 +14,33 @@ VALUES: dict[str, Any] = {
     "nothing": None,
     "yes": True,
     "no": False,
-    "ubyte": UByte(255),
-    "ushort": UShort(65_535),
-    "uint": UInt(2**32 - 1),
-    "uint small": UInt(0),
-    "ulong": ULong(2**63 + 1),
-    "byte": Byte(-128),
-    "short": Short(-32_768),
-    "int": Int(-(2**31)),
+    "ubyte": amqp.UByte(255),
+    "ushort": amqp.UShort(65_535),
+    "uint": amqp.UInt(2**32 - 1),
+    "uint small": amqp.UInt(0),
+    "ulong": amqp.ULong(2**63 + 1),
+    "byte": amqp.Byte(-128),
+    "short": amqp.Short(-32_768),
+    "int": amqp.Int(-(2**31)),
     "long": -(2**63),
     "long small": 5,
-    "float": Float(1.5),
+    "float": amqp.Float(1.5),
     "double": -2.25e300,
-    "char": Char("€"),
-    "timestamp": Timestamp(1_700_000_000_123),
+    "char": amqp.Char("€"),
+    "timestamp": amqp.Timestamp(1_700_000_000_123),
     "uuid": uuid.UUID(int=0x1234_5678_9ABC_DEF0_0011_2233_4455_6677),
     "binary": b"\x00\xff" * 200,
     "string": "äöü€𐍈",
     "long string": "s" * 300,
-    "symbol": Symbol("amqp:symbol"),
+    "symbol": amqp.Symbol("amqp:symbol"),
     "list": [1, "two", [], [[3]]],
     "map": {"a": 1, "b": {"c": None}},
-    "array": Array([1, 2, 3]),
-    "symbols": Array([Symbol("en"), Symbol("de")]),
-    "decimal32": Decimal32.from_decimal("12.5"),
-    "decimal64": Decimal64.from_decimal("-0.001"),
-    "decimal128": Decimal128.from_decimal("123456789012345678901234567890"),
-    "described": Described(Symbol("example:point"), [1, 2]),
+    "array": amqp.Array([1, 2, 3]),
+    "symbols": amqp.Array([amqp.Symbol("en"), amqp.Symbol("de")]),
+    "decimal32": amqp.Decimal32.from_decimal("12.5"),
+    "decimal64": amqp.Decimal64.from_decimal("-0.001"),
+    "decimal128": amqp.Decimal128.from_decimal("123456789012345678901234567890"),
+    "described": amqp.Described(amqp.Symbol("example:point"), [1, 2]),
 }
 
 
@@ -72,20 +49,24 @@ def test_every_type_comes_back_as_it_went(exact: Peer) -> None:
     session = wire.session()
     address = exact.address()
     sender = wire.sender(session, address)
-    bodies: list[Any] = [AmqpValue(VALUES), AmqpValue(list(VALUES.values())), AmqpSequence([1, "a"], [2])]
-    bodies += [AmqpValue(value) for name, value in VALUES.items() if name != "nothing"]
+    bodies: list[Any] = [
+        amqp.AmqpValue(VALUES),
+        amqp.AmqpValue(list(VALUES.values())),
+        amqp.AmqpSequence([1, "a"], [2]),
+    ]
+    bodies += [amqp.AmqpValue(value) for name, value in VALUES.items() if name != "nothing"]
     for body in bodies:
-        assert wire.send(sender, Message(body)) == Accepted()
+        assert wire.send(sender, amqp.Message(body)) == amqp.Accepted()
     receiver = wire.receiver(session, address, credit=len(bodies))
     for body in bodies:
         delivery = wire.delivery(receiver)
         found = delivery.message.typed_body
-        if exact.kind == "proton" and isinstance(body, AmqpSequence):
+        if exact.kind == "proton" and isinstance(body, amqp.AmqpSequence):
             # Its Message has room for one sequence only.
             assert delivery.message.body_kind == "sequence"
         else:
             assert found == body, f"{found!r} for {body!r}"
-            assert type(delivery.body) is type(Message.from_wire(Message(body).encode()).body)
+            assert type(delivery.body) is type(amqp.Message.from_wire(amqp.Message(body).encode()).body)
         receiver.accept(delivery)
     wire.close()
 
@@ -94,39 +75,41 @@ def test_application_properties_and_annotations_of_every_simple_type(exact: Peer
     wire = exact.open()
     session = wire.session()
     address = exact.address()
-    simple = {name: value for name, value in VALUES.items() if not isinstance(value, (list, dict, Array, Described))}
-    now = Timestamp.from_datetime(datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC))
-    properties = Properties(
+    simple = {
+        name: value for name, value in VALUES.items() if not isinstance(value, (list, dict, amqp.Array, amqp.Described))
+    }
+    now = amqp.Timestamp.from_datetime(datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC))
+    properties = amqp.Properties(
         message_id=uuid.UUID(int=5),
         user_id=b"guest",
         to="there",
         subject="s",
         reply_to="r",
-        correlation_id=ULong(7),
-        content_type=Symbol("a/b"),
-        content_encoding=Symbol("gzip"),
-        absolute_expiry_time=Timestamp(4_000_000_000_000),
+        correlation_id=amqp.ULong(7),
+        content_type=amqp.Symbol("a/b"),
+        content_encoding=amqp.Symbol("gzip"),
+        absolute_expiry_time=amqp.Timestamp(4_000_000_000_000),
         creation_time=now,
         group_id="g",
         group_sequence=2**32 - 1,
         reply_to_group_id="rg",
     )
-    message = Message(
+    message = amqp.Message(
         b"body",
-        header=Header(durable=False, priority=9, ttl=500_000),
-        message_annotations={Symbol("x-opt-a"): [1, 2], Symbol("x-opt-b"): Symbol("v")},
+        header=amqp.Header(durable=False, priority=9, ttl=500_000),
+        message_annotations={amqp.Symbol("x-opt-a"): [1, 2], amqp.Symbol("x-opt-b"): amqp.Symbol("v")},
         properties=properties,
         application_properties=simple,
-        footer={Symbol("x-opt-end"): 1},
+        footer={amqp.Symbol("x-opt-end"): 1},
     )
-    assert wire.send(wire.sender(session, address), message) == Accepted()
+    assert wire.send(wire.sender(session, address), message) == amqp.Accepted()
     receiver = wire.receiver(session, address, credit=1)
     delivery = wire.delivery(receiver)
     found = delivery.message
     assert found.properties == properties
     assert dict(found.application_properties) == simple
     assert dict(found.message_annotations)["x-opt-a"] == [1, 2]
-    assert dict(found.message_annotations)["x-opt-b"] == Symbol("v")
+    assert dict(found.message_annotations)["x-opt-b"] == amqp.Symbol("v")
     assert found.priority == 9
     if exact.kind == "brokerj":
         assert found.bare == message.bare
@@ -138,7 +121,9 @@ def test_application_properties_and_annotations_of_every_simple_type(exact: Peer
 def test_types_that_rabbitmq_passes_on(rabbitmq: RabbitMQ) -> None:
     # A list of several items as the body, and arrays of most types, end its connection.
     bodies = {name: value for name, value in VALUES.items() if name not in ("list", "array")}
-    simple = {name: value for name, value in VALUES.items() if not isinstance(value, (list, dict, Array, Described))}
+    simple = {
+        name: value for name, value in VALUES.items() if not isinstance(value, (list, dict, amqp.Array, amqp.Described))
+    }
     peer = Peer("rabbitmq", rabbitmq)
     wire = peer.open()
     session = wire.session()
@@ -146,10 +131,10 @@ def test_types_that_rabbitmq_passes_on(rabbitmq: RabbitMQ) -> None:
     sender = wire.sender(session, address)
     receiver = wire.receiver(session, address, credit=len(bodies))
     for name, value in bodies.items():
-        message = Message(AmqpValue(value), application_properties=simple)
-        assert wire.send(sender, message) == Accepted(), name
+        message = amqp.Message(amqp.AmqpValue(value), application_properties=simple)
+        assert wire.send(sender, message) == amqp.Accepted(), name
         delivery = wire.delivery(receiver)
-        assert delivery.message.typed_body == AmqpValue(value)
+        assert delivery.message.typed_body == amqp.AmqpValue(value)
         assert dict(delivery.message.application_properties) == simple
         receiver.accept(delivery)
     wire.close()

@@ -9,25 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from amqp_sansio import Failed
-from amqp_sansio.amqp_0_10 import (
-    EXPLICIT,
-    PRE_ACQUIRED,
-    WINDOW,
-    BodyReceived,
-    Command,
-    Config,
-    Connection,
-    Message,
-    MessageBegun,
-    MessageCancel,
-    MessageFlush,
-    MessageReceived,
-    MessageSetFlowMode,
-    MessageSubscribe,
-    Session,
-    SessionClosed,
-    SessionState,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio_asyncio import Recorder
 from tests.kit.wire import Wire
 
@@ -37,39 +19,39 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-class Wire010(Wire[Connection]):
+class Wire010(Wire[amqp.Connection]):
     """A client's connection over TCP."""
 
-    def __init__(self, config: Config, host: str, port: int, recorder: Recorder | None = None) -> None:
-        super().__init__(Connection.client(config), host, port)
+    def __init__(self, config: amqp.Config, host: str, port: int, recorder: Recorder | None = None) -> None:
+        super().__init__(amqp.Connection.client(config), host, port)
         if recorder is not None:
             self.socket = _RecordedSocket(self.socket, recorder)
         self._serial = 0
 
-    def session(self, name: bytes | str | None = None, **options: Any) -> Session:
+    def session(self, name: bytes | str | None = None, **options: Any) -> amqp.Session:
         """A session that is attached and in step. Raises what the attach failed with."""
         session = self.connection.open_session(name, **options)
         assert session.opening is not None
-        found: Session = self.result(session.opening)
+        found: amqp.Session = self.result(session.opening)
         return found
 
-    def resume(self, state: SessionState, *, force: bool = True) -> Session:
+    def resume(self, state: amqp.SessionState, *, force: bool = True) -> amqp.Session:
         """A session that goes on. Raises what it failed with."""
         session = self.connection.resume_session(state, force=force)
         assert session.opening is not None
-        found: Session = self.result(session.opening)
+        found: amqp.Session = self.result(session.opening)
         return found
 
-    def call(self, session: Session, command: Command[R], **options: Any) -> R:
+    def call(self, session: amqp.Session, command: amqp.Command[R], **options: Any) -> R:
         """Send a command and wait for it; its result. Raises what it failed with."""
         found: R = self.result(session.call(command, **options))
         return found
 
-    def sync(self, session: Session) -> None:
+    def sync(self, session: amqp.Session) -> None:
         """Wait until everything that was sent before is executed."""
         self.result(session.sync())
 
-    def publish(self, session: Session, destination: str, message: Message | bytes, **options: Any) -> Any:
+    def publish(self, session: amqp.Session, destination: str, message: amqp.Message | bytes, **options: Any) -> Any:
         """Send a message and wait; its outcome, None with accept-mode none."""
         sent = session.transfer(destination, message, sync=True, **options)
         self.result(sent.completion)
@@ -77,13 +59,13 @@ class Wire010(Wire[Connection]):
 
     def subscribe(
         self,
-        session: Session,
+        session: amqp.Session,
         queue: str,
         destination: str = "",
         *,
-        accept_mode: int = EXPLICIT,
-        acquire_mode: int = PRE_ACQUIRED,
-        flow_mode: int = WINDOW,
+        accept_mode: int = amqp.EXPLICIT,
+        acquire_mode: int = amqp.PRE_ACQUIRED,
+        flow_mode: int = amqp.WINDOW,
         credit: int = 0,
         octets: int | None = None,
         **options: Any,
@@ -91,15 +73,15 @@ class Wire010(Wire[Connection]):
         """A subscription, with credit when some is given; its destination."""
         self._serial += 1
         destination = destination or f"subscription-{self._serial}"
-        self.call(session, MessageSubscribe(queue, destination, accept_mode, acquire_mode, **options))
-        if flow_mode != WINDOW:
-            self.call(session, MessageSetFlowMode(destination, flow_mode))
+        self.call(session, amqp.MessageSubscribe(queue, destination, accept_mode, acquire_mode, **options))
+        if flow_mode != amqp.WINDOW:
+            self.call(session, amqp.MessageSetFlowMode(destination, flow_mode))
         if credit:
             session.top_up(destination, credit, octets)
             self.sync(session)
         return destination
 
-    def message(self, session: Session, destination: str, timeout: float = 20.0) -> MessageReceived:
+    def message(self, session: amqp.Session, destination: str, timeout: float = 20.0) -> amqp.MessageReceived:
         """Take the oldest message of a subscription, waiting for it."""
         self.flush()
         self.until(lambda: bool(self.arrived(session, destination)) or session.report is not None, timeout)
@@ -109,38 +91,38 @@ class Wire010(Wire[Connection]):
         self.events = [event for event in self.events if event is not found]
         return found
 
-    def arrived(self, session: Session, destination: str) -> list[MessageReceived]:
+    def arrived(self, session: amqp.Session, destination: str) -> list[amqp.MessageReceived]:
         """The messages of a subscription that were seen, and not taken by `message`."""
-        messages = [event for event in self.events if isinstance(event, MessageReceived)]
+        messages = [event for event in self.events if isinstance(event, amqp.MessageReceived)]
         place = (session.channel, destination)
         return [event for event in messages if (event.channel, event.destination) == place]
 
-    def fetch(self, session: Session, destination: str, most: int = 1000) -> list[MessageReceived]:
+    def fetch(self, session: amqp.Session, destination: str, most: int = 1000) -> list[amqp.MessageReceived]:
         """What there is for a subscription now, at most so many: credit, then message.flush, which takes it back."""
         session.top_up(destination, most)
-        self.call(session, MessageFlush(destination))
+        self.call(session, amqp.MessageFlush(destination))
         found = self.arrived(session, destination)
         self.events = [event for event in self.events if not any(event is each for each in found)]
         return found
 
-    def streamed(self) -> tuple[MessageBegun, bytes]:
+    def streamed(self) -> tuple[amqp.MessageBegun, bytes]:
         """The next message that comes in pieces, and its body."""
-        begun = self.next(MessageBegun)
+        begun = self.next(amqp.MessageBegun)
         body = b""
         while True:
-            piece = self.next(BodyReceived)
+            piece = self.next(amqp.BodyReceived)
             assert piece.command_id == begun.command_id
             body += piece.octets
             if piece.last:
                 return begun, body
 
-    def drain(self, session: Session, queue: str) -> list[bytes]:
+    def drain(self, session: amqp.Session, queue: str) -> list[bytes]:
         """What is in a queue, taken out of it."""
         destination = self.subscribe(session, queue)
         found = self.fetch(session, destination)
         if found:
             self.result(session.accept(*[event.command_id for event in found], sync=True))
-        self.call(session, MessageCancel(destination))
+        self.call(session, amqp.MessageCancel(destination))
         return [event.body for event in found]
 
     def idle(self, seconds: float) -> None:
@@ -149,18 +131,18 @@ class Wire010(Wire[Connection]):
         while time.monotonic() < end and self.closed is None:
             self.step(max(0.01, end - time.monotonic()))
 
-    def session_closed(self, session: Session) -> SessionClosed:
+    def session_closed(self, session: amqp.Session) -> amqp.SessionClosed:
         """Wait for the session's last event."""
         self.flush()
         self.until(lambda: bool(self._closed(session)))
         return self._closed(session)[-1]
 
-    def session_closed_already(self, session: Session) -> SessionClosed:
+    def session_closed_already(self, session: amqp.Session) -> amqp.SessionClosed:
         """The session's last event, which was told."""
         return self._closed(session)[-1]
 
-    def _closed(self, session: Session) -> list[SessionClosed]:
-        closed = [event for event in self.events if isinstance(event, SessionClosed)]
+    def _closed(self, session: amqp.Session) -> list[amqp.SessionClosed]:
+        closed = [event for event in self.events if isinstance(event, amqp.SessionClosed)]
         return [event for event in closed if event.name == session.name]
 
     def failures(self) -> list[Failed]:
@@ -200,8 +182,8 @@ class _RecordedSocket(socket.socket):
         self.recorded.close("client")
 
 
-def saved(session: Session) -> SessionState:
+def saved(session: amqp.Session) -> amqp.SessionState:
     """What is known of a session, as another process would find it."""
     state = pickle.loads(pickle.dumps(session.detached_state()))
-    assert isinstance(state, SessionState)
+    assert isinstance(state, amqp.SessionState)
     return state

@@ -7,15 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from amqp_sansio import AuthenticationRequested, Failed, OpenRequested, RemoteProtocolError, Side, Signal
-from amqp_sansio.amqp_0_10 import (
-    CommandReceived,
-    Config,
-    Connection,
-    Message,
-    MessageReceived,
-    Session,
-    SessionRequested,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.model.file_rules import FileRules
 from amqp_sansio.amqp_0_10.model.session_model import SessionHalf
 from amqp_sansio.sasl import Plain
@@ -25,15 +17,15 @@ class Ends:
     """A client and a server joined in memory; the server's application completes what it's told."""
 
     def __init__(self) -> None:
-        self.client = Connection.client(Config(sasl=Plain("guest", "guest")))
-        self.server = Connection.server()
-        self.told: dict[Connection, list[Any]] = {self.client: [], self.server: []}
+        self.client = amqp.Connection.client(amqp.Config(sasl=Plain("guest", "guest")))
+        self.server = amqp.Connection.server()
+        self.told: dict[amqp.Connection, list[Any]] = {self.client: [], self.server: []}
         self.move()
         self.session = self.client.open_session("s")
         self.move()
 
     @property
-    def served(self) -> Session:
+    def served(self) -> amqp.Session:
         """The server's end of the session."""
         return self.server.session(0)
 
@@ -51,29 +43,29 @@ class Ends:
                     there.receive_data(octets, 0.0)
                     moved = True
 
-    def answer(self, here: Connection, event: Any) -> None:
+    def answer(self, here: amqp.Connection, event: Any) -> None:
         """What an application does that agrees to everything."""
         if isinstance(event, AuthenticationRequested):
             here.accept_authentication()
         elif isinstance(event, OpenRequested):
             here.accept_open()
-        elif isinstance(event, SessionRequested):
+        elif isinstance(event, amqp.SessionRequested):
             here.accept_session(event.channel)
-        elif isinstance(event, (CommandReceived, MessageReceived)):
+        elif isinstance(event, (amqp.CommandReceived, amqp.MessageReceived)):
             here.session(event.channel).complete(event.command_id)
 
-    def commands(self, here: Connection) -> list[Any]:
+    def commands(self, here: amqp.Connection) -> list[Any]:
         """The commands that an end was told."""
-        return [event.command for event in self.told[here] if isinstance(event, CommandReceived)]
+        return [event.command for event in self.told[here] if isinstance(event, amqp.CommandReceived)]
 
-    def failure(self, here: Connection) -> RemoteProtocolError:
+    def failure(self, here: amqp.Connection) -> RemoteProtocolError:
         """The error that ended the session."""
         found = [event for event in self.told[here] if isinstance(event, Failed)]
         assert len(found) == 1, self.told[here]
         assert isinstance(found[0].error, RemoteProtocolError)
         return found[0].error
 
-    def forced(self, session: Session, command: Any, message: Message | None = None) -> None:
+    def forced(self, session: amqp.Session, command: Any, message: amqp.Message | None = None) -> None:
         """Send a command that the sender's own check would refuse."""
         state = session._state
         files, own = state.files, state.own

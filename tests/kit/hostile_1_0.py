@@ -6,31 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Attach,
-    Begin,
-    Close,
-    Coordinator,
-    Declared,
-    Described,
-    Detach,
-    Discharge,
-    Disposition,
-    End,
-    Error,
-    Flow,
-    Message,
-    Modified,
-    Received,
-    Rejected,
-    Released,
-    Source,
-    Symbol,
-    Target,
-    TransactionalState,
-    Transfer,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0.codec.message import AmqpValue
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.model import states
@@ -45,30 +21,35 @@ NAMES = ("a", "b", "c", "", "ü" * 120)
 TAGS = (b"", b"a", b"b", b"c", b"x" * 32)
 STATES: tuple[Any, ...] = (
     None,
-    Accepted(),
-    Accepted(),
-    Released(),
-    Rejected(Error(Symbol("x:no"), "why")),
-    Modified(True, False, {Symbol("a"): 1}),
-    Received(0, 0),
-    Received(2, 5),
-    Received(0xFFFF_FFFF, 0xFFFF_FFFF),
-    Declared(b"t"),
-    TransactionalState(b"t"),
-    TransactionalState(b"t", Accepted()),
-    Described(Symbol("x:own"), [1]),
+    amqp.Accepted(),
+    amqp.Accepted(),
+    amqp.Released(),
+    amqp.Rejected(amqp.Error(amqp.Symbol("x:no"), "why")),
+    amqp.Modified(True, False, {amqp.Symbol("a"): 1}),
+    amqp.Received(0, 0),
+    amqp.Received(2, 5),
+    amqp.Received(0xFFFF_FFFF, 0xFFFF_FFFF),
+    amqp.Declared(b"t"),
+    amqp.TransactionalState(b"t"),
+    amqp.TransactionalState(b"t", amqp.Accepted()),
+    amqp.Described(amqp.Symbol("x:own"), [1]),
 )
 TERMINI: tuple[Any, ...] = (None, "q", "q", "q", "dynamic", "coordinator", "other")
 PAYLOADS = (
     b"",
-    Message(b"x").encode(),
-    Message(b"y" * 300).encode(),
-    Message("text").encode(),
-    Message(AmqpValue(Discharge(b"t"))).encode(),
+    amqp.Message(b"x").encode(),
+    amqp.Message(b"y" * 300).encode(),
+    amqp.Message("text").encode(),
+    amqp.Message(AmqpValue(amqp.Discharge(b"t"))).encode(),
     b"\x00\x53\x75\xa0\x05ab",
     b"\xff",
 )
-ERRORS: tuple[Any, ...] = (None, None, Error(Symbol("amqp:internal-error"), "ü" * 300), Error(Symbol("x:y")))
+ERRORS: tuple[Any, ...] = (
+    None,
+    None,
+    amqp.Error(amqp.Symbol("amqp:internal-error"), "ü" * 300),
+    amqp.Error(amqp.Symbol("x:y")),
+)
 
 
 class Choices:
@@ -208,7 +189,7 @@ class Peer:
             remote = choices.of(CHANNELS)
         window, handle_max = choices.of((50, 50, 50, 50, 0, 1, 0xFFFF_FFFF)), choices.of((0xFFFF_FFFF, 1, 7))
         return (
-            Begin(
+            amqp.Begin(
                 remote_channel=remote,
                 next_outgoing_id=self._number(),
                 incoming_window=window,
@@ -221,14 +202,14 @@ class Peer:
     def _payload(self) -> bytes:
         return self.choices.of(self.payloads)
 
-    def _terminus(self, kind: type[Source] | type[Target]) -> Any:
+    def _terminus(self, kind: type[amqp.Source] | type[amqp.Target]) -> Any:
         match self.choices.of(TERMINI):
             case None:
                 return None
             case "dynamic":
                 return kind(dynamic=True)
-            case "coordinator" if kind is Target:
-                return Coordinator()
+            case "coordinator" if kind is amqp.Target:
+                return amqp.Coordinator()
             case address:
                 return kind(address)
 
@@ -239,14 +220,14 @@ class Peer:
             unsettled = {choices.of(TAGS): choices.of(self.states) for _ in range(choices.below(4))}
         receives = choices.below(2) == 1
         return (
-            Attach(
+            amqp.Attach(
                 self._name(),
                 self._free_handle(),
                 receives,
                 snd_settle_mode=choices.of((2, 2, 0, 1)),
                 rcv_settle_mode=choices.of((0, 0, 1)),
-                source=self._terminus(Source),
-                target=self._terminus(Target),
+                source=self._terminus(amqp.Source),
+                target=self._terminus(amqp.Target),
                 unsettled=unsettled,
                 incomplete_unsettled=choices.rarely(),
                 initial_delivery_count=None if receives or choices.below(64) == 63 else self._number(),
@@ -260,7 +241,7 @@ class Peer:
         handle = None if choices.below(4) == 0 else self._handle()
         of_link = handle is not None or choices.below(64) == 63
         return (
-            Flow(
+            amqp.Flow(
                 next_incoming_id=self._incoming_id(),
                 incoming_window=choices.of((50, 1, *NUMBERS)),
                 next_outgoing_id=self._number(),
@@ -286,7 +267,7 @@ class Peer:
             tag = choices.of((None, *TAGS))
         self.handle = choices.of(self._with_credit() or HANDLES)
         return (
-            Transfer(
+            amqp.Transfer(
                 self.handle,
                 delivery_id,
                 tag,
@@ -308,19 +289,19 @@ class Peer:
         last = choices.of((None, None, first, (first + 2) & 0xFFFF_FFFF))
         if choices.rarely():
             last = self._number()
-        return Disposition(role, first, last, choices.below(2) == 1, choices.of(self.states)), b""
+        return amqp.Disposition(role, first, last, choices.below(2) == 1, choices.of(self.states)), b""
 
     def _detach(self) -> tuple[Any, bytes]:
         choices = self.choices
-        return Detach(self._handle(), choices.below(2) == 1, choices.of(ERRORS)), b""
+        return amqp.Detach(self._handle(), choices.below(2) == 1, choices.of(ERRORS)), b""
 
     def _end(self) -> tuple[Any, bytes]:
-        return End(self.choices.of(ERRORS)), b""
+        return amqp.End(self.choices.of(ERRORS)), b""
 
     def _close(self) -> tuple[Any, bytes]:
         if self.choices.below(16):
             return self._attach()
-        return Close(self.choices.of(ERRORS)), b""
+        return amqp.Close(self.choices.of(ERRORS)), b""
 
 
 def _may_send(link: Any) -> bool:

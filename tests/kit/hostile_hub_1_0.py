@@ -7,34 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from amqp_sansio import By
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    AmqpValue,
-    Coordinator,
-    Declare,
-    DeleteOnNoLinks,
-    DeleteOnNoLinksOrMessages,
-    DeleteOnNoMessages,
-    Described,
-    Discharge,
-    Error,
-    Flow,
-    Header,
-    Message,
-    Modified,
-    Open,
-    Performative,
-    Properties,
-    Received,
-    Rejected,
-    Released,
-    SaslInit,
-    Source,
-    Symbol,
-    Target,
-    TransactionalState,
-    ULong,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0.codec import conditions
 from amqp_sansio.amqp_1_0.model import states
 from amqp_sansio.broker.frontends.amqp_1_0.frontend import Frontend_1_0
@@ -45,21 +18,27 @@ from tests.kit.hostile_classic import NEW, OWN
 from tests.kit.hub_hostile import Driver, End, Hostile
 
 FRAME_SIZE = 4096
-POLICIES = tuple([Symbol(each) for each in ("session-end", "link-detach", "connection-close", "never")])
+POLICIES = tuple([amqp.Symbol(each) for each in ("session-end", "link-detach", "connection-close", "never")])
 WRONG = ("/queues/", "/nope/x", "/queues/%zz", "", "nope", "/exchanges/nope/k", "/queues/nope", "/exchanges//k")
-LIFETIMES: tuple[Any, ...] = (None, DeleteOnNoLinks(), DeleteOnNoMessages(), DeleteOnNoLinksOrMessages(), 5)
+LIFETIMES: tuple[Any, ...] = (
+    None,
+    amqp.DeleteOnNoLinks(),
+    amqp.DeleteOnNoMessages(),
+    amqp.DeleteOnNoLinksOrMessages(),
+    5,
+)
 FILTERS: tuple[Any, ...] = (
-    {Symbol("s"): Described(Symbol("apache.org:selector-filter:string"), "a = 1")},
-    {Symbol("s"): Described(Symbol("apache.org:selector-filter:string"), "a = = (")},
-    {Symbol("n"): Described(Symbol("apache.org:no-local-filter:list"), [])},
-    {Symbol("t"): Described(Symbol("apache.org:legacy-amqp-topic-binding:string"), "a.*")},
-    {Symbol("u"): Described(Symbol("x:unheard-of"), None)},
-    {Symbol("v"): None},
+    {amqp.Symbol("s"): amqp.Described(amqp.Symbol("apache.org:selector-filter:string"), "a = 1")},
+    {amqp.Symbol("s"): amqp.Described(amqp.Symbol("apache.org:selector-filter:string"), "a = = (")},
+    {amqp.Symbol("n"): amqp.Described(amqp.Symbol("apache.org:no-local-filter:list"), [])},
+    {amqp.Symbol("t"): amqp.Described(amqp.Symbol("apache.org:legacy-amqp-topic-binding:string"), "a.*")},
+    {amqp.Symbol("u"): amqp.Described(amqp.Symbol("x:unheard-of"), None)},
+    {amqp.Symbol("v"): None},
 )
 REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("PUT", "/queues/h1", {}),
     ("PUT", "/queues/h2", {"auto_delete": True, "durable": False}),
-    ("PUT", "/queues/h3", {"exclusive": True, "arguments": {"x-max-length": ULong(2)}}),
+    ("PUT", "/queues/h3", {"exclusive": True, "arguments": {"x-max-length": amqp.ULong(2)}}),
     ("GET", "/queues/shared", None),
     ("DELETE", "/queues/h1", None),
     ("DELETE", "/queues/h2/messages", None),
@@ -73,14 +52,14 @@ REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("GET", "/queues/%zz", b"x"),
 )
 MESSAGES: tuple[bytes, ...] = (
-    Message(b"x").encode(),
-    Message(b"x").encode(),
-    Message(b"y" * 300).encode(),
-    Message(b"z" * 3000).encode(),
-    Message("text", properties=Properties(subject="k")).encode(),
-    Message(b"x", header=Header(ttl=1000, priority=9)).encode(),
-    Message(b"x", header=Header(ttl=0, durable=True)).encode(),
-    Message([1, {"a": None}], application_properties={"a": 1}).encode(),
+    amqp.Message(b"x").encode(),
+    amqp.Message(b"x").encode(),
+    amqp.Message(b"y" * 300).encode(),
+    amqp.Message(b"z" * 3000).encode(),
+    amqp.Message("text", properties=amqp.Properties(subject="k")).encode(),
+    amqp.Message(b"x", header=amqp.Header(ttl=1000, priority=9)).encode(),
+    amqp.Message(b"x", header=amqp.Header(ttl=0, durable=True)).encode(),
+    amqp.Message([1, {"a": None}], application_properties={"a": 1}).encode(),
     b"\x00\x53\x75\xa0\x05ab",
     b"\xff",
     b"",
@@ -110,17 +89,17 @@ class HubPeer(Peer):
         """States of deliveries, some in transactions that there are."""
         txn_id = self.txn_id()
         return (
-            *(Accepted(), Accepted(), Accepted(), Released(), None),
-            Rejected(Error(Symbol("x:no"), "why")),
-            Rejected(),
-            Modified(True, False, {Symbol("a"): 1}),
-            Modified(undeliverable_here=True),
-            Received(0, 0),
-            TransactionalState(txn_id, Accepted()),
-            TransactionalState(txn_id, Accepted()),
-            TransactionalState(txn_id, Released()),
-            TransactionalState(txn_id),
-            Described(Symbol("x:own"), [1]),
+            *(amqp.Accepted(), amqp.Accepted(), amqp.Accepted(), amqp.Released(), None),
+            amqp.Rejected(amqp.Error(amqp.Symbol("x:no"), "why")),
+            amqp.Rejected(),
+            amqp.Modified(True, False, {amqp.Symbol("a"): 1}),
+            amqp.Modified(undeliverable_here=True),
+            amqp.Received(0, 0),
+            amqp.TransactionalState(txn_id, amqp.Accepted()),
+            amqp.TransactionalState(txn_id, amqp.Accepted()),
+            amqp.TransactionalState(txn_id, amqp.Released()),
+            amqp.TransactionalState(txn_id),
+            amqp.Described(amqp.Symbol("x:own"), [1]),
         )
 
     def txn_id(self) -> bytes:
@@ -145,7 +124,7 @@ class HubPeer(Peer):
                 if lacking:
                     self.session = session
                     handle = choices.of(lacking)
-                    flow = Flow(
+                    flow = amqp.Flow(
                         next_incoming_id=self._incoming_id(),
                         incoming_window=50,
                         next_outgoing_id=0,
@@ -169,17 +148,17 @@ class HubPeer(Peer):
         node = front.links.get(place)
         if isinstance(node, IncomingLink):
             if node.node.kind.value == "anonymous" and choices.below(8):
-                return Message(b"x", properties=Properties(to=self._address())).encode()
+                return amqp.Message(b"x", properties=amqp.Properties(to=self._address())).encode()
             return choices.of(MESSAGES[:8]) if choices.below(64) else choices.of(MESSAGES)
         if place in front.management.requests:
             method, path, body = choices.of(REQUESTS)
-            told = Properties(
-                message_id=ULong(7), to=path, subject=method, reply_to="$me" if choices.below(16) else "elsewhere"
+            told = amqp.Properties(
+                message_id=amqp.ULong(7), to=path, subject=method, reply_to="$me" if choices.below(16) else "elsewhere"
             )
-            return Message(AmqpValue(body), properties=told).encode()
+            return amqp.Message(amqp.AmqpValue(body), properties=told).encode()
         if choices.below(2):
-            return Message(AmqpValue(Declare())).encode()
-        return Message(AmqpValue(Discharge(self.txn_id(), choices.below(3) == 2))).encode()
+            return amqp.Message(amqp.AmqpValue(amqp.Declare())).encode()
+        return amqp.Message(amqp.AmqpValue(amqp.Discharge(self.txn_id(), choices.below(3) == 2))).encode()
 
     # Links.
 
@@ -211,33 +190,33 @@ class HubPeer(Peer):
             )
         )
 
-    def _terminus(self, kind: type[Source] | type[Target]) -> Any:
+    def _terminus(self, kind: type[amqp.Source] | type[amqp.Target]) -> Any:
         choices = self.choices
         match choices.below(16):
             case 0:
                 return None
             case 1 | 2:
                 lifetime = choices.of(LIFETIMES)
-                properties = None if lifetime is None else {Symbol("lifetime-policy"): lifetime}
+                properties = None if lifetime is None else {amqp.Symbol("lifetime-policy"): lifetime}
                 return kind(dynamic=True, dynamic_node_properties=properties)
-            case 3 if kind is Target:
-                return Coordinator()
-            case 4 if kind is Target:
-                return Target()
-            case 5 if kind is Source:
-                return Source(choices.of(OWN))
+            case 3 if kind is amqp.Target:
+                return amqp.Coordinator()
+            case 4 if kind is amqp.Target:
+                return amqp.Target()
+            case 5 if kind is amqp.Source:
+                return amqp.Source(choices.of(OWN))
             case _:
                 pass
         values: dict[str, Any] = {}
         if choices.below(4) == 3:
             values = {"expiry_policy": choices.of(POLICIES), "timeout": choices.of((0, 1, 60))}
             values["durable"] = choices.below(3)
-        if kind is Source and choices.below(4) == 3:
+        if kind is amqp.Source and choices.below(4) == 3:
             values["filter"] = choices.of(FILTERS)
-        if kind is Source and choices.below(4) == 3:
+        if kind is amqp.Source and choices.below(4) == 3:
             values["distribution_mode"] = choices.of((conditions.COPY, conditions.MOVE))
-        if kind is Source and choices.below(8) == 7:
-            values["default_outcome"] = choices.of((Accepted(), Rejected(), Modified(True)))
+        if kind is amqp.Source and choices.below(8) == 7:
+            values["default_outcome"] = choices.of((amqp.Accepted(), amqp.Rejected(), amqp.Modified(True)))
         return kind(self._address(), **values)
 
     def _attach(self) -> tuple[Any, bytes]:
@@ -249,11 +228,11 @@ class HubPeer(Peer):
             self.paired = "" if self.paired else name
             attach = attach.replace(
                 name=name,
-                source=Source("/management"),
-                target=Target("/management"),
+                source=amqp.Source("/management"),
+                target=amqp.Target("/management"),
                 unsettled=None,
                 incomplete_unsettled=False,
-                properties={Symbol("paired"): True} if choices.below(16) else None,
+                properties={amqp.Symbol("paired"): True} if choices.below(16) else None,
             )
         elif choices.below(8):
             attach = attach.replace(unsettled=None, incomplete_unsettled=False)
@@ -262,7 +241,7 @@ class HubPeer(Peer):
     def _flow(self) -> tuple[Any, bytes]:
         flow, payload = super()._flow()
         if flow.handle is not None and self.choices.below(16) == 15:
-            flow = flow.replace(properties={Symbol("txn-id"): self.txn_id()})
+            flow = flow.replace(properties={amqp.Symbol("txn-id"): self.txn_id()})
         return flow, payload
 
 
@@ -276,8 +255,8 @@ class One(Hostile):
     def open(self) -> None:
         feed = self.driver.feed
         container = self.choices.of(("one", "two"))
-        login = sasl(SaslInit(Symbol("PLAIN"), b"\0other\0other"))
-        opening = Open(container, max_frame_size=self.choices.of((FRAME_SIZE, 512)), channel_max=2)
+        login = sasl(amqp.SaslInit(amqp.Symbol("PLAIN"), b"\0other\0other"))
+        opening = amqp.Open(container, max_frame_size=self.choices.of((FRAME_SIZE, 512)), channel_max=2)
         for octets in (SASL_HEADER, login, AMQP_HEADER, octets_of(opening)):
             feed(self.number, octets)
 
@@ -287,7 +266,7 @@ class One(Hostile):
         if engine is None:
             return SASL_HEADER
         if not engine.is_open:
-            return AMQP_HEADER if self.choices.below(2) else octets_of(Open("x"))
+            return AMQP_HEADER if self.choices.below(2) else octets_of(amqp.Open("x"))
         self.peer.face(engine)
         return self.peer.frame()
 
@@ -303,7 +282,7 @@ CONDITIONS = frozenset(
     [
         str(value)
         for name, value in vars(conditions).items()
-        if isinstance(value, Symbol) and value.startswith("amqp:") and name.isupper()
+        if isinstance(value, amqp.Symbol) and value.startswith("amqp:") and name.isupper()
     ]
 ) - {str(conditions.INTERNAL_ERROR)}
 """The conditions that the specification names, but for amqp:internal-error."""
@@ -321,7 +300,7 @@ def check_words(octets: bytes, end: End | None) -> list[Sent]:
         if error is not None:
             assert str(error.condition) in CONDITIONS, error
             assert error.description, error
-        assert sent.header or sent.body is None or sent.kind or isinstance(sent.body, Performative)
+        assert sent.header or sent.body is None or sent.kind or isinstance(sent.body, amqp.Performative)
     assert names.count("close") <= 1
     if end is not None and end.heard and "open" in names:
         report = end.report

@@ -5,24 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from amqp_sansio import Closed, Event, Failed, Pending, RemoteProtocolError, Signal
-from amqp_sansio.amqp_0_10 import (
-    EXPLICIT,
-    PRE_ACQUIRED,
-    BodyReceived,
-    Command,
-    CommandReceived,
-    Config,
-    Connection,
-    ExchangeBind,
-    Message,
-    MessageFlush,
-    MessageReceived,
-    MessageSubscribe,
-    QueueDeclare,
-    QueueQuery,
-    Session,
-    SessionState,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.broker.client import Client
 from amqp_sansio.broker.snapshot import dumps, loads
@@ -37,9 +20,9 @@ STEPS = 100_000
 class Peer:
     """A client's connection to a hub. `events` has everything that it was told."""
 
-    def __init__(self, world: World, config: Config, **options: Any) -> None:
+    def __init__(self, world: World, config: amqp.Config, **options: Any) -> None:
         self.world = world
-        self.connection = Connection.client(config)
+        self.connection = amqp.Connection.client(config)
         self.theirs: Client = world.hub.connect(**options)
         self.events: list[Event] = []
         self.is_cut = False
@@ -48,16 +31,16 @@ class Peer:
 
     # Sessions.
 
-    def session(self, name: bytes | str = b"s", *, timeout: int | None = 0, force: bool = False) -> Session:
+    def session(self, name: bytes | str = b"s", *, timeout: int | None = 0, force: bool = False) -> amqp.Session:
         """A session that is attached and in step. Raises what the attach failed with."""
         session = self.connection.open_session(name, timeout=timeout, force=force)
         return self._opened(session)
 
-    def resume(self, state: SessionState, *, force: bool = True) -> Session:
+    def resume(self, state: amqp.SessionState, *, force: bool = True) -> amqp.Session:
         """A session that goes on."""
         return self._opened(self.connection.resume_session(state, force=force))
 
-    def _opened(self, session: Session) -> Session:
+    def _opened(self, session: amqp.Session) -> amqp.Session:
         opening = session.opening
         assert opening is not None
         self.result(opening)
@@ -74,16 +57,16 @@ class Peer:
         found: R = handle.result
         return found
 
-    def call(self, session: Session, command: Command[R], message: Message | None = None) -> R:
+    def call(self, session: amqp.Session, command: amqp.Command[R], message: amqp.Message | None = None) -> R:
         """Send a command and wait for it; its result. Raises what it failed with."""
         return self.result(session.call(command, message))
 
-    def refused(self, session: Session, command: Command[Any], message: Message | None = None) -> int:
+    def refused(self, session: amqp.Session, command: amqp.Command[Any], message: amqp.Message | None = None) -> int:
         """The code of the exception that a command ends its session with."""
         session.call(command, message)
         return self.code_of(session)
 
-    def code_of(self, session: Session) -> int:
+    def code_of(self, session: amqp.Session) -> int:
         """The code of the exception that has ended a session."""
         self.world.pump()
         report = session.report
@@ -96,57 +79,57 @@ class Peer:
         assert errors
         return report.code
 
-    def publish(self, session: Session, destination: str, message: Message | bytes, **options: Any) -> Any:
+    def publish(self, session: amqp.Session, destination: str, message: amqp.Message | bytes, **options: Any) -> Any:
         """Send a message and wait; its outcome, None with accept-mode none."""
         sent = session.transfer(destination, message, sync=True, **options)
         self.result(sent.completion)
         return None if sent.outcome is None else self.result(sent.outcome)
 
-    def put(self, session: Session, queue: str, *bodies: bytes) -> None:
+    def put(self, session: amqp.Session, queue: str, *bodies: bytes) -> None:
         """Put messages into a queue by the default exchange."""
         for body in bodies:
-            self.publish(session, "", Message(body, routing_key=queue))
+            self.publish(session, "", amqp.Message(body, routing_key=queue))
 
     def subscribe(
         self,
-        session: Session,
+        session: amqp.Session,
         queue: str,
         destination: str = "d",
         *,
-        accept_mode: int = EXPLICIT,
-        acquire_mode: int = PRE_ACQUIRED,
+        accept_mode: int = amqp.EXPLICIT,
+        acquire_mode: int = amqp.PRE_ACQUIRED,
         credit: int = 0,
         octets: int | None = None,
         **options: Any,
     ) -> str:
         """A subscription, with credit when some is given; its destination."""
-        self.call(session, MessageSubscribe(queue, destination, accept_mode, acquire_mode, **options))
+        self.call(session, amqp.MessageSubscribe(queue, destination, accept_mode, acquire_mode, **options))
         if credit:
             session.top_up(destination, credit, octets)
             self.result(session.sync())
         return destination
 
-    def got(self, session: Session, destination: str = "d") -> list[MessageReceived]:
+    def got(self, session: amqp.Session, destination: str = "d") -> list[amqp.MessageReceived]:
         """Take the messages of a subscription that have come."""
         self.world.pump()
         place = (session.channel, destination)
         found = [
             each
             for each in self.events
-            if isinstance(each, MessageReceived) and (each.channel, each.destination) == place
+            if isinstance(each, amqp.MessageReceived) and (each.channel, each.destination) == place
         ]
         for each in found:
             self.events = [event for event in self.events if event is not each]
         return found
 
-    def bodies(self, session: Session, destination: str = "d") -> list[bytes]:
+    def bodies(self, session: amqp.Session, destination: str = "d") -> list[bytes]:
         """The bodies of the messages that have come, which are taken."""
         return [each.body for each in self.got(session, destination)]
 
-    def drain(self, session: Session, queue: str) -> list[bytes]:
+    def drain(self, session: amqp.Session, queue: str) -> list[bytes]:
         """All that is available in a queue, taken out of it."""
         destination = self.subscribe(session, queue, f"drain of {queue}", credit=1_000_000)
-        self.call(session, MessageFlush(destination))
+        self.call(session, amqp.MessageFlush(destination))
         found = self.got(session, destination)
         if found:
             self.result(session.accept(*[each.command_id for each in found], sync=True))
@@ -155,21 +138,23 @@ class Peer:
         self.call(session, MessageCancel(destination))
         return [each.body for each in found]
 
-    def queue(self, session: Session, name: str, *keys: tuple[str, str], **options: Any) -> str:
+    def queue(self, session: amqp.Session, name: str, *keys: tuple[str, str], **options: Any) -> str:
         """Declare a queue and bind it to exchanges with keys."""
-        self.call(session, QueueDeclare(name, **options))
+        self.call(session, amqp.QueueDeclare(name, **options))
         for exchange, key in keys:
-            self.call(session, ExchangeBind(name, exchange, key))
+            self.call(session, amqp.ExchangeBind(name, exchange, key))
         return name
 
-    def depth(self, session: Session, queue: str) -> int | None:
+    def depth(self, session: amqp.Session, queue: str) -> int | None:
         """How many messages are available; None for a queue that doesn't exist."""
-        return self.call(session, QueueQuery(queue)).message_count
+        return self.call(session, amqp.QueueQuery(queue)).message_count
 
-    def commands(self, kind: type[Any]) -> list[CommandReceived]:
+    def commands(self, kind: type[Any]) -> list[amqp.CommandReceived]:
         """Take the commands of a class that have come."""
         self.world.pump()
-        found = [each for each in self.events if isinstance(each, CommandReceived) and isinstance(each.command, kind)]
+        found = [
+            each for each in self.events if isinstance(each, amqp.CommandReceived) and isinstance(each.command, kind)
+        ]
         for each in found:
             self.events = [event for event in self.events if event is not each]
         return found
@@ -241,12 +226,12 @@ class World:
         password: str | None = None,
         sasl: ClientMechanism | None = None,
         vhost: str = "/",
-        config: Config | None = None,
+        config: amqp.Config | None = None,
         **options: Any,
     ) -> Peer:
         """A client that has tried to."""
         mechanism = sasl or Plain(user, user if password is None else password)
-        peer = Peer(self, config or Config(sasl=mechanism, vhost=vhost), **options)
+        peer = Peer(self, config or amqp.Config(sasl=mechanism, vhost=vhost), **options)
         self.peers.append(peer)
         self.pump()
         return peer
@@ -273,7 +258,7 @@ class World:
 
 def streamed(events: list[Event]) -> bytes:
     """What came in pieces."""
-    return b"".join([each.octets for each in events if isinstance(each, BodyReceived)])
+    return b"".join([each.octets for each in events if isinstance(each, amqp.BodyReceived)])
 
 
 __all__ = ["Peer", "World", "streamed"]

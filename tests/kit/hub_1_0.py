@@ -5,20 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amqp_sansio import CloseHint, Event, Signal
-from amqp_sansio.amqp_1_0 import (
-    Config,
-    Connection,
-    Controller,
-    Coordinator,
-    Delivery,
-    LinkClosed,
-    LinkFailed,
-    Message,
-    Receiver,
-    Sender,
-    Session,
-    Source,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.broker import snapshot
 from amqp_sansio.broker.client import Client
 from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
@@ -36,9 +23,9 @@ GUEST = Plain("guest", "guest")
 class User:
     """A client's engine that faces the hub. `events` are all it took; nothing is answered by itself."""
 
-    def __init__(self, world: World, config: Config, *, is_secure: bool = False, peer_name: str = "") -> None:
+    def __init__(self, world: World, config: amqp.Config, *, is_secure: bool = False, peer_name: str = "") -> None:
         self.world = world
-        self.end = Connection.client(config)
+        self.end = amqp.Connection.client(config)
         self.client: Client = world.hub.connect(is_secure=is_secure, peer_name=peer_name)
         self.events: list[Event] = []
         self.reads = True
@@ -79,32 +66,32 @@ class User:
         self.client.next_event()
         self.end.connection_lost(reason, self.world.now)
 
-    def session(self) -> Session:
+    def session(self) -> amqp.Session:
         """A session that is open."""
         session = self.end.open_session()
         self.world.pump()
         assert session.is_open, self.events
         return session
 
-    def sender(self, target: Any, session: Session | None = None, **options: Any) -> Sender:
+    def sender(self, target: Any, session: amqp.Session | None = None, **options: Any) -> amqp.Sender:
         """A sender that is attached."""
         link = (session or self.session()).open_sender(target, **options)
         self.world.pump()
         assert link.is_open, self.failures()
         return link
 
-    def receiver(self, source: Any, session: Session | None = None, **options: Any) -> Receiver:
+    def receiver(self, source: Any, session: amqp.Session | None = None, **options: Any) -> amqp.Receiver:
         """A receiver that is attached."""
         link = (session or self.session()).open_receiver(source, **options)
         self.world.pump()
         assert link.is_open, self.failures()
         return link
 
-    def refused(self, link: Sender | Receiver) -> str:
+    def refused(self, link: amqp.Sender | amqp.Receiver) -> str:
         """The condition with which a link was refused or ended."""
         self.world.pump()
         assert not link.is_open
-        failed = [each for each in self.of(LinkFailed) if each.name == link.name]
+        failed = [each for each in self.of(amqp.LinkFailed) if each.name == link.name]
         return str(failed[-1].error.condition)
 
     def failures(self) -> list[Event]:
@@ -115,48 +102,50 @@ class User:
         """The events of one class so far."""
         return [each for each in self.events if isinstance(each, kind)]
 
-    def take(self, link: Receiver | None = None) -> list[Delivery]:
+    def take(self, link: amqp.Receiver | None = None) -> list[amqp.Delivery]:
         """The deliveries since the last `take`, of one link or all."""
         self.world.pump()
         found = [
             each
-            for each in self.of(Delivery)
+            for each in self.of(amqp.Delivery)
             if link is None or (each.channel, each.link) == (link.session.channel, link.handle)
         ]
         self.events = [each for each in self.events if not any([each is one for one in found])]
         return found
 
-    def bodies(self, link: Receiver | None = None) -> list[Any]:
+    def bodies(self, link: amqp.Receiver | None = None) -> list[Any]:
         """The bodies of the deliveries since the last `take`."""
         return [each.body for each in self.take(link)]
 
-    def send(self, link: Sender, *bodies: Any, **options: Any) -> list[Any]:
+    def send(self, link: amqp.Sender, *bodies: Any, **options: Any) -> list[Any]:
         """Send messages; the outcomes."""
-        handles = [link.send(each if isinstance(each, Message) else Message(each), **options) for each in bodies]
+        handles = [
+            link.send(each if isinstance(each, amqp.Message) else amqp.Message(each), **options) for each in bodies
+        ]
         self.world.pump()
         return [each.result if each.done else None for each in handles]
 
-    def controller(self, session: Session) -> Controller:
+    def controller(self, session: amqp.Session) -> amqp.Controller:
         """A transaction controller."""
-        return Controller(self.sender(Coordinator(), session))
+        return amqp.Controller(self.sender(amqp.Coordinator(), session))
 
-    def declare(self, controller: Controller) -> bytes:
+    def declare(self, controller: amqp.Controller) -> bytes:
         """Begin a transaction."""
         handle: Pending[Any] = controller.declare()
         self.world.pump()
         txn_id: bytes = handle.result.txn_id
         return txn_id
 
-    def discharge(self, controller: Controller, txn_id: bytes, *, fail: bool = False) -> Any:
+    def discharge(self, controller: amqp.Controller, txn_id: bytes, *, fail: bool = False) -> Any:
         """End it; the outcome."""
         handle = controller.discharge(txn_id, fail=fail)
         self.world.pump()
         return handle.result if handle.done else None
 
-    def closed(self, link: Sender | Receiver) -> bool:
+    def closed(self, link: amqp.Sender | amqp.Receiver) -> bool:
         """Whether the client was told that a link ended."""
         self.world.pump()
-        return any([each.name == link.name for each in self.of(LinkClosed)])
+        return any([each.name == link.name for each in self.of(amqp.LinkClosed)])
 
 
 class World:
@@ -173,7 +162,7 @@ class World:
         login: ClientMechanism | None = changes.pop("sasl", GUEST)
         place = {name: changes.pop(name) for name in ("is_secure", "peer_name") if name in changes}
         values: dict[str, Any] = {"container_id": f"c{len(self.users)}", "sasl": login, **changes}
-        user = User(self, Config(**values), **place)
+        user = User(self, amqp.Config(**values), **place)
         self.users.append(user)
         return user
 
@@ -234,7 +223,7 @@ class World:
     def put(self, queue: str, *bodies: Any) -> None:
         """Messages put into a queue by the test."""
         for body in bodies:
-            message = body if isinstance(body, Message) else Message(body)
+            message = body if isinstance(body, amqp.Message) else amqp.Message(body)
             content = Content_1_0(message.encode())
             self.hub.apply(Publish(self.owner, "", queue, content))
         self.hub.settle()
@@ -259,11 +248,11 @@ class World:
             each.world = self
 
 
-def browsing(address: str, **options: Any) -> Source:
+def browsing(address: str, **options: Any) -> amqp.Source:
     """A source that browses."""
     from amqp_sansio.amqp_1_0.codec.conditions import COPY
 
-    return Source(address, distribution_mode=COPY, **options)
+    return amqp.Source(address, distribution_mode=COPY, **options)
 
 
 __all__ = ["GUEST", "User", "World", "browsing"]

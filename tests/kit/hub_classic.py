@@ -5,19 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Closed, CloseHint, Event, Scope, Signal, Version
+from amqp_sansio import amqp_0_9_1 as amqp
 from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio._classic.endpoint.connection import Connection
-from amqp_sansio.amqp_0_9_1 import (
-    BasicGetEmpty,
-    BasicProperties,
-    Config,
-    ConsumerCancelled,
-    ContentReceived,
-    Delivery,
-    MessageReturned,
-    MethodReceived,
-    Request,
-)
 from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.endpoint import Side
 from amqp_sansio.events import CloseReport
@@ -87,7 +77,7 @@ class User:
         if world.dialect is not None:
             config.setdefault("dialect", get_dialect(world.dialect))
             version = version_of(world.dialect)
-        made: Config = client_config(**config)
+        made: amqp.Config = client_config(**config)
         self.core: Connection = connection_of(version or AMQP_0_9_1, Side.CLIENT, made)
         self.end = world.hub.connect()
         self.events: list[Event] = []
@@ -194,7 +184,7 @@ class Talk:
     def publish(self, body: bytes, routing_key: str = "", exchange: str = "", **fields: Any) -> Any:
         """Publish a message; its handle in confirm mode."""
         if isinstance(fields.get("properties"), dict):
-            fields["properties"] = BasicProperties(**fields["properties"])
+            fields["properties"] = amqp.BasicProperties(**fields["properties"])
         handle = self.core.publish(body, exchange=exchange, routing_key=routing_key, ticket=self.ticket, **fields)
         self.world.pump()
         return handle
@@ -207,35 +197,35 @@ class Talk:
     def get(self, queue: str = "", **fields: Any) -> Any:
         """Fetch a message; None when there is none."""
         found = self.call("basic.get", queue=queue, **fields)
-        return None if isinstance(found, BasicGetEmpty) else found
+        return None if isinstance(found, amqp.BasicGetEmpty) else found
 
-    def deliveries(self) -> list[Delivery]:
+    def deliveries(self) -> list[amqp.Delivery]:
         """What was delivered since the last time."""
-        return self.user.take(Delivery, self.number)
+        return self.user.take(amqp.Delivery, self.number)
 
     def bodies(self) -> list[bytes]:
         """The bodies of what was delivered since the last time."""
         return [each.body for each in self.deliveries()]
 
-    def returned(self) -> list[MessageReturned]:
+    def returned(self) -> list[amqp.MessageReturned]:
         """What came back since the last time."""
-        return self.user.take(MessageReturned, self.number)
+        return self.user.take(amqp.MessageReturned, self.number)
 
     def cancelled(self) -> list[str]:
         """The consumers that the broker ended since the last time."""
-        return [each.consumer_tag for each in self.user.take(ConsumerCancelled, self.number)]
+        return [each.consumer_tag for each in self.user.take(amqp.ConsumerCancelled, self.number)]
 
     def requests(self) -> list[Any]:
         """What the broker asked since the last time."""
-        return [each.method for each in self.user.take(Request, self.number)]
+        return [each.method for each in self.user.take(amqp.Request, self.number)]
 
     def methods(self) -> list[Any]:
         """The methods without reply that came since the last time."""
-        return [each.method for each in self.user.take(MethodReceived, self.number)]
+        return [each.method for each in self.user.take(amqp.MethodReceived, self.number)]
 
-    def contents(self) -> list[ContentReceived]:
+    def contents(self) -> list[amqp.ContentReceived]:
         """What came of other classes than basic since the last time."""
-        return self.user.take(ContentReceived, self.number)
+        return self.user.take(amqp.ContentReceived, self.number)
 
     def accept(self, tag: int, multiple: bool = False) -> None:
         """Acknowledge."""

@@ -11,24 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from amqp_sansio import Event, OpenRequested
-from amqp_sansio.amqp_0_10 import (
-    Command,
-    ExchangeBind,
-    ExchangeBound,
-    ExchangeBoundResult,
-    ExchangeDeclare,
-    ExchangeQuery,
-    ExchangeQueryResult,
-    ExchangeUnbind,
-    ExecutionError,
-    Message,
-    MessageSubscribe,
-    MessageTransfer,
-    QueueDeclare,
-    QueueDelete,
-    QueueQuery,
-    QueueQueryResult,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from tests.kit import sync_0_10
 from tests.kit.sync_0_10 import Attached, Item
 
@@ -62,44 +45,44 @@ class Session(sync_0_10.Session):
             if owner == attached.name:
                 server.drop_queue(name)
 
-    def _do(self, attached: Attached, command: Command[Any]) -> Any:
+    def _do(self, attached: Attached, command: amqp.Command[Any]) -> Any:
         server = self.server
         match command:
-            case QueueDeclare(queue=name):
+            case amqp.QueueDeclare(queue=name):
                 self._check_exclusive(attached, name)
                 super()._do(attached, command)
                 if not command.passive:
                     server.declared.setdefault(name or "", command)
                     if command.exclusive:
                         server.exclusive[name or ""] = attached.name
-            case QueueDelete(queue=name):
+            case amqp.QueueDelete(queue=name):
                 self._check_exclusive(attached, name)
                 if name not in server.queues:
-                    raise ExecutionError(NOT_FOUND, f"no queue {name!r}")
+                    raise amqp.ExecutionError(NOT_FOUND, f"no queue {name!r}")
                 server.drop_queue(name or "")
-            case QueueQuery(queue=name):
+            case amqp.QueueQuery(queue=name):
                 return self._query_queue(name or "")
-            case ExchangeDeclare(exchange=name):
+            case amqp.ExchangeDeclare(exchange=name):
                 if command.passive and name not in server.exchanges:
-                    raise ExecutionError(NOT_FOUND, f"no exchange {name!r}")
+                    raise amqp.ExecutionError(NOT_FOUND, f"no exchange {name!r}")
                 server.exchanges.add(name or "")
                 server.kinds.setdefault(name or "", command.type or "direct")
-            case ExchangeQuery(name=name):
+            case amqp.ExchangeQuery(name=name):
                 if name and name not in server.exchanges:
-                    return ExchangeQueryResult(not_found=True)
-                return ExchangeQueryResult(server.kinds.get(name or "", "direct"))
-            case ExchangeBound():
+                    return amqp.ExchangeQueryResult(not_found=True)
+                return amqp.ExchangeQueryResult(server.kinds.get(name or "", "direct"))
+            case amqp.ExchangeBound():
                 return self._bound(command)
-            case ExchangeBind(queue=queue):
+            case amqp.ExchangeBind(queue=queue):
                 if queue not in server.queues:
-                    raise ExecutionError(NOT_FOUND, f"no queue {queue!r}")
+                    raise amqp.ExecutionError(NOT_FOUND, f"no queue {queue!r}")
                 super()._do(attached, command)
-            case ExchangeUnbind(queue=queue, exchange=exchange, binding_key=key):
+            case amqp.ExchangeUnbind(queue=queue, exchange=exchange, binding_key=key):
                 bound = server.bindings.get((exchange or "", key or ""), [])
                 if queue not in bound:
-                    raise ExecutionError(NOT_FOUND, f"{queue!r} isn't bound to {exchange!r} with {key!r}")
+                    raise amqp.ExecutionError(NOT_FOUND, f"{queue!r} isn't bound to {exchange!r} with {key!r}")
                 bound.remove(queue)
-            case MessageSubscribe(queue=name):
+            case amqp.MessageSubscribe(queue=name):
                 self._check_exclusive(attached, name)
                 super()._do(attached, command)
             case _:
@@ -111,21 +94,21 @@ class Session(sync_0_10.Session):
     def _check_exclusive(self, attached: Attached, queue: str | None) -> None:
         owner = self.server.exclusive.get(queue or "", attached.name)
         if owner != attached.name:
-            raise ExecutionError(RESOURCE_LOCKED, f"queue {queue!r} is another session's")
+            raise amqp.ExecutionError(RESOURCE_LOCKED, f"queue {queue!r} is another session's")
 
-    def _query_queue(self, name: str) -> QueueQueryResult:
+    def _query_queue(self, name: str) -> amqp.QueueQueryResult:
         server = self.server
         waiting = server.queues.get(name)
         if waiting is None:
-            return QueueQueryResult()
-        declared = server.declared.get(name, QueueDeclare(name))
+            return amqp.QueueQueryResult()
+        declared = server.declared.get(name, amqp.QueueDeclare(name))
         users = [
             subscribe
             for attached in server.known.values()
             for subscribe in attached.subscriptions.values()
             if subscribe.queue == name
         ]
-        return QueueQueryResult(
+        return amqp.QueueQueryResult(
             name,
             durable=declared.durable,
             exclusive=declared.exclusive,
@@ -135,7 +118,7 @@ class Session(sync_0_10.Session):
             subscriber_count=len(users),
         )
 
-    def _bound(self, command: ExchangeBound) -> ExchangeBoundResult:
+    def _bound(self, command: amqp.ExchangeBound) -> amqp.ExchangeBoundResult:
         server = self.server
         exchange, queue, key = command.exchange or "", command.queue or "", command.binding_key
         keys = [
@@ -143,7 +126,7 @@ class Session(sync_0_10.Session):
             for (name, bound), queues in server.bindings.items()
             if name == exchange and (not queue or queue in queues)
         ]
-        return ExchangeBoundResult(
+        return amqp.ExchangeBoundResult(
             exchange_not_found=bool(exchange) and exchange not in server.exchanges,
             queue_not_found=bool(queue) and queue not in server.queues,
             queue_not_matched=bool(queue) and not keys,
@@ -157,7 +140,7 @@ class Server(sync_0_10.Server):
     def __init__(self, **options: Any) -> None:
         self.vhosts: list[str] = []
         self.exclusive: dict[str, bytes] = {}
-        self.declared: dict[str, QueueDeclare] = {}
+        self.declared: dict[str, amqp.QueueDeclare] = {}
         self.kinds = {"amq.direct": "direct", "amq.topic": "topic"}
         super().__init__(**options)
         self.exchanges.add("amq.topic")
@@ -174,13 +157,13 @@ class Server(sync_0_10.Server):
             while name in queues:
                 queues.remove(name)
 
-    def fill_with(self, queue: str, *messages: Message) -> None:
+    def fill_with(self, queue: str, *messages: amqp.Message) -> None:
         """Put these messages into a queue, made when it isn't there."""
         with self.lock:
             self.queues.setdefault(queue, deque()).extend([Item(each) for each in messages])
             self.changed(queue)
 
-    def published(self, key: str) -> list[Message]:
+    def published(self, key: str) -> list[amqp.Message]:
         """What was published with a routing key."""
         with self.lock:
             return [each.message for each in self.received if _key_of(each.message) == key]
@@ -190,13 +173,13 @@ class Server(sync_0_10.Server):
         with self.lock:
             return [each for each in self.executed if name == each.NAME]
 
-    def transfers(self, key: str) -> list[MessageTransfer]:
+    def transfers(self, key: str) -> list[amqp.MessageTransfer]:
         """The transfers with which it was published with a routing key."""
         with self.lock:
             return [each.transfer for each in self.received if _key_of(each.message) == key]
 
 
-def _key_of(message: Message) -> str | None:
+def _key_of(message: amqp.Message) -> str | None:
     return message.delivery_properties.routing_key
 
 

@@ -5,59 +5,42 @@ from __future__ import annotations
 from typing import Any
 
 from amqp_sansio import By, Closed, Failed, RemoteProtocolError, Scope, Side
-from amqp_sansio.amqp_1_0 import (
-    Attach,
-    Begin,
-    Composite,
-    Config,
-    Detach,
-    End,
-    Flow,
-    LinkClosed,
-    LinkFailed,
-    Open,
-    Receiver,
-    Sender,
-    Session,
-    Source,
-    Target,
-    Transfer,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from tests.kit.facing_1_0 import Facing, octets_of
 
 WINDOW = 2048
 
 
-def begin(remote_channel: int | None = 0, **changes: Any) -> Begin:
+def begin(remote_channel: int | None = 0, **changes: Any) -> amqp.Begin:
     """The peer's begin, as an answer to channel 0."""
     fields: dict[str, Any] = {"next_outgoing_id": 0, "incoming_window": WINDOW, "outgoing_window": WINDOW}
-    return Begin(remote_channel, **{**fields, **changes})
+    return amqp.Begin(remote_channel, **{**fields, **changes})
 
 
-def flow(**changes: Any) -> Flow:
+def flow(**changes: Any) -> amqp.Flow:
     """The peer's flow."""
     fields: dict[str, Any] = {
         "next_incoming_id": 0, "incoming_window": WINDOW, "next_outgoing_id": 0, "outgoing_window": WINDOW,
     }  # fmt: skip
-    return Flow(**{**fields, **changes})
+    return amqp.Flow(**{**fields, **changes})
 
 
-def attach(name: str, handle: int, role: bool, **changes: Any) -> Attach:
+def attach(name: str, handle: int, role: bool, **changes: Any) -> amqp.Attach:
     """The peer's attach: a receiver when `role`, with termini."""
     fields: dict[str, Any] = {
-        "source": Source(address="source"),
-        "target": Target(address="target"),
+        "source": amqp.Source(address="source"),
+        "target": amqp.Target(address="target"),
         "initial_delivery_count": None if role else 0,
     }
-    return Attach(name, handle, role, **{**fields, **changes})
+    return amqp.Attach(name, handle, role, **{**fields, **changes})
 
 
-def transfer(number: int, *, handle: int = 0, **changes: Any) -> Transfer:
+def transfer(number: int, *, handle: int = 0, **changes: Any) -> amqp.Transfer:
     """The first transfer of the peer's delivery `number`."""
     fields: dict[str, Any] = {
         "delivery_id": number, "delivery_tag": bytes([number]), "message_format": 0,
     }  # fmt: skip
-    return Transfer(handle, **{**fields, **changes})
+    return amqp.Transfer(handle, **{**fields, **changes})
 
 
 BODY = b"\x00\x53\x77\x41"
@@ -67,7 +50,7 @@ BODY = b"\x00\x53\x77\x41"
 class Mapped(Facing):
     """An endpoint with one session, `session`, that it began on channel 0 and the peer answered on `channel`."""
 
-    session: Session
+    session: amqp.Session
     channel: int
 
     @classmethod
@@ -75,9 +58,9 @@ class Mapped(Facing):
         cls,
         side: Side = Side.CLIENT,
         *,
-        config: Config | None = None,
+        config: amqp.Config | None = None,
         channel: int = 0,
-        peer: Open | None = None,
+        peer: amqp.Open | None = None,
         **changes: Any,
     ) -> Mapped:
         """Begin the session; `peer` is the peer's open, `changes` are for its begin."""
@@ -104,7 +87,7 @@ class Mapped(Facing):
         """As if the peer's max-frame-size were this."""
         self.inside._sessions.transport.max_frame = octets
 
-    def get(self, frame: Composite, payload: bytes = b"") -> list[Any]:
+    def get(self, frame: amqp.Composite, payload: bytes = b"") -> list[Any]:
         """A frame of the peer on the session's channel; gives the new events."""
         return list(self.feed(octets_of(frame, self.channel, payload)))
 
@@ -113,7 +96,7 @@ class Mapped(Facing):
         self.settle()
         return [each.body for each in self.sent()]
 
-    def sender(self, *, credit: int = 10, theirs: dict[str, Any] | None = None, **options: Any) -> Sender:
+    def sender(self, *, credit: int = 10, theirs: dict[str, Any] | None = None, **options: Any) -> amqp.Sender:
         """A sender that the peer attached with handle 0 and gave credit."""
         link = self.session.open_sender("target", name="out", **options)
         self.settle()
@@ -125,7 +108,7 @@ class Mapped(Facing):
         self.forget()
         return link
 
-    def receiver(self, *, credit: int = 10, theirs: dict[str, Any] | None = None, **options: Any) -> Receiver:
+    def receiver(self, *, credit: int = 10, theirs: dict[str, Any] | None = None, **options: Any) -> amqp.Receiver:
         """A receiver that the peer attached with handle 0."""
         link = self.session.open_receiver("source", name="in", **options)
         self.settle()
@@ -139,19 +122,19 @@ class Mapped(Facing):
 
     def fails_link(self, condition: str, rule: str) -> RemoteProtocolError:
         """Check that a fault of the peer ended the link, and nothing but the link."""
-        (failed,) = self.of(LinkFailed)
+        (failed,) = self.of(amqp.LinkFailed)
         error = failed.error
         assert isinstance(error, RemoteProtocolError)
         assert (failed.by, failed.scope) == (By.LOCAL, Scope.LINK)
         assert (error.condition, error.rule) == (condition, f"1.0/{rule}"), error
         detach = self.frames()[-1]
-        assert isinstance(detach, Detach)
+        assert isinstance(detach, amqp.Detach)
         assert detach.closed
         assert detach.error is not None
         assert detach.error.condition == condition
         self.forget()
-        self.get(Detach(0, True))
-        (closed,) = self.of(LinkClosed)
+        self.get(amqp.Detach(0, True))
+        (closed,) = self.of(amqp.LinkClosed)
         assert (closed.report.by, closed.report.condition) == (By.LOCAL, condition)
         assert self.session.is_open
         assert self.end.is_open
@@ -166,14 +149,14 @@ class Mapped(Facing):
         assert (failed.by, failed.scope) == (By.LOCAL, Scope.SESSION)
         assert (error.condition, error.rule) == (condition, f"1.0/{rule}"), error
         end = self.frames()[-1]
-        assert isinstance(end, End)
+        assert isinstance(end, amqp.End)
         assert end.error is not None
         assert end.error.condition == condition
         self.forget()
         # Until its end comes, nothing of the peer counts (part 2 section 2.5.4).
         self.get(flow(next_incoming_id=None))
         assert not self.events
-        self.get(End())
+        self.get(amqp.End())
         closed = self.of(Closed)[-1]
         assert (closed.scope, closed.report.by, closed.report.condition) == (Scope.SESSION, By.LOCAL, condition)
         assert self.end.is_open

@@ -23,38 +23,7 @@ from amqp_sansio import (
     Scope,
     Settled,
 )
-from amqp_sansio.amqp_0_10 import (
-    Acquired,
-    Connection,
-    DtxCommit,
-    DtxEnd,
-    DtxSelect,
-    DtxStart,
-    ExchangeBoundResult,
-    ExchangeQueryResult,
-    ExecutionError,
-    GetTimeoutResult,
-    Message,
-    MessageCancel,
-    MessageFlush,
-    MessageResumeResult,
-    MessageSetFlowMode,
-    MessageStop,
-    MessageSubscribe,
-    QueueDelete,
-    QueueQuery,
-    QueueQueryResult,
-    RecoverResult,
-    SequenceSet,
-    Session,
-    SessionClosed,
-    SessionRequested,
-    SessionState,
-    TxCommit,
-    TxRollback,
-    TxSelect,
-    XaResult,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.model.states import Attachment
 from tests.kit.books_0_10 import check_receiving, check_sending
 from tests.kit.hostile_0_10 import DESTINATIONS, XIDS, Choices
@@ -64,36 +33,36 @@ BODIES = (b"", b"x", b"y" * 300, b"z" * 5000)
 RESULTS: dict[str, Any] = {
     each.NAME: each
     for each in (
-        Acquired(SequenceSet.of(0)),
-        MessageResumeResult(0),
-        XaResult(0),
-        GetTimeoutResult(1),
-        RecoverResult([]),
-        ExchangeQueryResult(),
-        ExchangeBoundResult(),
-        QueueQueryResult(queue="q"),
+        amqp.Acquired(amqp.SequenceSet.of(0)),
+        amqp.MessageResumeResult(0),
+        amqp.XaResult(0),
+        amqp.GetTimeoutResult(1),
+        amqp.RecoverResult([]),
+        amqp.ExchangeQueryResult(),
+        amqp.ExchangeBoundResult(),
+        amqp.QueueQueryResult(queue="q"),
     )
 }
 COMMANDS: tuple[Any, ...] = (
-    QueueQuery("q"),
-    QueueDelete("q"),
-    MessageSubscribe("q", "d", 0, 0),
-    MessageSubscribe("q", "e", 1, 0),
-    MessageSetFlowMode("d", 0),
-    MessageSetFlowMode("e", 1),
-    MessageStop("d"),
-    MessageStop("e"),
-    MessageFlush("d"),
-    MessageCancel("d"),
-    MessageCancel("e"),
-    TxSelect(),
-    TxCommit(),
-    TxRollback(),
-    DtxSelect(),
-    DtxStart(XIDS[0]),
-    DtxEnd(XIDS[0]),
-    DtxCommit(XIDS[0]),
-    QueueQuery("q" * 300),
+    amqp.QueueQuery("q"),
+    amqp.QueueDelete("q"),
+    amqp.MessageSubscribe("q", "d", 0, 0),
+    amqp.MessageSubscribe("q", "e", 1, 0),
+    amqp.MessageSetFlowMode("d", 0),
+    amqp.MessageSetFlowMode("e", 1),
+    amqp.MessageStop("d"),
+    amqp.MessageStop("e"),
+    amqp.MessageFlush("d"),
+    amqp.MessageCancel("d"),
+    amqp.MessageCancel("e"),
+    amqp.TxSelect(),
+    amqp.TxCommit(),
+    amqp.TxRollback(),
+    amqp.DtxSelect(),
+    amqp.DtxStart(XIDS[0]),
+    amqp.DtxEnd(XIDS[0]),
+    amqp.DtxCommit(XIDS[0]),
+    amqp.QueueQuery("q" * 300),
 )
 OVER = CloseReport(By.LOCAL, 0, "over")
 
@@ -104,23 +73,23 @@ class Using:
     `handles` are all that commands gave. `kept` are the states of sessions that may be resumed.
     """
 
-    def __init__(self, choices: Choices, end: Connection, *, check: bool = False) -> None:
+    def __init__(self, choices: Choices, end: amqp.Connection, *, check: bool = False) -> None:
         self.choices = choices
         self.end = end
         self.check = check
         self.telling = Telling()
         self.handles: list[Pending[Any]] = []
-        self.kept: list[SessionState] = []
-        self.sessions: dict[int, Session] = {}
-        self.asked: SessionRequested | None = None
+        self.kept: list[amqp.SessionState] = []
+        self.sessions: dict[int, amqp.Session] = {}
+        self.asked: amqp.SessionRequested | None = None
         self.xids = XIDS
 
     def hear(self, event: Event) -> None:
         """Remember what an event asks for."""
         self.telling(event)
-        if isinstance(event, SessionRequested):
+        if isinstance(event, amqp.SessionRequested):
             self.asked = event
-        elif isinstance(event, SessionClosed):
+        elif isinstance(event, amqp.SessionClosed):
             session = self.sessions.pop(event.channel)
             assert session.name == event.name
             assert session.report == event.report
@@ -138,7 +107,7 @@ class Using:
         except REFUSED as error:
             assert not self.check or pickle.dumps(self.end) == before, (act.__name__, error)
             return
-        if isinstance(given, Session):
+        if isinstance(given, amqp.Session):
             self.sessions[given.channel] = given
             given = given.opening
         for each in given if given.__class__ is tuple else (given,):
@@ -169,7 +138,7 @@ class Using:
         self.asked = None
         return session
 
-    def _session(self) -> Session:
+    def _session(self) -> amqp.Session:
         channels = self.end.sessions
         return self.end.session(self.choices.of(channels) if channels else 0)
 
@@ -188,7 +157,7 @@ class Using:
     def _transfer(self) -> object:
         choices, session = self.choices, self._session()
         mode = choices.below(2)
-        message = Message(choices.of(BODIES), routing_key=choices.of((None, "k")))
+        message = amqp.Message(choices.of(BODIES), routing_key=choices.of((None, "k")))
         sent = session.transfer(choices.of(DESTINATIONS), message, accept_mode=mode, acquire_mode=choices.of((0, 0, 1)))
         return sent.completion, sent.outcome
 
@@ -237,7 +206,7 @@ class Using:
             return None
         waiting = session.incomplete
         number = choices.of(waiting) if waiting else None
-        session.fail(ExecutionError(404, "no"), number, field="queue")
+        session.fail(amqp.ExecutionError(404, "no"), number, field="queue")
         return None
 
     def _leave(self) -> object:
@@ -280,7 +249,7 @@ _ACTS: tuple[Callable[[Using], object], ...] = (
 )
 
 
-def check_books(end: Connection) -> None:
+def check_books(end: amqp.Connection) -> None:
     """All that an endpoint keeps is bounded by its limits, and its octets are counted right."""
     limits = end.config.limits
     assert len(end.sessions) <= limits.channels
@@ -302,7 +271,7 @@ def check_books(end: Connection) -> None:
     assert held <= limits.bodies + limits.header
 
 
-def check_state(state: SessionState, limits: Any) -> None:
+def check_state(state: amqp.SessionState, limits: Any) -> None:
     """The same of what is known of a session."""
     check_sending(state.sending)
     check_receiving(state.receiving)

@@ -7,17 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from amqp_sansio import By, Closed, CloseHint, Failed, RemoteProtocolError, Scope
-from amqp_sansio.amqp_0_10 import (
-    CommandReceived,
-    Config,
-    Connection,
-    MessageReceived,
-    MessageSubscribe,
-    Session,
-    SessionClosed,
-    SessionRequested,
-    Transferred,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
 from tests.kit.facing import BOTH_SIDES, CLIENT, SERVER, Faced
@@ -57,25 +47,25 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-class Facing(Faced[Connection]):
+class Facing(Faced[amqp.Connection]):
     """An endpoint of 0-10."""
 
-    def __init__(self, side: Side, config: Config | None = None) -> None:
+    def __init__(self, side: Side, config: amqp.Config | None = None) -> None:
         """An endpoint whose peer has sent nothing yet."""
         if side is CLIENT:
-            super().__init__(side, Connection.client(config or client_config()))
+            super().__init__(side, amqp.Connection.client(config or client_config()))
         else:
-            super().__init__(side, Connection.server(config or server_config()))
+            super().__init__(side, amqp.Connection.server(config or server_config()))
 
     @classmethod
-    def started(cls, side: Side, config: Config | None = None) -> Self:
+    def started(cls, side: Side, config: amqp.Config | None = None) -> Self:
         """An endpoint that has its peer's header; a client has start too."""
         facing = cls(side, config)
         facing.feed(HEADER + start() if side is CLIENT else HEADER)
         return facing.forget()
 
     @classmethod
-    def tuned(cls, side: Side, config: Config | None = None) -> Self:
+    def tuned(cls, side: Side, config: amqp.Config | None = None) -> Self:
         """An endpoint that waits for connection.tune or tune-ok."""
         facing = cls.started(side, config)
         if side is SERVER:
@@ -84,7 +74,7 @@ class Facing(Faced[Connection]):
         return facing.forget()
 
     @classmethod
-    def opened(cls, side: Side, config: Config | None = None, tuning: bytes | None = None) -> Self:
+    def opened(cls, side: Side, config: amqp.Config | None = None, tuning: bytes | None = None) -> Self:
         """An endpoint of an open connection; `tuning` is the tune or tune-ok that it got."""
         facing = cls.tuned(side, config)
         if side is CLIENT:
@@ -98,7 +88,7 @@ class Facing(Faced[Connection]):
 
     @classmethod
     def attached(
-        cls, side: Side, config: Config | None = None, *, name: bytes = b"s", keep: int | None = 0,
+        cls, side: Side, config: amqp.Config | None = None, *, name: bytes = b"s", keep: int | None = 0,
         point: bytes = b"",
     ) -> Self:  # fmt: skip
         """An endpoint with a session on channel 0, in step both ways; `keep` is its timeout.
@@ -119,11 +109,11 @@ class Facing(Faced[Connection]):
         return facing.forget()
 
     @classmethod
-    def subscribed(cls, side: Side = CLIENT, config: Config | None = None, **options: Any) -> Self:
+    def subscribed(cls, side: Side = CLIENT, config: amqp.Config | None = None, **options: Any) -> Self:
         """An attached endpoint with the subscription "d", whose id is 0; a client has granted no credit yet."""
         facing = cls.attached(side, config, **options)
         if side is CLIENT:
-            facing.session.call(MessageSubscribe("q", "d", 0, 0))
+            facing.session.call(amqp.MessageSubscribe("q", "d", 0, 0))
             facing.feed(completed(0))
         else:
             facing.feed(subscribe())
@@ -131,7 +121,7 @@ class Facing(Faced[Connection]):
         return facing.forget()
 
     @property
-    def session(self) -> Session:
+    def session(self) -> amqp.Session:
         """The session on channel 0."""
         return self.end.session(0)
 
@@ -219,18 +209,18 @@ class Facing(Faced[Connection]):
         name = self.session.name
         assert leaves.record.name == name
         self.feed(timeout(0) + detached(name))
-        closed = self.of(SessionClosed)[-1]
+        closed = self.of(amqp.SessionClosed)[-1]
         assert (closed.name, closed.report.code, closed.resumable) == (name, code, False)
         assert closed.report.by is By.LOCAL
         assert 0 not in self.end.sessions
 
     def asked(self) -> Any:
         """The last command that waits for its completion."""
-        return self.of(CommandReceived)[-1]
+        return self.of(amqp.CommandReceived)[-1]
 
-    def requested(self) -> SessionRequested:
+    def requested(self) -> amqp.SessionRequested:
         """The last session that the peer wants attached."""
-        found: SessionRequested = self.of(SessionRequested)[-1]
+        found: amqp.SessionRequested = self.of(amqp.SessionRequested)[-1]
         return found
 
 
@@ -240,11 +230,11 @@ def fed(count: int = 1, *, accept_mode: int = 0, acquire_mode: int = 0, **option
     facing.session.top_up("d", 100)
     for place in range(count):
         facing.feed(transfer("d", b"%d" % place, accept_mode=accept_mode, acquire_mode=acquire_mode, header=routed()))
-    assert len(facing.of(MessageReceived)) == count
+    assert len(facing.of(amqp.MessageReceived)) == count
     return facing.forget()
 
 
-def sending(count: int = 1, *, acquire_mode: int = 0, accept_mode: int = 0) -> tuple[Facing, list[Transferred]]:
+def sending(count: int = 1, *, acquire_mode: int = 0, accept_mode: int = 0) -> tuple[Facing, list[amqp.Transferred]]:
     """A strict server that has sent messages to the subscription "d"; their ids are 0 and on."""
     facing = Facing.subscribed(SERVER, server_config(lenient_accepts=False))
     facing.feed(flow("d", 0, None) + flow("d", 1, None))
@@ -254,16 +244,16 @@ def sending(count: int = 1, *, acquire_mode: int = 0, accept_mode: int = 0) -> t
     return facing.forget(), sent
 
 
-def client_config(**changes: Any) -> Config:
+def client_config(**changes: Any) -> amqp.Config:
     """A client's configuration: PLAIN, and what the test changes."""
     values: dict[str, Any] = {"sasl": Plain("ann", "pw"), "vhost": "/", "heartbeat": 0, **changes}
-    return Config(**values)
+    return amqp.Config(**values)
 
 
-def server_config(**changes: Any) -> Config:
+def server_config(**changes: Any) -> amqp.Config:
     """A server's configuration: PLAIN, 16 channels, and what the test changes."""
     values: dict[str, Any] = {"channel_max": 16, **changes}
-    return Config(**values)
+    return amqp.Config(**values)
 
 
 __all__ = [

@@ -7,19 +7,8 @@ import pickle
 import pytest
 
 from amqp_sansio import Limits
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio._core.outcomes import OutcomeLedger
-from amqp_sansio.amqp_0_10 import (
-    FileAck,
-    FileDeliver,
-    FileOpen,
-    FileOpenOk,
-    MessageAccept,
-    MessageRelease,
-    SequenceSet,
-    TxCommit,
-    TxRollback,
-    TxSelect,
-)
 from amqp_sansio.lifecycle import Lifecycle, MessageRecord
 from amqp_sansio.observer import Skipped
 from tests.kit.observing import CLIENT, Talk
@@ -112,7 +101,7 @@ def test_commands_of_0_10_say_which_messages_they_settle() -> None:
     talk = _talk_0_10().subscribe().server(transfer("d"), transfer("d")).client(transfer("ex"))
     first, second, published = talk.observed[-3:]
     assert [unit.settles for unit in (first, second, published)] == [(), (), ()]
-    talk.client(MessageAccept(SequenceSet.of(0)), MessageRelease(SequenceSet.of(1)))
+    talk.client(amqp.MessageAccept(amqp.SequenceSet.of(0)), amqp.MessageRelease(amqp.SequenceSet.of(1)))
     assert [unit.settles for unit in talk.observed[-2:]] == [
         ((first.seq, "accepted", "settled"),),
         ((second.seq, "released", "settled"),),
@@ -133,7 +122,7 @@ def test_a_delivery_of_0_10_that_wants_no_accept_is_told_to_be_settled() -> None
 
 @pytest.mark.parametrize("sender", ["client", "server"])
 def test_a_gap_of_the_client_loses_the_transactions_of_0_10(sender: str) -> None:
-    talk = _talk_0_10().client(TxSelect(), transfer("ex"))
+    talk = _talk_0_10().client(amqp.TxSelect(), transfer("ex"))
     published = talk.observed[-1]
     talk.gap(sender, 10)
     (skipped,) = [event for event in talk.events if isinstance(event, Skipped)]
@@ -142,19 +131,19 @@ def test_a_gap_of_the_client_loses_the_transactions_of_0_10(sender: str) -> None
 
 
 def test_a_file_takes_its_content_while_a_transaction_holds_it() -> None:
-    talk = _talk_0_10().client(TxSelect())
-    talk.server(FileOpen("a", 3), FileDeliver("t", 5, identifier="a"))
+    talk = _talk_0_10().client(amqp.TxSelect())
+    talk.server(amqp.FileOpen("a", 3), amqp.FileDeliver("t", 5, identifier="a"))
     delivered = talk.observed[-1]
-    talk.client(FileOpenOk(0), FileAck(5)).server(stage(b"abc", message_id="m"))
+    talk.client(amqp.FileOpenOk(0), amqp.FileAck(5)).server(stage(b"abc", message_id="m"))
     assert talk.observed[-1].settles == ((delivered.seq, None, "staged"),)
-    talk.client(TxCommit()).server(completed(0, 1, 2, 3))
+    talk.client(amqp.TxCommit()).server(completed(0, 1, 2, 3))
     (message,) = talk.messages
     assert (message.body_size, message.message_id, message.outcome) == (3, "m", "accepted")
 
 
 def test_a_rollback_of_0_10_opens_no_more_than_the_limits_allow() -> None:
-    talk = _talk_0_10(Limits(unsettled=2)).client(TxSelect()).server(*[transfer("d")] * 2)
-    talk.client(MessageAccept(SequenceSet.of(0, 1)), TxRollback()).server(transfer("d"))
+    talk = _talk_0_10(Limits(unsettled=2)).client(amqp.TxSelect()).server(*[transfer("d")] * 2)
+    talk.client(amqp.MessageAccept(amqp.SequenceSet.of(0, 1)), amqp.TxRollback()).server(transfer("d"))
     assert not talk.messages
     talk.server(completed(0, 1, 2))
     assert talk.outcomes() == [("deliver", 0, None)]
@@ -162,16 +151,16 @@ def test_a_rollback_of_0_10_opens_no_more_than_the_limits_allow() -> None:
 
 
 def test_a_tag_that_another_file_has_meanwhile_is_that_one() -> None:
-    talk = _talk_0_10().client(TxSelect()).server(FileDeliver("t", 5)).client(FileAck(5))
-    talk.server(FileDeliver("t", 5)).client(TxRollback()).server(completed(0, 1, 2))
+    talk = _talk_0_10().client(amqp.TxSelect()).server(amqp.FileDeliver("t", 5)).client(amqp.FileAck(5))
+    talk.server(amqp.FileDeliver("t", 5)).client(amqp.TxRollback()).server(completed(0, 1, 2))
     assert talk.outcomes() == [("deliver", 5, None)]
-    talk.client(FileAck(5), TxCommit()).server(completed(0, 1, 2, 3, 4))
+    talk.client(amqp.FileAck(5), amqp.TxCommit()).server(completed(0, 1, 2, 3, 4))
     assert talk.outcomes() == [("deliver", 5, None), ("deliver", 5, "accepted")]
 
 
 def test_a_transaction_whose_end_has_its_id_again_is_lost() -> None:
-    talk = _talk_0_10().client(TxSelect(), transfer("ex"), TxCommit())
-    talk.session().client(TxSelect(), transfer("ex"), TxCommit())
+    talk = _talk_0_10().client(amqp.TxSelect(), transfer("ex"), amqp.TxCommit())
+    talk.session().client(amqp.TxSelect(), transfer("ex"), amqp.TxCommit())
     assert talk.outcomes() == [("publish", 1, None)]
     talk.server(completed(0, 1, 2))
     assert talk.outcomes() == [("publish", 1, None), ("publish", 1, "accepted")]

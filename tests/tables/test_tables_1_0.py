@@ -14,41 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import _json
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    AmqpSequence,
-    Array,
-    Attach,
-    Begin,
-    Byte,
-    Char,
-    Close,
-    Data,
-    Decimal32,
-    Decimal64,
-    Decimal128,
-    Described,
-    Error,
-    Float,
-    Header,
-    Map,
-    Message,
-    Modified,
-    Opaque,
-    Open,
-    Properties,
-    SaslChallenge,
-    SaslInit,
-    SaslMechanisms,
-    SaslOutcome,
-    SaslResponse,
-    Source,
-    Symbol,
-    Target,
-    Timestamp,
-    UByte,
-    ULong,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.capture.redact import Redactor
 from amqp_sansio.tables import COLUMNS, replay_segments
 from tests.kit.observing import CLIENT
@@ -56,7 +22,7 @@ from tests.kit.talk_1_0 import AMQP, SASL, Talk10, credit, settle, transfer
 from tests.tables.reading import tables
 from tests.tables.test_tables import packets, rows_of
 
-HELLO = Message(b"hello")
+HELLO = amqp.Message(b"hello")
 
 
 def _open() -> Talk10:
@@ -80,32 +46,32 @@ _TARGET = (
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (Symbol("a:b"), '"a:b"'),
-        (Char("\N{EURO SIGN}"), '"\N{EURO SIGN}"'),
+        (amqp.Symbol("a:b"), '"a:b"'),
+        (amqp.Char("\N{EURO SIGN}"), '"\N{EURO SIGN}"'),
         (UUID(int=255), '"00000000-0000-0000-0000-0000000000ff"'),
-        (Timestamp(-1), "-1"),
-        (ULong(2**64 - 1), "18446744073709551615"),
-        (Byte(-5), "-5"),
-        (Float(1.5), "1.5"),
-        (Float(math.inf), '"Infinity"'),
+        (amqp.Timestamp(-1), "-1"),
+        (amqp.ULong(2**64 - 1), "18446744073709551615"),
+        (amqp.Byte(-5), "-5"),
+        (amqp.Float(1.5), "1.5"),
+        (amqp.Float(math.inf), '"Infinity"'),
         (float("nan"), '"NaN"'),
-        (Array([Symbol("x"), Symbol("y")]), '["x","y"]'),
-        (Array([], UByte), "[]"),
-        (Array([1], int, (Symbol("d"),)), "[1]"),
-        (Described(Symbol("x:y"), [1, "a"]), '{"descriptor":"x:y","value":[1,"a"]}'),
-        (Described(ULong(70), None), '{"descriptor":70,"value":null}'),
-        (Opaque(b"\x5a\x01"), '{"unknown":{"base64":"WgE="}}'),
-        (Accepted(), '{"type":"accepted"}'),
-        (Modified(delivery_failed=True), '{"type":"modified","delivery_failed":true}'),
-        (Error(Symbol("x:y"), "why"), '{"type":"error","condition":"x:y","description":"why"}'),
-        (Target(address="q", capabilities=("a",)), _TARGET),
-        (Decimal32.from_decimal(Decimal("1.50")), "1.50"),
-        (Decimal64.from_decimal(Decimal("-12")), "-12"),
-        (Decimal128.from_decimal(Decimal("1E+30")), "1" + "0" * 30),
-        (Decimal128.from_decimal(Decimal("1E+6000")), '"1E+6000"'),
-        (Decimal128.from_decimal(Decimal("1E-6000")), '"1E-6000"'),
-        (Decimal32.from_decimal(Decimal("NaN")), '"NaN"'),
-        (Decimal32.from_decimal(Decimal("-Infinity")), '"-Infinity"'),
+        (amqp.Array([amqp.Symbol("x"), amqp.Symbol("y")]), '["x","y"]'),
+        (amqp.Array([], amqp.UByte), "[]"),
+        (amqp.Array([1], int, (amqp.Symbol("d"),)), "[1]"),
+        (amqp.Described(amqp.Symbol("x:y"), [1, "a"]), '{"descriptor":"x:y","value":[1,"a"]}'),
+        (amqp.Described(amqp.ULong(70), None), '{"descriptor":70,"value":null}'),
+        (amqp.Opaque(b"\x5a\x01"), '{"unknown":{"base64":"WgE="}}'),
+        (amqp.Accepted(), '{"type":"accepted"}'),
+        (amqp.Modified(delivery_failed=True), '{"type":"modified","delivery_failed":true}'),
+        (amqp.Error(amqp.Symbol("x:y"), "why"), '{"type":"error","condition":"x:y","description":"why"}'),
+        (amqp.Target(address="q", capabilities=("a",)), _TARGET),
+        (amqp.Decimal32.from_decimal(Decimal("1.50")), "1.50"),
+        (amqp.Decimal64.from_decimal(Decimal("-12")), "-12"),
+        (amqp.Decimal128.from_decimal(Decimal("1E+30")), "1" + "0" * 30),
+        (amqp.Decimal128.from_decimal(Decimal("1E+6000")), '"1E+6000"'),
+        (amqp.Decimal128.from_decimal(Decimal("1E-6000")), '"1E-6000"'),
+        (amqp.Decimal32.from_decimal(Decimal("NaN")), '"NaN"'),
+        (amqp.Decimal32.from_decimal(Decimal("-Infinity")), '"-Infinity"'),
     ],
 )
 def test_values(value: Any, text: str) -> None:
@@ -116,7 +82,7 @@ def test_values(value: Any, text: str) -> None:
 def test_maps_keep_their_order_and_have_keys_of_any_type() -> None:
     pairs: list[tuple[Any, Any]] = [
         ("b", 1),
-        (Symbol("a"), 2),
+        (amqp.Symbol("a"), 2),
         (1, 3),
         (True, 4),
         (None, 5),
@@ -125,7 +91,7 @@ def test_maps_keep_their_order_and_have_keys_of_any_type() -> None:
         ([1, 2], 8),
         ("1", 9),
     ]
-    text = _json.encode(Map(pairs))
+    text = _json.encode(amqp.Map(pairs))
     assert text == (
         '{"b":1,"a":2,"1":3,"true":4,"null":5,"{\\"base64\\":\\"AA==\\"}":6,'
         '"\\"00000000-0000-0000-0000-000000000000\\"":7,"[1,2]":8,"1\'":9}'
@@ -134,7 +100,7 @@ def test_maps_keep_their_order_and_have_keys_of_any_type() -> None:
 
 
 def test_a_map_that_can_not_be_read_is_shown_as_octets() -> None:
-    assert _json.encode(Map.from_wire(b"\xc1\x02\x02\xff")) == '{"invalid":{"base64":"wQIC/w=="}}'
+    assert _json.encode(amqp.Map.from_wire(b"\xc1\x02\x02\xff")) == '{"invalid":{"base64":"wQIC/w=="}}'
 
 
 _SIMPLE = st.one_of(
@@ -145,7 +111,7 @@ _SIMPLE = st.one_of(
     st.binary(max_size=5),
     st.floats(allow_nan=False, allow_infinity=False),
     st.uuids(),
-    st.integers(0, 255).map(UByte),
+    st.integers(0, 255).map(amqp.UByte),
 )
 
 
@@ -157,9 +123,9 @@ _SIMPLE = st.one_of(
     )
 )
 def test_any_value_is_json_and_the_same_each_time(value: Any) -> None:
-    text = _json.encode(Message(value).encode() and Message.from_wire(Message([value]).encode()).body)
+    text = _json.encode(amqp.Message(value).encode() and amqp.Message.from_wire(amqp.Message([value]).encode()).body)
     json.loads(text)
-    assert _json.encode(Message.from_wire(Message([value]).encode()).body) == text
+    assert _json.encode(amqp.Message.from_wire(amqp.Message([value]).encode()).body) == text
 
 
 # Events.
@@ -176,16 +142,16 @@ def test_fields_that_are_not_set_are_left_out() -> None:
 
 
 def test_what_is_told_of_a_message() -> None:
-    message = Message(
-        Data(b"ab", b"c"),
-        header=Header(durable=True),
+    message = amqp.Message(
+        amqp.Data(b"ab", b"c"),
+        header=amqp.Header(durable=True),
         delivery_annotations={"x-opt-a": 1},
-        message_annotations={"x-opt-b": [Symbol("s")]},
-        properties=Properties(message_id=UUID(int=1), user_id=b"\x00", content_type=Symbol("a/b")),
-        application_properties={"n": 1, "u": UByte(2)},
+        message_annotations={"x-opt-b": [amqp.Symbol("s")]},
+        properties=amqp.Properties(message_id=UUID(int=1), user_id=b"\x00", content_type=amqp.Symbol("a/b")),
+        application_properties={"n": 1, "u": amqp.UByte(2)},
         footer={"x-opt-f": "z"},
     )
-    talk = _open().client(transfer(0, message)).server(settle(0, Accepted()))
+    talk = _open().client(transfer(0, message)).server(settle(0, amqp.Accepted()))
     (fields,) = _fields(talk, body="base64")
     assert fields == {
         "handle": 0,
@@ -225,13 +191,13 @@ def test_what_is_told_of_a_message() -> None:
     [
         (b"x", "data", b"x"),
         ("x", "value", b"\x00\x53\x77\xa1\x01x"),
-        (AmqpSequence([1], []), "sequence", b"\x00\x53\x76\xc0\x03\x01\x55\x01\x00\x53\x76\x45"),
+        (amqp.AmqpSequence([1], []), "sequence", b"\x00\x53\x76\xc0\x03\x01\x55\x01\x00\x53\x76\x45"),
     ],
 )
 def test_bodies_of_each_kind(body: Any, kind: str, octets: bytes) -> None:
     import base64
 
-    talk = _open().client(transfer(0, Message(body)))
+    talk = _open().client(transfer(0, amqp.Message(body)))
     (fields,) = _fields(talk, body="base64")
     assert (fields["body_kind"], base64.b64decode(fields["body"])) == (kind, octets)
     assert fields["body_size"] == len(octets)
@@ -243,7 +209,7 @@ def test_bodies_of_each_kind(body: Any, kind: str, octets: bytes) -> None:
 
 
 def test_frames_of_one_delivery() -> None:
-    payload = Message(b"x" * 50).encode()
+    payload = amqp.Message(b"x" * 50).encode()
     talk = _open().client(transfer(0, payload[:20], more=True)).client(transfer(None, payload[20:]))
     first, last = _fields(talk)
     assert first["more"] is True
@@ -256,7 +222,7 @@ def test_frames_of_one_delivery() -> None:
 
 
 def test_an_aborted_delivery_is_no_damage() -> None:
-    payload = Message(b"x" * 50).encode()
+    payload = amqp.Message(b"x" * 50).encode()
     talk = _open().client(transfer(0, payload[:20], more=True)).client(transfer(0, aborted=True))
     rows = rows_of(talk)
     assert not rows["messages"]
@@ -264,8 +230,8 @@ def test_an_aborted_delivery_is_no_damage() -> None:
 
 
 def test_a_delivery_that_a_hole_cuts_off_is_damage() -> None:
-    whole = transfer(0, Message(b"x" * 50))
-    talk = _open().client(whole[:-37]).gap(CLIENT, 20).client(whole[-17:]).client(Close())
+    whole = transfer(0, amqp.Message(b"x" * 50))
+    talk = _open().client(whole[:-37]).gap(CLIENT, 20).client(whole[-17:]).client(amqp.Close())
     rows = rows_of(talk)
     assert not rows["messages"]
     (row,) = [row for row in rows["violations"] if row["rule"] == "capture/partial-message"]
@@ -275,8 +241,8 @@ def test_a_delivery_that_a_hole_cuts_off_is_damage() -> None:
 
 @pytest.mark.parametrize("octets", [37, 500])
 def test_a_hole_within_a_body_leaves_its_message(octets: int) -> None:
-    whole = transfer(0, Message(b"x" * 50))
-    talk = _open().client(whole[:-37]).gap(CLIENT, octets).server(settle(0, Accepted()))
+    whole = transfer(0, amqp.Message(b"x" * 50))
+    talk = _open().client(whole[:-37]).gap(CLIENT, octets).server(settle(0, amqp.Accepted()))
     (fields,) = _fields(talk)
     assert (fields["body_size"], fields["missing"]) == (50, 37)
     (row,) = rows_of(talk)["messages"]
@@ -292,7 +258,7 @@ def test_what_a_coordinator_is_asked_for() -> None:
 
 
 def test_a_message_with_sections_that_can_not_be_read() -> None:
-    bad = b"\x00\x53\x73\xc0\x02\x01\x99" + Message(b"x").encode()
+    bad = b"\x00\x53\x73\xc0\x02\x01\x99" + amqp.Message(b"x").encode()
     talk = _open().client(transfer(0, bad)).client(transfer(1, b"\x01\x02"))
     rows = rows_of(talk)
     first, second = _fields(talk)
@@ -312,9 +278,9 @@ def test_what_is_no_performative_is_there_as_octets() -> None:
 
 
 def _challenged() -> Talk10:
-    talk = Talk10().client(SASL).server(SASL, SaslMechanisms((Symbol("PLAIN"), Symbol("SCRAM-SHA-1"))))
-    talk.client(SaslInit(Symbol("SCRAM-SHA-1"), b"secret-one")).server(SaslChallenge(b"salt"))
-    return talk.client(SaslResponse(b"secret-two")).server(SaslOutcome(0)).open()
+    talk = Talk10().client(SASL).server(SASL, amqp.SaslMechanisms((amqp.Symbol("PLAIN"), amqp.Symbol("SCRAM-SHA-1"))))
+    talk.client(amqp.SaslInit(amqp.Symbol("SCRAM-SHA-1"), b"secret-one")).server(amqp.SaslChallenge(b"salt"))
+    return talk.client(amqp.SaslResponse(b"secret-two")).server(amqp.SaslOutcome(0)).open()
 
 
 def test_responses_of_the_login_are_counted_only() -> None:
@@ -329,8 +295,8 @@ def test_responses_of_the_login_are_counted_only() -> None:
 
 
 def test_a_login_without_a_response() -> None:
-    talk = Talk10().client(SASL).server(SASL, SaslMechanisms((Symbol("ANONYMOUS"),)))
-    talk.client(SaslInit(Symbol("ANONYMOUS")))
+    talk = Talk10().client(SASL).server(SASL, amqp.SaslMechanisms((amqp.Symbol("ANONYMOUS"),)))
+    talk.client(amqp.SaslInit(amqp.Symbol("ANONYMOUS")))
     assert _fields(talk, "sasl-init") == [{"mechanism": "ANONYMOUS"}]
 
 
@@ -349,8 +315,8 @@ def test_a_recording_without_secrets_has_the_samerows_of() -> None:
 
 
 def test_one_connection() -> None:
-    talk = _open().client(transfer(0, HELLO)).server(settle(0, Accepted()))
-    talk.server(Close(Error(Symbol("amqp:connection:forced"), "bye"))).client(Close())
+    talk = _open().client(transfer(0, HELLO)).server(settle(0, amqp.Accepted()))
+    talk.server(amqp.Close(amqp.Error(amqp.Symbol("amqp:connection:forced"), "bye"))).client(amqp.Close())
     found = rows_of(talk)
     (row,) = found["connections"]
     assert (row["protocol"], row["client"], row["server"]) == ("1.0", "10.0.0.1:40000", "10.0.0.2:5672")
@@ -373,7 +339,7 @@ def test_hints_stand_beside_what_the_server_said() -> None:
 
 def test_a_connection_seen_from_the_middle() -> None:
     talk = Talk10(late=True)
-    talk.server(transfer(0, HELLO, handle=1), transfer(1, HELLO, handle=1)).client(settle(0, Accepted()))
+    talk.server(transfer(0, HELLO, handle=1), transfer(1, HELLO, handle=1)).client(settle(0, amqp.Accepted()))
     found = tables(replay_segments(packets(talk, syn=False)))
     (row,) = found["connections"]
     assert (row["protocol"], row["complete"]) == ("1.0", False)
@@ -381,8 +347,8 @@ def test_a_connection_seen_from_the_middle() -> None:
 
 
 def test_text_that_is_not_utf_8_is_shown_by_its_octets() -> None:
-    talk = Talk10().client(SASL).server(SASL, SaslMechanisms((Symbol("PLAIN"),)))
-    talk.client(SaslInit(Symbol("PLAIN"), b"\0a\xff\0pw"))
+    talk = Talk10().client(SASL).server(SASL, amqp.SaslMechanisms((amqp.Symbol("PLAIN"),)))
+    talk.client(amqp.SaslInit(amqp.Symbol("PLAIN"), b"\0a\xff\0pw"))
     assert rows_of(talk)["connections"][0]["user"] == "a\\xff"
 
 
@@ -394,29 +360,35 @@ def test_every_column_takes_the_types_that_it_names() -> None:
         "timestamp": (int,),
         "bool": (bool,),
     }
-    described = Source(address=Described(Symbol("x:address"), "q"))
+    described = amqp.Source(address=amqp.Described(amqp.Symbol("x:address"), "q"))
     talk = Talk10().login().open(hostname="h").session().receiver(source=described).client(credit(1))
-    message = Message(b"x", properties=Properties(message_id=2**63, subject="s", to=Described(ULong(1), 2)))
-    talk.server(transfer((1 << 32) - 1, message, handle=1)).client(settle((1 << 32) - 1, Accepted()))
+    message = amqp.Message(
+        b"x", properties=amqp.Properties(message_id=2**63, subject="s", to=amqp.Described(amqp.ULong(1), 2))
+    )
+    talk.server(transfer((1 << 32) - 1, message, handle=1)).client(settle((1 << 32) - 1, amqp.Accepted()))
     for table, values in replay_segments(packets(talk)):
         for (name, kind), value in zip(COLUMNS[table], values, strict=True):
             assert value is None or type(value) in types[kind], (table, name, value)
 
 
 def test_unusual_records_of_the_opening() -> None:
-    talk = Talk10().client(AMQP, Open("c", offered_capabilities=("a", "b"), properties={"p": [1]}))
-    talk.server(AMQP, Open("s")).client(Begin(None, 0, 1, 1, properties={"x": {"y": 1}}))
+    talk = Talk10().client(AMQP, amqp.Open("c", offered_capabilities=("a", "b"), properties={"p": [1]}))
+    talk.server(AMQP, amqp.Open("s")).client(amqp.Begin(None, 0, 1, 1, properties={"x": {"y": 1}}))
     opened = _fields(talk, "open")[0]
     assert (opened["offered_capabilities"], opened["properties"]) == (["a", "b"], {"p": [1]})
     assert _fields(talk, "begin")[0]["properties"] == {"x": {"y": 1}}
 
 
 def test_states_and_termini_within_an_attach() -> None:
-    source = Source(
-        address="q", default_outcome=Modified(delivery_failed=True), filter={"f": Described(Symbol("s"), 1)}
+    source = amqp.Source(
+        address="q",
+        default_outcome=amqp.Modified(delivery_failed=True),
+        filter={"f": amqp.Described(amqp.Symbol("s"), 1)},
     )
     talk = Talk10().open().session()
-    talk.client(Attach("l", 0, True, source=source, target=Target(), unsettled={b"t": Accepted(), b"u": None}))
+    talk.client(
+        amqp.Attach("l", 0, True, source=source, target=amqp.Target(), unsettled={b"t": amqp.Accepted(), b"u": None})
+    )
     (attach,) = _fields(talk, "attach")
     assert attach["source"]["default_outcome"] == {"type": "modified", "delivery_failed": True}
     assert attach["source"]["filter"] == {"f": {"descriptor": "s", "value": 1}}

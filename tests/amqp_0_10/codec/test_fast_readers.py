@@ -10,20 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio.amqp_0_10 import (
-    COMMANDS,
-    CONTROLS,
-    STRUCTS,
-    ByteRanges,
-    CommandFragment,
-    Datetime,
-    Map,
-    SequenceSet,
-    Struct,
-    Xid,
-    decode_headers,
-    decode_struct,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.codec import record as records
 from amqp_sansio.amqp_0_10.codec.dialect import PlainXid
 from amqp_sansio.amqp_0_10.codec.plain_maps import decode_plain
@@ -34,10 +21,10 @@ from amqp_sansio.errors import CodecError
 from tests.amqp_0_10.codec.test_bad_octets import EXAMPLES
 from tests.kit.damage import BEHIND, FRONT, content, damaged, outcome
 
-Kind = type[Struct]
+Kind = type[amqp.Struct]
 
 KINDS: tuple[Kind, ...] = (
-    *STRUCTS.values(), *CONTROLS.values(), *COMMANDS.values(), CommandFragment, PlainXid, ReplyTo,
+    *amqp.STRUCTS.values(), *amqp.CONTROLS.values(), *amqp.COMMANDS.values(), amqp.CommandFragment, PlainXid, ReplyTo,
 )  # fmt: skip
 INTEGERS = {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8, "sequence-no": 4, "datetime": 8}
 SIZES = {
@@ -80,7 +67,7 @@ class _Careful:
 
     def field(self, name: str) -> Any:
         if name == "datetime":
-            return Datetime(int.from_bytes(self.take(8), "big", signed=True))
+            return amqp.Datetime(int.from_bytes(self.take(8), "big", signed=True))
         if name in INTEGERS:
             return self.number(INTEGERS[name])
         if name == "uuid":
@@ -88,21 +75,21 @@ class _Careful:
         if name == "dtx.xid":
             coded = self.octets[self.pos : self.pos + 2] == b"\0\0"
             octets = self.take(self.number(4 if coded else 2))
-            return Xid.decode(self.code(octets, Xid.CODE)) if coded else PlainXid.decode(octets)
+            return amqp.Xid.decode(self.code(octets, amqp.Xid.CODE)) if coded else PlainXid.decode(octets)
         octets = self.take(self.number(SIZES[name]))
         match name:
             case "str8" | "str16":
                 return octets.decode("utf-8", "surrogateescape")
             case "map":
-                return Map.from_wire(octets)
+                return amqp.Map.from_wire(octets)
             case "array":
                 return decode_array(octets, 0, len(octets))
             case "sequence-set":
-                return SequenceSet.decode(octets)
+                return amqp.SequenceSet.decode(octets)
             case "byte-ranges":
-                return ByteRanges.decode(octets)
+                return amqp.ByteRanges.decode(octets)
             case "struct32":
-                return decode_struct(octets, 0, len(octets))
+                return amqp.decode_struct(octets, 0, len(octets))
             case "message.reply-to":
                 return ReplyTo.decode(octets)
             case _:
@@ -115,7 +102,7 @@ class _Careful:
         return octets[2:]
 
 
-def _full(kind: Kind) -> Struct:
+def _full(kind: Kind) -> amqp.Struct:
     return kind(*[EXAMPLES[name] for _, name in kind.FIELDS])
 
 
@@ -148,7 +135,7 @@ def _compare_header(kind: Kind, octets: bytes) -> None:
     segment = (2 + len(octets)).to_bytes(4, "big") + kind.CODE.to_bytes(2, "big") + octets
     buf = FRONT + segment + BEHIND
     start, end = len(FRONT), len(FRONT) + len(segment)
-    fast = outcome(lambda: [_fields(each) for each in decode_headers(buf, start, end)])
+    fast = outcome(lambda: [_fields(each) for each in amqp.decode_headers(buf, start, end)])
     assert fast == outcome(lambda: [_fields(kind.decode(buf, start + 6, end))])
 
 
@@ -170,7 +157,7 @@ def test_records_of_any_fields_that_are_damaged_anywhere(kind: Kind, data: st.Da
     _compare(kind, bytes(octets))
 
 
-@pytest.mark.parametrize("kind", STRUCTS.values(), ids=lambda kind: kind.NAME)
+@pytest.mark.parametrize("kind", amqp.STRUCTS.values(), ids=lambda kind: kind.NAME)
 def test_a_header_struct_is_read_as_it_is_alone(kind: Kind) -> None:
     for octets in damaged(_full(kind).encode()):
         _compare_header(kind, octets)
@@ -197,19 +184,19 @@ def test_many_header_structs_are_compared_once_each(monkeypatch: pytest.MonkeyPa
     with monkeypatch.context() as patch:
         patch.setattr(records, "_READ_SIZE_AND_CODE", counted)
         segment = b"".join([b"\0\0\0\x02" + code.to_bytes(2, "big") for code in range(0x8000, 0x8400)])
-        found = decode_headers(segment, 0, len(segment))
+        found = amqp.decode_headers(segment, 0, len(segment))
         assert len(found) == 0x400
         assert compared <= 2 * len(found)
         with pytest.raises(CodecError, match="twice"):
-            decode_headers(segment + segment[:6], 0, len(segment) + 6)
+            amqp.decode_headers(segment + segment[:6], 0, len(segment) + 6)
 
 
 @pytest.mark.rule("0-10/wire/map-distinct")
 def test_a_plain_map_is_read_as_any_other() -> None:
     entries = {"t": "text", "n": -5, "b": True, "e": ""}
-    for octets in damaged(Map(entries).raw, every_octet=True):
+    for octets in damaged(amqp.Map(entries).raw, every_octet=True):
         plain = decode_plain(octets)
         if plain is not None:
-            careful = [(key, code, value) for key, code, value in Map.from_wire(octets).entries()]
+            careful = [(key, code, value) for key, code, value in amqp.Map.from_wire(octets).entries()]
             assert list(plain.items()) == [(key, value) for key, _, value in careful]
             assert {code for _, code, _ in careful} <= {CODES["str16"], CODES["int64"], CODES["boolean"]}

@@ -9,17 +9,6 @@ from typing import Any
 import pytest
 
 from amqp_sansio import amqp_0_10
-from amqp_sansio.amqp_0_10 import (
-    Command,
-    Control,
-    SequenceSet,
-    Struct,
-    decode_command,
-    decode_control,
-    decode_struct,
-    decode_value,
-    encode_value,
-)
 from amqp_sansio.amqp_0_10.codec.field_types import read_sequence_set
 from amqp_sansio.amqp_0_10.codec.types import Map
 from amqp_sansio.amqp_0_10.codec.values import CODES
@@ -52,16 +41,16 @@ def test_values(vector: dict[str, Any]) -> None:
     octets = bytes.fromhex(vector["hex"])
     if name == "sequence-set":
         found, end = read_sequence_set(octets, 0)
-        assert (found, end) == (SequenceSet([(1, 3), (10, 10)]), len(octets))
+        assert (found, end) == (amqp_0_10.SequenceSet([(1, 3), (10, 10)]), len(octets))
         assert len(found.encode()).to_bytes(2, "big") + found.encode() == octets
         return
     if name == "sequence-no":
         assert int.from_bytes(octets, "big") == 7
         return
     code = CODES[name]
-    value, end = decode_value(bytes((code,)) + octets)
+    value, end = amqp_0_10.decode_value(bytes((code,)) + octets)
     assert end == 1 + len(octets)
-    written = encode_value(amqp_0_10.Typed(name, value))
+    written = amqp_0_10.encode_value(amqp_0_10.Typed(name, value))
     assert written == bytes((code,)) + octets
     if name == "map":
         assert dict(Map.from_wire(octets[4:])) == value
@@ -75,8 +64,8 @@ def test_structs(vector: dict[str, Any]) -> None:
         # Not coded, so they can only be looked at as a whole.
         assert octets
         return
-    struct = decode_struct(octets, 4, len(octets))
-    assert isinstance(struct, Struct)
+    struct = amqp_0_10.decode_struct(octets, 4, len(octets))
+    assert isinstance(struct, amqp_0_10.Struct)
     assert type(struct).__name__ == name
     same(struct, vector["meaning"])
     assert struct.encode_sized() == octets
@@ -88,17 +77,17 @@ def test_structs(vector: dict[str, Any]) -> None:
 def test_controls_and_commands(vector: dict[str, Any]) -> None:
     frames = frames_of(bytes.fromhex(vector["hex"]))
     segment, payload = frames[0]
-    unit: Struct
+    unit: amqp_0_10.Struct
     if segment == 0:
-        control = decode_control(payload, 0, len(payload))
-        assert isinstance(control, Control)
+        control = amqp_0_10.decode_control(payload, 0, len(payload))
+        assert isinstance(control, amqp_0_10.Control)
         assert control.encode_assembly() == payload
         control.wire = None
         assert control.encode_assembly() == payload
         unit = control
     else:
-        command, sync = decode_command(payload, 0, len(payload))
-        assert isinstance(command, Command)
+        command, sync = amqp_0_10.decode_command(payload, 0, len(payload))
+        assert isinstance(command, amqp_0_10.Command)
         assert command.encode_segment(sync=sync) == payload
         command.wire = None
         assert command.encode_segment(sync=sync) == payload
@@ -106,7 +95,7 @@ def test_controls_and_commands(vector: dict[str, Any]) -> None:
     same(unit, vector["meaning"])
 
 
-def same(struct: Struct, meaning: dict[str, str]) -> None:
+def same(struct: amqp_0_10.Struct, meaning: dict[str, str]) -> None:
     """Which fields are there is as it should be, and their values where the text of both is the same."""
     for name, told in meaning.items():
         value = getattr(struct, name, None)

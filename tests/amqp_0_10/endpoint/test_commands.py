@@ -18,29 +18,7 @@ from amqp_sansio import (
     Settled,
     Side,
 )
-from amqp_sansio.amqp_0_10 import (
-    CommandReceived,
-    Completed,
-    ExchangeBound,
-    ExecutionError,
-    ExecutionException,
-    ExecutionResult,
-    ExecutionSync,
-    Message,
-    MessageAccept,
-    MessageFlow,
-    MessageReceived,
-    MessageStop,
-    MessageSubscribe,
-    MessageTransfer,
-    QueueDeclare,
-    QueuePurge,
-    QueueQuery,
-    QueueQueryResult,
-    SequenceSet,
-    SessionClosed,
-    StreamDeliver,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from tests.kit.octets_0_10 import (
     PURGE,
     QUERY,
@@ -78,36 +56,36 @@ FOUND = struct32(0x0801, str8("q"), None, False, False, False, None, u32(7), u32
 
 
 def test_a_command_octet_by_octet(client: Facing) -> None:
-    client.session.call(QueuePurge("q"))
-    client.session.call(QueuePurge("q"), sync=False)
+    client.session.call(amqp.QueuePurge("q"))
+    client.session.call(amqp.QueuePurge("q"), sync=False)
     client.settle()
     head = "0f0100140001000000000000"
     assert client.out == bytes.fromhex(head + "0803010101000171" + head + "0803010001000171")
 
 
 def test_a_completed_command_settles_its_handle(facing: Facing) -> None:
-    one, two = facing.session.call(ExecutionSync()), facing.session.sync()
+    one, two = facing.session.call(amqp.ExecutionSync()), facing.session.sync()
     assert facing.session.pending == (one, two)
     with pytest.raises(LocalProtocolError, match="no answer yet"):
         _ = one.result
     facing.feed(completed((0, 1)))
-    assert facing.events == [Settled((one, two), Completed())]
+    assert facing.events == [Settled((one, two), amqp.Completed())]
     assert one.done
     assert facing.pending() == 0
 
 
 @pytest.mark.rule("0-10/execution.result/always")
 def test_a_result_comes_before_the_completion_of_its_command(client: Facing) -> None:
-    handle = client.session.call(QueueQuery("q"))
+    handle = client.session.call(amqp.QueueQuery("q"))
     client.feed(result(0, FOUND))
     assert not handle.done
     client.feed(completed(0))
     assert client.events == [Replied(handle)]
-    assert handle.result == QueueQueryResult("q", message_count=7, subscriber_count=1)
+    assert handle.result == amqp.QueueQueryResult("q", message_count=7, subscriber_count=1)
 
 
 def test_a_result_that_comes_late_is_taken_too(client: Facing) -> None:
-    handle = client.session.call(QueueQuery("q"))
+    handle = client.session.call(amqp.QueueQuery("q"))
     client.feed(completed(0))
     assert not handle.done
     client.feed(result(0, FOUND))
@@ -118,7 +96,7 @@ def test_a_result_that_comes_late_is_taken_too(client: Facing) -> None:
 @pytest.mark.parametrize("octets", [result(0, struct32(0x0404)), result(5, FOUND), result(0, FOUND) + result(0, FOUND)])
 def test_a_result_nobody_waits_for_is_an_illegal_state(facing: Facing, octets: bytes) -> None:
     if facing.side is CLIENT:
-        facing.session.call(QueueQuery("q"))
+        facing.session.call(amqp.QueueQuery("q"))
     facing.forget()
     facing.feed(octets)
     number = 1 if facing.side is CLIENT and len(octets) > 2 * len(result(0, FOUND)) - 2 else 0
@@ -128,12 +106,12 @@ def test_a_result_nobody_waits_for_is_an_illegal_state(facing: Facing, octets: b
 @pytest.mark.parametrize(
     ("side", "call"),
     [
-        (CLIENT, ExecutionResult(0)),
-        (CLIENT, ExecutionException(541)),
-        (CLIENT, MessageTransfer("x")),
-        (CLIENT, StreamDeliver("tag")),
-        (SERVER, QueuePurge("q")),
-        (SERVER, MessageSubscribe("q", "d", 0, 0)),
+        (CLIENT, amqp.ExecutionResult(0)),
+        (CLIENT, amqp.ExecutionException(541)),
+        (CLIENT, amqp.MessageTransfer("x")),
+        (CLIENT, amqp.StreamDeliver("tag")),
+        (SERVER, amqp.QueuePurge("q")),
+        (SERVER, amqp.MessageSubscribe("q", "d", 0, 0)),
     ],
     ids=lambda each: each.NAME if hasattr(each, "NAME") else each.value,
 )
@@ -142,9 +120,9 @@ def test_a_command_that_is_not_to_be_sent_changes_nothing(side: Side, call: obje
     with pytest.raises(LocalProtocolError):
         facing.session.call(call)  # type: ignore[arg-type]
     with pytest.raises(LocalProtocolError, match="no message"):
-        facing.session.call(ExecutionSync(), Message(b"x"))
+        facing.session.call(amqp.ExecutionSync(), amqp.Message(b"x"))
     with pytest.raises(CodecError):
-        facing.session.call(ExchangeBound(queue="x" * 300) if side is CLIENT else MessageStop("x" * 300))
+        facing.session.call(amqp.ExchangeBound(queue="x" * 300) if side is CLIENT else amqp.MessageStop("x" * 300))
     assert facing.sent() == []
     assert facing.session.pending == ()
 
@@ -156,9 +134,9 @@ def test_a_command_that_is_not_to_be_sent_changes_nothing(side: Side, call: obje
 def test_a_server_gives_the_result_then_the_completion(server: Facing) -> None:
     server.feed(command(0x0804, str8("q"), sync=True))
     asked = server.asked()
-    assert asked == CommandReceived(0, 0, asked.command, True, asked.headers)
+    assert asked == amqp.CommandReceived(0, 0, asked.command, True, asked.headers)
     assert asked.command.queue == "q"
-    server.session.complete(0, QueueQueryResult("q", message_count=7, subscriber_count=1))
+    server.session.complete(0, amqp.QueueQueryResult("q", message_count=7, subscriber_count=1))
     server.settle()
     assert server.out == result(0, FOUND) + completed(0)
 
@@ -171,13 +149,13 @@ def test_a_result_is_neither_left_out_nor_given_twice_nor_another(server: Facing
         session.complete(0)
     assert caught.value.rule == "0-10/execution.result/always"
     with pytest.raises(LocalProtocolError):
-        session.complete(1, QueueQueryResult("q"))
+        session.complete(1, amqp.QueueQueryResult("q"))
     with pytest.raises(LocalProtocolError, match="command 2"):
         session.complete(2)
     assert server.sent() == []
-    session.complete(0, QueueQueryResult())
+    session.complete(0, amqp.QueueQueryResult())
     with pytest.raises(LocalProtocolError, match="command 0"):
-        session.complete(0, QueueQueryResult())
+        session.complete(0, amqp.QueueQueryResult())
     session.complete(1)
     assert server.names().count("execution.result") == 1
 
@@ -237,7 +215,7 @@ def test_a_control_in_several_frames_comes_between_the_frames_of_a_command(facin
 @pytest.mark.rule("0-10/session/exception-then-detach", "0-10/execution.exception/language")
 def test_an_exception_octet_by_octet(server: Facing) -> None:
     server.feed(PURGE)
-    server.session.fail(ExecutionError(404, "no queue 'q'"), 0, field="queue")
+    server.session.fail(amqp.ExecutionError(404, "no queue 'q'"), 0, field="queue")
     server.settle()
     assert server.out == (
         frame(bytes.fromhex("030301003f00019400000000080300") + str16("no queue 'q'"), 1)
@@ -246,12 +224,12 @@ def test_an_exception_octet_by_octet(server: Facing) -> None:
     )
     server.forget()
     session = server.session
-    session.fail(ExecutionError(541, "again"))
+    session.fail(amqp.ExecutionError(541, "again"))
     with pytest.raises(EndpointClosed, match="404"):
         session.complete(0)
     server.feed(timeout(0) + sync() + flush("completed") + detached())
     (closed,) = server.events
-    assert isinstance(closed, SessionClosed)
+    assert isinstance(closed, amqp.SessionClosed)
     assert (closed.report.code, closed.report.condition) == (404, "not-found")
     assert (closed.report.by, closed.resumable) == (By.LOCAL, False)
     assert server.out == b""
@@ -262,16 +240,16 @@ def test_an_exception_octet_by_octet(server: Facing) -> None:
 @pytest.mark.parametrize("code", [403, 404, 405, 530, 541])
 def test_a_server_refuses_a_subscription_with_the_code_of_its_reason(server: Facing, code: int) -> None:
     server.feed(subscribe("d", "missing"))
-    (asked,) = server.of(CommandReceived)
+    (asked,) = server.of(amqp.CommandReceived)
     assert (asked.command.queue, asked.command.destination) == ("missing", "d")
-    server.session.fail(ExecutionError(code, "not you"), 0, field="queue")
+    server.session.fail(amqp.ExecutionError(code, "not you"), 0, field="queue")
     server.gives_up(code, 0, 0x0407, field=0)
 
 
 @pytest.mark.rule("0-10/message.subscribe/queue-deleted")
 def test_a_queue_deleted_later_ends_the_session_of_its_subscriber() -> None:
     facing = Facing.subscribed(SERVER)
-    facing.session.fail(ExecutionError(408, "queue 'q' was deleted"))
+    facing.session.fail(amqp.ExecutionError(408, "queue 'q' was deleted"))
     facing.gives_up(408, None, None)
     client = Facing.subscribed(CLIENT)
     client.feed(exception(408, text="queue 'q' was deleted"))
@@ -285,14 +263,14 @@ def test_a_queue_deleted_later_ends_the_session_of_its_subscriber() -> None:
 )
 def test_the_field_at_fault_is_told_by_its_place(server: Facing, field: str | None, index: int | None) -> None:
     server.feed(command(0x0801, str8("q")))
-    assert isinstance(server.asked().command, QueueDeclare)
-    server.session.fail(ExecutionError(542, "no"), 0, field=field)
+    assert isinstance(server.asked().command, amqp.QueueDeclare)
+    server.session.fail(amqp.ExecutionError(542, "no"), 0, field=field)
     server.gives_up(542, 0, 0x0801, field=index)
 
 
 def test_a_command_that_does_not_wait_is_not_refused(server: Facing) -> None:
     with pytest.raises(LocalProtocolError, match="command 3"):
-        server.session.fail(ExecutionError(404, "no"), 3)
+        server.session.fail(amqp.ExecutionError(404, "no"), 3)
     assert server.sent() == []
     assert server.session.is_attached
 
@@ -305,7 +283,7 @@ def test_the_core_speaks_the_language_that_is_always_offered() -> None:
     assert facing.end.locale == "de_DE"
     german = Facing.attached(SERVER)
     german.feed(PURGE)
-    german.session.fail(ExecutionError(404, "Schlange „q“ fehlt"), 0)
+    german.session.fail(amqp.ExecutionError(404, "Schlange „q“ fehlt"), 0)
     assert german.records()[0].description == "Schlange „q“ fehlt"
     english = Facing.attached(SERVER)
     assert english.end.locale == "en_US"
@@ -316,7 +294,7 @@ def test_the_core_speaks_the_language_that_is_always_offered() -> None:
 
 
 def test_a_long_description_is_cut(facing: Facing) -> None:
-    facing.session.fail(ExecutionError(541, "x" * 70_000))
+    facing.session.fail(amqp.ExecutionError(541, "x" * 70_000))
     assert facing.records()[0].description == "x" * 2048
 
 
@@ -346,7 +324,7 @@ def test_an_exception_of_the_peer_ends_the_session(side: Side) -> None:
     facing.feed(request_timeout(0), detach())
     assert facing.out == timeout(0) + detached()
     closed = facing.events[-1]
-    assert isinstance(closed, SessionClosed)
+    assert isinstance(closed, amqp.SessionClosed)
     assert (closed.report.by, closed.report.code, closed.resumable) == (By.REMOTE, 404, False)
     assert facing.end.is_open
 
@@ -371,18 +349,18 @@ def test_nothing_is_heard_behind_an_exception(facing: Facing) -> None:
 
 
 def test_both_ends_refuse_at_once(facing: Facing) -> None:
-    facing.session.fail(ExecutionError(541, "mine"))
+    facing.session.fail(amqp.ExecutionError(541, "mine"))
     facing.forget()
     facing.feed(exception(404, text="yours") + request_timeout(0) + detach() + timeout(0) + detached())
-    assert [type(event) for event in facing.events] == [SessionClosed]
-    assert facing.of(SessionClosed)[0].report.code == 541
+    assert [type(event) for event in facing.events] == [amqp.SessionClosed]
+    assert facing.of(amqp.SessionClosed)[0].report.code == 541
     assert facing.end.sessions == ()
     assert facing.end.is_open
 
 
 def test_only_a_message_that_has_come_is_accepted(client: Facing) -> None:
     with pytest.raises(LocalProtocolError, match="wait for it"):
-        client.session.call(MessageAccept(SequenceSet.of(4)))
+        client.session.call(amqp.MessageAccept(amqp.SequenceSet.of(4)))
     assert client.names() == []
 
 
@@ -481,10 +459,10 @@ def test_a_header_that_cannot_be_read_is_found_by_a_server_at_once(server: Facin
 
 def test_a_client_finds_damage_in_a_header_when_it_reads_it() -> None:
     facing = Facing.subscribed(CLIENT)
-    facing.session.call(MessageFlow("d", 0, 5))
-    facing.session.call(MessageFlow("d", 1, None))
+    facing.session.call(amqp.MessageFlow("d", 0, 5))
+    facing.session.call(amqp.MessageFlow("d", 1, None))
     facing.feed(transfer("d", b"x", header=struct32(0x0401) * 2))
-    (message,) = facing.of(MessageReceived)
+    (message,) = facing.of(amqp.MessageReceived)
     with pytest.raises(CodecError):
         _ = message.headers.structs
     assert facing.session.is_attached
@@ -492,9 +470,9 @@ def test_a_client_finds_damage_in_a_header_when_it_reads_it() -> None:
 
 def test_commands_behind_a_fault_are_not_executed(server: Facing) -> None:
     server.feed(PURGE + command(0x0B01) + PURGE + transfer("", b"x"))
-    assert [event.command_id for event in server.of(CommandReceived)] == [0]
+    assert [event.command_id for event in server.of(amqp.CommandReceived)] == [0]
     server.excepts(503, None, 1, None)
-    assert [type(event) for event in server.events] == [CommandReceived, Failed, SessionClosed]
+    assert [type(event) for event in server.events] == [amqp.CommandReceived, Failed, amqp.SessionClosed]
 
 
 def test_a_session_ends_and_the_others_go_on(facing: Facing) -> None:

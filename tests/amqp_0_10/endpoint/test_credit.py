@@ -5,32 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amqp_sansio import Accepted, Failed, LocalProtocolError, Settled, Side
-from amqp_sansio.amqp_0_10 import (
-    BYTE,
-    CREDIT,
-    INFINITE,
-    MESSAGE,
-    NONE,
-    NOT_ACQUIRED,
-    WINDOW,
-    CommandReceived,
-    CreditChanged,
-    ExecutionError,
-    Message,
-    MessageCancel,
-    MessageFlow,
-    MessageFlush,
-    MessageReceived,
-    MessageResume,
-    MessageResumeResult,
-    MessageSetFlowMode,
-    MessageStop,
-    MessageSubscribe,
-    NoCredit,
-    Rejected,
-    Released,
-    Typed,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from tests.kit.octets_0_10 import (
     accept,
     cancel,
@@ -69,21 +44,21 @@ def server(messages: int | None, octets: int | None, *, mode: int | None = None)
     facing = Facing.subscribed(SERVER)
     if mode is not None:
         facing.feed(set_flow_mode("d", mode))
-    facing.feed(flow("d", MESSAGE, messages) + flow("d", BYTE, octets))
+    facing.feed(flow("d", amqp.MESSAGE, messages) + flow("d", amqp.BYTE, octets))
     return facing.forget()
 
 
-def client(messages: int, octets: int | None = None, *, mode: int = WINDOW) -> Facing:
+def client(messages: int, octets: int | None = None, *, mode: int = amqp.WINDOW) -> Facing:
     """A client with the subscription "d", and what it has granted."""
     facing = Facing.subscribed(CLIENT)
-    if mode == CREDIT:
-        facing.session.call(MessageSetFlowMode("d", CREDIT))
+    if mode == amqp.CREDIT:
+        facing.session.call(amqp.MessageSetFlowMode("d", amqp.CREDIT))
     facing.session.top_up("d", messages, octets)
     return facing.forget()
 
 
 def arrived(facing: Facing) -> list[bytes]:
-    return [event.body for event in facing.of(MessageReceived)]
+    return [event.body for event in facing.of(amqp.MessageReceived)]
 
 
 # Both units.
@@ -94,15 +69,15 @@ def test_a_new_subscription_has_no_credit_in_either_unit() -> None:
     facing = Facing.subscribed(SERVER)
     session = facing.session
     assert session.credit("d") == (0, 0)
-    with pytest.raises(NoCredit) as caught:
+    with pytest.raises(amqp.NoCredit) as caught:
         session.transfer("d", b"x")
     assert caught.value.rule == "0-10/message.set-flow-mode/no-partial"
-    facing.feed(flow("d", MESSAGE, 5))
+    facing.feed(flow("d", amqp.MESSAGE, 5))
     assert session.credit("d") == (5, 0)
-    with pytest.raises(NoCredit, match="0 octets"):
+    with pytest.raises(amqp.NoCredit, match="0 octets"):
         session.transfer("d", b"")
-    facing.feed(flow("d", BYTE, 5))
-    assert facing.of(CreditChanged) == [CreditChanged(0, "d", 5, 0), CreditChanged(0, "d", 5, 5)]
+    facing.feed(flow("d", amqp.BYTE, 5))
+    assert facing.of(amqp.CreditChanged) == [amqp.CreditChanged(0, "d", 5, 0), amqp.CreditChanged(0, "d", 5, 5)]
     session.transfer("d", b"")
     assert session.credit("d") == (4, 5)
 
@@ -112,7 +87,7 @@ def test_credit_octet_by_octet() -> None:
     facing.session.top_up("d", 10, 1000)
     facing.session.top_up("d", 10, 1000)
     facing.session.top_up("d", 15)
-    facing.session.call(MessageStop("d"), sync=False)
+    facing.session.call(amqp.MessageStop("d"), sync=False)
     facing.settle()
     head = "0f0100190001000000000000"
     assert facing.out == b"".join(
@@ -121,7 +96,7 @@ def test_credit_octet_by_octet() -> None:
             bytes.fromhex(head + "040a01000700016401000003e8"),
             bytes.fromhex(head + "040a0100070001640000000005"),
             # Without limit: 0xFFFFFFFF.
-            flow("d", 1, INFINITE),
+            flow("d", 1, amqp.INFINITE),
             command(0x040C, str8("d")),
         ]
     )
@@ -129,41 +104,41 @@ def test_credit_octet_by_octet() -> None:
 
 def test_credit_adds_up() -> None:
     facing = server(5, 100)
-    facing.feed(flow("d", MESSAGE, 3) + flow("d", BYTE, 50))
+    facing.feed(flow("d", amqp.MESSAGE, 3) + flow("d", amqp.BYTE, 50))
     assert facing.session.credit("d") == (8, 150)
     receiving = client(5, 100)
-    receiving.session.call(MessageFlow("d", MESSAGE, 3))
+    receiving.session.call(amqp.MessageFlow("d", amqp.MESSAGE, 3))
     assert receiving.session.granted("d") == (8, 100)
 
 
 @pytest.mark.rule("0-10/message.flow/infinite")
-@pytest.mark.parametrize("value", [None, INFINITE])
+@pytest.mark.parametrize("value", [None, amqp.INFINITE])
 def test_infinite_credit_stays_until_it_is_taken(value: int | None) -> None:
     facing = server(value, value)
     session = facing.session
     assert session.credit("d") == (None, None)
     for _ in range(50):
         session.transfer("d", BODY)
-    facing.feed(flow("d", MESSAGE, 3))
+    facing.feed(flow("d", amqp.MESSAGE, 3))
     assert session.credit("d") == (None, None)
     facing.feed(stop())
     assert session.credit("d") == (0, 0)
-    facing.feed(flow("d", MESSAGE, 3) + flow("d", BYTE, 7))
+    facing.feed(flow("d", amqp.MESSAGE, 3) + flow("d", amqp.BYTE, 7))
     assert session.credit("d") == (3, 7)
 
 
 @pytest.mark.rule("0-10/message.set-flow-mode/byte-accounting")
-@pytest.mark.parametrize("mode", [CREDIT, WINDOW])
+@pytest.mark.parametrize("mode", [amqp.CREDIT, amqp.WINDOW])
 def test_octets_are_those_of_header_and_body_only(mode: int) -> None:
     size = HEADER_SIZE + len(BODY)
     facing = server(10, 2 * size, mode=mode)
     session = facing.session
-    session.transfer("d", Message(BODY, routing_key="key"))
+    session.transfer("d", amqp.Message(BODY, routing_key="key"))
     assert facing.sent()[0].segments[2] == routed()
     assert session.credit("d") == (9, size)
-    session.transfer("d", Message(BODY, routing_key="key"))
+    session.transfer("d", amqp.Message(BODY, routing_key="key"))
     assert session.credit("d") == (8, 0)
-    with pytest.raises(NoCredit):
+    with pytest.raises(amqp.NoCredit):
         session.transfer("d", b"")
     receiving = client(10, 2 * size)
     receiving.feed(transfer("d", BODY, header=routed()))
@@ -174,12 +149,12 @@ def test_octets_are_those_of_header_and_body_only(mode: int) -> None:
 def test_what_does_not_fit_is_not_sent_in_part() -> None:
     facing = server(10, HEADER_SIZE + len(BODY) - 1)
     session = facing.session
-    with pytest.raises(NoCredit, match=f"this one has {HEADER_SIZE + len(BODY)}"):
-        session.transfer("d", Message(BODY, routing_key="key"))
+    with pytest.raises(amqp.NoCredit, match=f"this one has {HEADER_SIZE + len(BODY)}"):
+        session.transfer("d", amqp.Message(BODY, routing_key="key"))
     assert facing.sent() == []
     assert session.credit("d") == (10, HEADER_SIZE + len(BODY) - 1)
     assert session.pending == ()
-    session.transfer("d", Message(BODY[1:], routing_key="key"))
+    session.transfer("d", amqp.Message(BODY[1:], routing_key="key"))
     assert session.credit("d") == (9, 0)
 
 
@@ -191,12 +166,12 @@ def test_a_subscription_is_in_window_mode_until_told_otherwise() -> None:
     facing = server(1, 100)
     session = facing.session
     size = HEADER_SIZE + len(BODY)
-    session.transfer("d", Message(BODY, routing_key="key"))
+    session.transfer("d", amqp.Message(BODY, routing_key="key"))
     assert session.credit("d") == (0, 100 - size)
     facing.forget()
     facing.feed(completed(0))
     assert session.credit("d") == (1, 100)
-    assert facing.of(CreditChanged) == [CreditChanged(0, "d", 1, 100)]
+    assert facing.of(amqp.CreditChanged) == [amqp.CreditChanged(0, "d", 1, 100)]
     receiving = client(1, 100)
     receiving.feed(transfer("d", BODY, header=routed()))
     assert receiving.session.granted("d") == (0, 100 - size)
@@ -206,12 +181,12 @@ def test_a_subscription_is_in_window_mode_until_told_otherwise() -> None:
 
 @pytest.mark.rule("0-10/message.set-flow-mode/default")
 def test_in_credit_mode_nothing_comes_back() -> None:
-    facing = server(2, 100, mode=CREDIT)
+    facing = server(2, 100, mode=amqp.CREDIT)
     facing.session.transfer("d", BODY)
     facing.feed(completed(0))
     assert facing.session.credit("d") == (1, 90)
-    assert facing.of(CreditChanged) == []
-    receiving = client(2, 100, mode=CREDIT)
+    assert facing.of(amqp.CreditChanged) == []
+    receiving = client(2, 100, mode=amqp.CREDIT)
     assert receiving.session.granted("d") == (2, 100)
     receiving.feed(transfer("d", BODY))
     receiving.session.complete(0)
@@ -251,16 +226,16 @@ def test_a_window_that_is_used_up_is_told_in_time() -> None:
 @pytest.mark.rule("0-10/message.set-flow-mode/mode-switching")
 def test_the_mode_is_switched_without_credit_only() -> None:
     facing = server(1, 10)
-    facing.feed(set_flow_mode("d", CREDIT))
+    facing.feed(set_flow_mode("d", amqp.CREDIT))
     facing.excepts(409, "message.set-flow-mode/mode-switching", 3, 0x0409)
     facing = server(1, 10)
-    facing.feed(stop() + set_flow_mode("d", CREDIT) + flow("d", MESSAGE, 1) + flow("d", BYTE, 10))
+    facing.feed(stop() + set_flow_mode("d", amqp.CREDIT) + flow("d", amqp.MESSAGE, 1) + flow("d", amqp.BYTE, 10))
     facing.session.transfer("d", b"x")
     facing.feed(completed(0))
     assert facing.session.credit("d") == (0, 9)
     receiving = client(1)
     with pytest.raises(LocalProtocolError) as caught:
-        receiving.session.call(MessageSetFlowMode("d", CREDIT))
+        receiving.session.call(amqp.MessageSetFlowMode("d", amqp.CREDIT))
     assert caught.value.rule == "0-10/message.set-flow-mode/mode-switching"
     assert receiving.sent() == []
 
@@ -268,11 +243,11 @@ def test_the_mode_is_switched_without_credit_only() -> None:
 @pytest.mark.rule("0-10/message.set-flow-mode/mode-switching")
 def test_after_a_flush_the_mode_may_be_switched() -> None:
     receiving = client(5)
-    handle = receiving.session.call(MessageFlush("d"))
+    handle = receiving.session.call(amqp.MessageFlush("d"))
     number = receiving.last_id
     receiving.feed(completed((0, number)))
     assert handle.done
-    receiving.session.call(MessageSetFlowMode("d", CREDIT))
+    receiving.session.call(amqp.MessageSetFlowMode("d", amqp.CREDIT))
     assert receiving.session.granted("d") == (0, 0)
 
 
@@ -282,7 +257,7 @@ def test_modes_and_units_that_are_not_defined(octets: bytes) -> None:
     facing.feed(octets)
     facing.excepts(531, None, 1, int.from_bytes(octets[12:14]))
     receiving = Facing.subscribed(CLIENT)
-    wrong = MessageSetFlowMode("d", 2) if octets[13] == 9 else MessageFlow("d", 2, 1)
+    wrong = amqp.MessageSetFlowMode("d", 2) if octets[13] == 9 else amqp.MessageFlow("d", 2, 1)
     with pytest.raises(LocalProtocolError, match="with the"):
         receiving.session.call(wrong)
     assert receiving.sent() == []
@@ -295,7 +270,12 @@ def test_credit_is_for_subscriptions_only(octets: bytes) -> None:
     facing.feed(octets)
     facing.excepts(404, "message.cancel/not-found", 1, int.from_bytes(octets[12:14]))
     receiving = Facing.subscribed(CLIENT)
-    for call in (MessageSetFlowMode("x", 0), MessageFlow("x", 0, 1), MessageStop("x"), MessageFlush("x")):
+    for call in (
+        amqp.MessageSetFlowMode("x", 0),
+        amqp.MessageFlow("x", 0, 1),
+        amqp.MessageStop("x"),
+        amqp.MessageFlush("x"),
+    ):
         with pytest.raises(LocalProtocolError, match="no subscription"):
             receiving.session.call(call)
     with pytest.raises(LocalProtocolError, match="no subscription"):
@@ -312,12 +292,12 @@ def test_after_a_stop_nothing_is_sent_until_there_is_new_credit(credit: int | No
     facing = server(credit, credit)
     facing.feed(stop() + flush("completed"))
     assert facing.session.credit("d") == (0, 0)
-    assert facing.of(CreditChanged) == [CreditChanged(0, "d", 0, 0)]
+    assert facing.of(amqp.CreditChanged) == [amqp.CreditChanged(0, "d", 0, 0)]
     # The stop is completed.
     assert facing.sent()[-1].octets == completed((0, 3))
-    with pytest.raises(NoCredit):
+    with pytest.raises(amqp.NoCredit):
         facing.session.transfer("d", b"")
-    facing.feed(flow("d", MESSAGE, 1) + flow("d", BYTE, 1))
+    facing.feed(flow("d", amqp.MESSAGE, 1) + flow("d", amqp.BYTE, 1))
     facing.session.transfer("d", b"x")
     assert facing.session.credit("d") == (0, 0)
 
@@ -330,7 +310,7 @@ def test_what_is_completed_after_a_stop_gives_nothing_back() -> None:
     assert facing.session.credit("d") == (0, 0)
     receiving = client(2)
     receiving.feed(transfer("d", b"x"))
-    handle = receiving.session.call(MessageStop("d"))
+    handle = receiving.session.call(amqp.MessageStop("d"))
     number = receiving.last_id
     receiving.feed(completed((0, number)))
     assert handle.done
@@ -343,7 +323,7 @@ def test_what_is_completed_after_a_stop_gives_nothing_back() -> None:
 @pytest.mark.rule("0-10/message.stop/zero")
 def test_what_was_under_way_when_the_stop_was_sent_still_comes() -> None:
     receiving = client(2)
-    receiving.session.call(MessageStop("d"))
+    receiving.session.call(amqp.MessageStop("d"))
     receiving.feed(transfer("d", b"a") + transfer("d", b"b"))
     assert arrived(receiving) == [b"a", b"b"]
     with pytest.raises(LocalProtocolError, match="isn't completed"):
@@ -354,17 +334,17 @@ def test_what_was_under_way_when_the_stop_was_sent_still_comes() -> None:
 def test_a_flush_is_complete_with_the_credit_at_zero() -> None:
     facing = server(5, None)
     facing.feed(flush_messages())
-    (asked,) = facing.of(CommandReceived)
+    (asked,) = facing.of(amqp.CommandReceived)
     session = facing.session
     # What there is goes out first.
     session.transfer("d", b"one of five")
     assert session.credit("d") == (4, None)
     session.complete(asked.command_id)
     assert session.credit("d") == (0, 0)
-    with pytest.raises(NoCredit):
+    with pytest.raises(amqp.NoCredit):
         session.transfer("d", b"x")
     receiving = client(5)
-    handle = receiving.session.call(MessageFlush("d"))
+    handle = receiving.session.call(amqp.MessageFlush("d"))
     number = receiving.last_id
     receiving.feed(transfer("d", b"one of five") + completed((0, number)))
     assert handle.done
@@ -387,7 +367,7 @@ def test_a_flush_is_complete_with_the_credit_at_zero() -> None:
 )
 @pytest.mark.rule("0-10/message.set-flow-mode/byte-accounting", "0-10/message.subscribe/zero-credit")
 def test_more_than_was_granted_is_a_resource_limit(messages: int, octets: int | None, body: bytes, rule: str) -> None:
-    facing = client(messages, octets, mode=CREDIT)
+    facing = client(messages, octets, mode=amqp.CREDIT)
     facing.feed(transfer("d", BODY))
     facing.feed(transfer("d", body))
     assert arrived(facing) == [BODY]
@@ -400,7 +380,7 @@ def test_without_credit_nothing_may_come() -> None:
     facing.feed(transfer("d", b"x"))
     facing.excepts(506, "message.subscribe/zero-credit", 0, 0x0401)
     facing = Facing.subscribed(CLIENT)
-    facing.session.call(MessageFlow("d", MESSAGE, 5))
+    facing.session.call(amqp.MessageFlow("d", amqp.MESSAGE, 5))
     facing.feed(transfer("d", b"x"))
     facing.excepts(506, "message.set-flow-mode/byte-accounting", 0, 0x0401)
 
@@ -423,16 +403,16 @@ def test_a_server_throttles_what_a_client_publishes(client: Facing) -> None:
     session = client.session
     assert session.credit("e") == (None, None)
     client.feed(stop("e"))
-    assert client.of(CreditChanged)[-1].messages == 0
-    with pytest.raises(NoCredit, match="'e'"):
+    assert client.of(amqp.CreditChanged)[-1].messages == 0
+    with pytest.raises(amqp.NoCredit, match="'e'"):
         session.transfer("e", b"x")
     session.transfer("other", b"x")
-    client.feed(flow("e", MESSAGE, 2) + flow("e", BYTE, 100))
+    client.feed(flow("e", amqp.MESSAGE, 2) + flow("e", amqp.BYTE, 100))
     session.transfer("e", BODY)
     assert session.credit("e") == (1, 90)
     server_side = Facing.attached(SERVER)
-    server_side.session.call(MessageFlow("e", MESSAGE, 1))
-    server_side.session.call(MessageFlow("e", BYTE, None))
+    server_side.session.call(amqp.MessageFlow("e", amqp.MESSAGE, 1))
+    server_side.session.call(amqp.MessageFlow("e", amqp.BYTE, None))
     assert [each.NAME for each in server_side.records()] == ["message.flow"] * 2
     server_side.feed(transfer("e", b"x") + transfer("e", b"y"))
     assert arrived(server_side) == [b"x"]
@@ -446,11 +426,15 @@ def test_a_server_throttles_what_a_client_publishes(client: Facing) -> None:
 def test_every_subscription_has_its_own_credit() -> None:
     facing = Facing.subscribed(SERVER)
     facing.feed(
-        subscribe("e") + flow("d", MESSAGE, 1) + flow("d", BYTE, None) + flow("e", MESSAGE, 2) + flow("e", BYTE, 9)
+        subscribe("e")
+        + flow("d", amqp.MESSAGE, 1)
+        + flow("d", amqp.BYTE, None)
+        + flow("e", amqp.MESSAGE, 2)
+        + flow("e", amqp.BYTE, 9)
     )
     facing.complete_all()
     session = facing.session
-    session.transfer("d", b"x", accept_mode=NONE)
+    session.transfer("d", b"x", accept_mode=amqp.NONE)
     assert (session.credit("d"), session.credit("e")) == ((0, None), (2, 9))
     facing.feed(stop("e"))
     assert (session.credit("d"), session.credit("e")) == ((0, None), (0, 0))
@@ -469,7 +453,7 @@ def test_a_subscription_begins_anew_with_no_credit(side: Side) -> None:
         assert facing.session.credit("d") == (0, 0)
         return
     facing = Facing.subscribed(CLIENT)
-    facing.session.call(MessageSubscribe("q", "e", 0, 0))
+    facing.session.call(amqp.MessageSubscribe("q", "e", 0, 0))
     assert facing.session.granted("e") == (0, 0)
     assert facing.session.granted("never") == (0, 0)
 
@@ -490,9 +474,9 @@ def test_a_server_cannot_resume_to_an_unknown_destination() -> None:
 @pytest.mark.rule("0-10/message.resume/destination")
 def test_a_client_cannot_resume_to_an_unknown_exchange(server: Facing) -> None:
     server.feed(resume("nowhere", "r"))
-    (asked,) = server.of(CommandReceived)
+    (asked,) = server.of(amqp.CommandReceived)
     assert (asked.command.destination, asked.command.resume_id) == ("nowhere", "r")
-    server.session.fail(ExecutionError(404, "no exchange 'nowhere'"), 0, field="destination")
+    server.session.fail(amqp.ExecutionError(404, "no exchange 'nowhere'"), 0, field="destination")
     server.gives_up(404, 0, 0x0406, field=0)
 
 
@@ -503,11 +487,11 @@ def test_what_nothing_is_known_of_is_resumed_from_its_begin(side: Side) -> None:
     facing.feed(resume("d", "never heard"))
     with pytest.raises(LocalProtocolError, match="result"):
         facing.session.complete(0)
-    facing.session.complete(0, MessageResumeResult(0))
+    facing.session.complete(0, amqp.MessageResumeResult(0))
     facing.feed(flush("completed"))
     assert facing.out == result(0, struct32(0x0405, u64(0))) + completed(0)
     client = Facing.attached(CLIENT)
-    handle = client.session.call(MessageResume("e", "r"))
+    handle = client.session.call(amqp.MessageResume("e", "r"))
     client.feed(result(0, struct32(0x0405, u64(0))) + completed(0))
     assert handle.result.offset == 0
 
@@ -519,11 +503,11 @@ def test_what_nothing_is_known_of_is_resumed_from_its_begin(side: Side) -> None:
 def test_a_destination_in_use_is_not_allowed() -> None:
     facing = Facing.subscribed(SERVER)
     facing.feed(subscribe("e") + subscribe("d", "other"))
-    assert len(facing.of(CommandReceived)) == 1
+    assert len(facing.of(amqp.CommandReceived)) == 1
     facing.excepts(530, "message.subscribe/unique-destination", 2, 0x0407)
     client = Facing.subscribed(CLIENT)
     with pytest.raises(LocalProtocolError, match="in use") as caught:
-        client.session.call(MessageSubscribe("other", "d", 0, 0))
+        client.session.call(amqp.MessageSubscribe("other", "d", 0, 0))
     assert caught.value.rule == "0-10/message.subscribe/unique-destination"
 
 
@@ -535,11 +519,11 @@ def test_a_destination_is_free_again_when_its_subscription_is_cancelled() -> Non
     facing.complete_all()
     assert facing.of(Failed) == []
     client = Facing.subscribed(CLIENT)
-    client.session.call(MessageCancel("d"))
+    client.session.call(amqp.MessageCancel("d"))
     with pytest.raises(LocalProtocolError, match="isn't completed"):
-        client.session.call(MessageSubscribe("q", "d", 0, 0))
+        client.session.call(amqp.MessageSubscribe("q", "d", 0, 0))
     client.feed(completed((0, 1)))
-    client.session.call(MessageSubscribe("q", "d", 0, 0))
+    client.session.call(amqp.MessageSubscribe("q", "d", 0, 0))
 
 
 @pytest.mark.rule("0-10/message.cancel/not-found")
@@ -552,15 +536,15 @@ def test_what_was_never_subscribed_is_not_cancelled() -> None:
     facing.excepts(404, "message.cancel/not-found", 2, 0x0408)
     client = Facing.subscribed(CLIENT)
     with pytest.raises(LocalProtocolError) as caught:
-        client.session.call(MessageCancel("other"))
+        client.session.call(amqp.MessageCancel("other"))
     assert caught.value.rule == "0-10/message.cancel/not-found"
 
 
 @pytest.mark.rule("0-10/message.cancel/post-cancel")
 def test_a_client_has_its_say_about_messages_after_the_cancel() -> None:
-    facing = fed(4, acquire_mode=NOT_ACQUIRED)
+    facing = fed(4, acquire_mode=amqp.NOT_ACQUIRED)
     session = facing.session
-    session.call(MessageCancel("d"))
+    session.call(amqp.MessageCancel("d"))
     acquired = session.acquire(0, 1, 2)
     last = facing.last_id
     facing.feed(completed((0, last - 1)) + result(last, struct32(0x0404, ids((0, 2)))) + completed((0, last)))
@@ -584,15 +568,15 @@ def test_a_server_hears_the_say_after_the_cancel() -> None:
     facing.feed(accept(0) + reject(1) + release(2))
     facing.complete_all()
     outcomes = [None if each.outcome is None else each.outcome.result for each in sent]
-    assert outcomes == [Accepted(), Rejected(), Released()]
+    assert outcomes == [Accepted(), amqp.Rejected(), amqp.Released()]
 
 
 @pytest.mark.rule("0-10/message.cancel/post-cancel")
 def test_what_was_under_way_when_it_was_cancelled_still_comes() -> None:
     facing = fed(0)
-    cancelled = facing.session.call(MessageCancel("d"))
+    cancelled = facing.session.call(amqp.MessageCancel("d"))
     facing.feed(transfer("d", b"late", header=routed()))
-    (message,) = facing.of(MessageReceived)
+    (message,) = facing.of(amqp.MessageReceived)
     facing.session.release(message.command_id)
     facing.feed(completed((0, facing.last_id)))
     assert cancelled.done
@@ -602,7 +586,9 @@ def test_what_was_under_way_when_it_was_cancelled_still_comes() -> None:
 
 
 def test_a_subscription_octet_by_octet(client: Facing) -> None:
-    client.session.call(MessageSubscribe("jobs", "d", 1, 1, True, arguments={"x": Typed("str16", "y")}), sync=False)
+    client.session.call(
+        amqp.MessageSubscribe("jobs", "d", 1, 1, True, arguments={"x": amqp.Typed("str16", "y")}), sync=False
+    )
     client.settle()
     arguments = u32(1) + b"\x01x" + b"\x95" + str16("y")
     assert client.out == command(

@@ -29,51 +29,7 @@ from amqp_sansio import (
     Settled,
     Side,
 )
-from amqp_sansio.amqp_0_10 import (
-    CREDIT,
-    NONE,
-    XA_OK,
-    XA_RBROLLBACK,
-    BodyAborted,
-    BodyReceived,
-    Command,
-    CommandReceived,
-    Completed,
-    DtxCommit,
-    DtxEnd,
-    DtxSelect,
-    DtxStart,
-    Message,
-    MessageAccept,
-    MessageBegun,
-    MessageCancel,
-    MessageFlow,
-    MessageFlush,
-    MessageReceived,
-    MessageReject,
-    MessageRelease,
-    MessageSetFlowMode,
-    MessageStop,
-    MessageSubscribe,
-    MessageTransfer,
-    NoCredit,
-    QueueDeclare,
-    QueueQuery,
-    QueueQueryResult,
-    Rejected,
-    Released,
-    Resumed,
-    SequenceSet,
-    Session,
-    SessionClosed,
-    SessionRequested,
-    SessionState,
-    TxCommit,
-    TxRollback,
-    TxSelect,
-    XaResult,
-    Xid,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from tests.kit.books_0_10 import check_receiving, check_sending
 from tests.kit.hostile_1_0 import Choices
 from tests.kit.pair_0_10 import SIDES, Chunks, Pair, client_config, server_config
@@ -100,7 +56,7 @@ class World:
         )
         self.serial = 0
         self.pairs: list[Pair] = []
-        self.live: dict[tuple[Side, bytes], Session] = {}
+        self.live: dict[tuple[Side, bytes], amqp.Session] = {}
         self.kept: dict[tuple[Side, bytes], bytes] = {}
         # What each end was asked to execute, and what it has executed, by who sent it.
         self.asked: dict[tuple[Side, bytes], list[str]] = {(side, name): [] for side in SIDES for name in NAMES}
@@ -134,16 +90,16 @@ class World:
             self.live[CLIENT, name] = session
             self.pair.pump()
             if name == b"tx":
-                self.call(name, TxSelect())
+                self.call(name, amqp.TxSelect())
             for destination in DESTINATIONS:
                 self.subscribe(name, destination)
         self.pair.pump()
 
     def subscribe(self, name: bytes, destination: str) -> None:
         """A subscription without credit."""
-        self.call(name, MessageSubscribe("q", destination, 0, 0))
+        self.call(name, amqp.MessageSubscribe("q", destination, 0, 0))
         if destination == "credit":
-            self.call(name, MessageSetFlowMode(destination, CREDIT))
+            self.call(name, amqp.MessageSetFlowMode(destination, amqp.CREDIT))
 
     # What comes.
 
@@ -152,26 +108,26 @@ class World:
         assert not isinstance(event, Failed), event
         for handle in ended_by(event):
             self.end_handle(handle, event)
-        if isinstance(event, SessionRequested):
+        if isinstance(event, amqp.SessionRequested):
             kept = self.kept.pop((SERVER, event.name), None)
             if kept is None:
-                state = SessionState(event.name, SERVER, Limits())
+                state = amqp.SessionState(event.name, SERVER, Limits())
                 state.sending.next_id = self.choices.of(STARTS)
             else:
                 state = pickle.loads(kept)
             session = self.pair.server.accept_session(event.channel, state)
             self.live[SERVER, event.name] = session
-        elif isinstance(event, Resumed):
+        elif isinstance(event, amqp.Resumed):
             self.check_resumed(side, event)
-        elif isinstance(event, SessionClosed):
+        elif isinstance(event, amqp.SessionClosed):
             session = self.live.pop((side, event.name))
             assert event.resumable, event
             self.kept[side, event.name] = pickle.dumps(session.detached_state())
-        elif isinstance(event, CommandReceived | MessageReceived | MessageBegun):
+        elif isinstance(event, amqp.CommandReceived | amqp.MessageReceived | amqp.MessageBegun):
             self.execute(side, event)
-        elif isinstance(event, BodyReceived):
+        elif isinstance(event, amqp.BodyReceived):
             self.go_on(side, event)
-        elif isinstance(event, BodyAborted):
+        elif isinstance(event, amqp.BodyAborted):
             key = side, self.name(side, event.channel)
             self.parts[key] = []
             del self.open[key][event.command_id]
@@ -181,20 +137,20 @@ class World:
         (found,) = [name for (end, name), each in self.live.items() if end is side and each.channel == channel]
         return found
 
-    def execute(self, side: Side, event: CommandReceived | MessageReceived | MessageBegun) -> None:
+    def execute(self, side: Side, event: amqp.CommandReceived | amqp.MessageReceived | amqp.MessageBegun) -> None:
         """A command is told."""
         key = side, self.name(side, event.channel)
         assert event.command_id not in self.open[key], event
         self.open[key][event.command_id] = event
-        if isinstance(event, MessageBegun):
+        if isinstance(event, amqp.MessageBegun):
             self.parts[key] = []
             return
-        command = event.command if isinstance(event, CommandReceived) else event.transfer
+        command = event.command if isinstance(event, amqp.CommandReceived) else event.transfer
         self.told[key].append(label(command, event.body))
-        if isinstance(event, MessageReceived):
+        if isinstance(event, amqp.MessageReceived):
             self.bodies[key][event.command_id] = event.body
 
-    def go_on(self, side: Side, event: BodyReceived) -> None:
+    def go_on(self, side: Side, event: amqp.BodyReceived) -> None:
         """A piece of a body."""
         key = side, self.name(side, event.channel)
         begun: Any = self.open[key][event.command_id]
@@ -204,7 +160,7 @@ class World:
             self.told[key].append(label(begun.transfer, body))
             self.bodies[key][event.command_id] = body
 
-    def check_resumed(self, side: Side, event: Resumed) -> None:
+    def check_resumed(self, side: Side, event: amqp.Resumed) -> None:
         """What the session has to complete is what the application hasn't completed."""
         key = side, self.name(side, event.channel)
         incomplete: Any = event.incomplete
@@ -235,11 +191,11 @@ class World:
         assert handle.key not in self.wanted
         self.wanted[handle.key] = wanted
 
-    def call(self, name: bytes, command: Command[Any], *, sync: bool = False) -> None:
+    def call(self, name: bytes, command: amqp.Command[Any], *, sync: bool = False) -> None:
         """The client sends a command."""
         wanted = None
-        if isinstance(command, QueueQuery):
-            wanted = QueueQueryResult(queue=command.queue)
+        if isinstance(command, amqp.QueueQuery):
+            wanted = amqp.QueueQueryResult(queue=command.queue)
         self.note(self.live[CLIENT, name].call(command, sync=sync), wanted)
         if not isinstance(command, AT_ONCE):
             self.asked[SERVER, name].append(label(command, b""))
@@ -251,15 +207,15 @@ class World:
         body = b"%d " % self.serial
         body += bytes(choices.of(SIZES))
         destination = "" if side is CLIENT else choices.of(DESTINATIONS)
-        mode = choices.of((0, 0, NONE)) if side is CLIENT else 0
-        message = Message(body, routing_key=choices.of((None, "key")))
+        mode = choices.of((0, 0, amqp.NONE)) if side is CLIENT else 0
+        message = amqp.Message(body, routing_key=choices.of((None, "key")))
         sent = self.live[side, name].transfer(destination, message, accept_mode=mode, sync=choices.rarely())
         self.note(sent.completion, None)
         if sent.outcome is not None:
             self.note(sent.outcome, body)
             if side is CLIENT:
                 self.outcomes[body] = Accepted()
-        command = MessageTransfer(destination, mode, 0)
+        command = amqp.MessageTransfer(destination, mode, 0)
         self.asked[side.other, name].append(label(command, body))
 
     def finished(self, side: Side, name: bytes) -> list[int]:
@@ -268,7 +224,7 @@ class World:
         return [
             number
             for number, event in self.open[key].items()
-            if not isinstance(event, MessageBegun) or number in self.bodies[key]
+            if not isinstance(event, amqp.MessageBegun) or number in self.bodies[key]
         ]
 
     def complete(self, side: Side, name: bytes) -> None:
@@ -280,9 +236,9 @@ class World:
         event: Any = self.open[side, name][number]
         session = self.live[side, name]
         result = None
-        if isinstance(event, CommandReceived):
-            if isinstance(event.command, QueueQuery):
-                result = QueueQueryResult(queue=event.command.queue)
+        if isinstance(event, amqp.CommandReceived):
+            if isinstance(event.command, amqp.QueueQuery):
+                result = amqp.QueueQueryResult(queue=event.command.queue)
         elif side is SERVER and not event.transfer.accept_mode:
             how = self.choices.below(4)
             if how == 3:
@@ -299,15 +255,15 @@ class World:
         how = self.choices.below(6)
         if how == 4:
             handle = session.reject(number, code=1, text="no", sync=sync)
-            command: Any = MessageReject(SequenceSet.of(number), 1, "no")
-            self.outcomes[body] = Rejected(1, "no")
+            command: Any = amqp.MessageReject(amqp.SequenceSet.of(number), 1, "no")
+            self.outcomes[body] = amqp.Rejected(1, "no")
         elif how == 5:
             handle = session.release(number, set_redelivered=True, sync=sync)
-            command = MessageRelease(SequenceSet.of(number), True)
-            self.outcomes[body] = Released(True)
+            command = amqp.MessageRelease(amqp.SequenceSet.of(number), True)
+            self.outcomes[body] = amqp.Released(True)
         else:
             handle = session.accept(number, sync=sync)
-            command = MessageAccept(SequenceSet.of(number))
+            command = amqp.MessageAccept(amqp.SequenceSet.of(number))
             self.outcomes[body] = Accepted()
         self.note(handle, None)
         if side is CLIENT:
@@ -331,15 +287,15 @@ class World:
                 self.top_up(name, choices.of(DESTINATIONS), choices.below(6) + 1, octets)
             case 11:
                 self.serial += 1
-                command = QueueQuery(f"q{self.serial}")
+                command = amqp.QueueQuery(f"q{self.serial}")
                 self.call(name, command, sync=choices.rarely())
             case 12:
                 self.serial += 1
-                self.call(name, QueueDeclare(f"q{self.serial}"))
+                self.call(name, amqp.QueueDeclare(f"q{self.serial}"))
             case 13:
                 self.note(session.sync(), None)
             case 14 if name == b"tx":
-                self.call(name, choices.of((TxCommit(), TxRollback())))
+                self.call(name, choices.of((amqp.TxCommit(), amqp.TxRollback())))
             case 15:
                 self.rare(name)
             case _:
@@ -351,11 +307,11 @@ class World:
         destination = choices.of(DESTINATIONS)
         match choices.below(5):
             case 0:
-                self.call(name, MessageStop(destination))
+                self.call(name, amqp.MessageStop(destination))
             case 1:
-                self.call(name, MessageFlush(destination))
+                self.call(name, amqp.MessageFlush(destination))
             case 2:
-                self.call(name, MessageCancel(destination))
+                self.call(name, amqp.MessageCancel(destination))
             case 3:
                 self.subscribe(name, destination)
             case _:
@@ -387,7 +343,7 @@ class World:
             return
         try:
             (self.client_acts if side is CLIENT else self.server_acts)(name)
-        except NoCredit:
+        except amqp.NoCredit:
             pass
         except EndpointClosed:
             assert "detach" in self.live[side, name]._channel.state.value
@@ -478,9 +434,9 @@ class World:
     def transfer_to(self, name: bytes, destination: str) -> None:
         """One more message."""
         body = b"later"
-        sent = self.live[SERVER, name].transfer(destination, body, accept_mode=NONE)
+        sent = self.live[SERVER, name].transfer(destination, body, accept_mode=amqp.NONE)
         self.note(sent.completion, None)
-        command = MessageTransfer(destination, NONE, 0)
+        command = amqp.MessageTransfer(destination, amqp.NONE, 0)
         self.asked[CLIENT, name].append(label(command, body))
 
     def rest(self) -> None:
@@ -490,7 +446,7 @@ class World:
             for number in session.unsettled:
                 self.settle(CLIENT, name, number)
             if name == b"tx":
-                self.call(name, TxCommit())
+                self.call(name, amqp.TxCommit())
             self.note(session.sync(), None)
         self.pair.pump()
         for name in NAMES:
@@ -502,7 +458,7 @@ class World:
         self.pair.pump()
 
 
-AT_ONCE = (MessageFlow, MessageStop, MessageSetFlowMode)
+AT_ONCE = (amqp.MessageFlow, amqp.MessageStop, amqp.MessageSetFlowMode)
 
 
 def label(command: Any, body: bytes) -> str:
@@ -540,13 +496,13 @@ def test_every_command_is_executed_exactly_once_whatever_is_cut(octets: bytes) -
 # What was found.
 
 
-def lost(pair: Pair, *sessions: Session, arriving: tuple[int, ...] = ()) -> list[SessionState]:
+def lost(pair: Pair, *sessions: amqp.Session, arriving: tuple[int, ...] = ()) -> list[amqp.SessionState]:
     """The transport is cut; what is kept of the sessions."""
     pair.cut(*arriving)
     return [pickle.loads(pickle.dumps(each.detached_state())) for each in sessions]
 
 
-def resumed(pair: Pair, states: list[SessionState]) -> tuple[Pair, Any, Any]:
+def resumed(pair: Pair, states: list[amqp.SessionState]) -> tuple[Pair, Any, Any]:
     """The next connection, on which the session of both ends is attached again, not in step yet."""
     again = Pair(client=pair.client.config, server=pair.server.config, watched=True).open()
     session = again.client.resume_session(states[0])
@@ -557,7 +513,7 @@ def resumed(pair: Pair, states: list[SessionState]) -> tuple[Pair, Any, Any]:
 
 def subscribed(pair: Pair, session: Any, other: Any, *, credit: int) -> None:
     """The subscription "d", with so much credit for messages of any size."""
-    session.call(MessageSubscribe("q", "d", 0, 0))
+    session.call(amqp.MessageSubscribe("q", "d", 0, 0))
     pair.pump()
     other.complete(other.incomplete[-1])
     if credit:
@@ -582,8 +538,8 @@ def test_the_outcome_that_was_lost_comes_before_the_completion() -> None:
     other.reject(0, code=1, text="no")
     pair, session, other = resumed(pair, lost(pair, session, other))
     pair.pump()
-    (settled, *_) = [event for event in pair.of(CLIENT, Settled) if event.state != Completed()]
-    assert settled == Settled((sent.outcome,), Rejected(1, "no"))
+    (settled, *_) = [event for event in pair.of(CLIENT, Settled) if event.state != amqp.Completed()]
+    assert settled == Settled((sent.outcome,), amqp.Rejected(1, "no"))
     assert not session.pending
 
 
@@ -591,9 +547,9 @@ def test_the_outcome_that_was_lost_comes_before_the_completion() -> None:
 def test_messages_from_before_a_stop_give_no_credit_back() -> None:
     pair, session, other = begun(2)
     for _ in range(2):
-        other.transfer("d", b"x", accept_mode=NONE)
+        other.transfer("d", b"x", accept_mode=amqp.NONE)
     pair.pump()
-    session.call(MessageStop("d"))
+    session.call(amqp.MessageStop("d"))
     session.complete(0)
     pair.pump()
     session.complete(1)
@@ -605,13 +561,13 @@ def test_messages_from_before_a_stop_give_no_credit_back() -> None:
 
 
 @pytest.mark.rule("0-10/message.stop/zero", "0-10/message.flush/zero")
-@pytest.mark.parametrize("command", [MessageStop("d"), MessageFlush("d")])
+@pytest.mark.parametrize("command", [amqp.MessageStop("d"), amqp.MessageFlush("d")])
 def test_no_credit_is_granted_while_it_is_being_taken(command: Any) -> None:
     """What the peer has left of it could not be known."""
     pair, session, other = begun(2)
     session.call(command)
     with pytest.raises(LocalProtocolError, match="wait for its handle"):
-        session.call(MessageFlow("d", 0, 5))
+        session.call(amqp.MessageFlow("d", 0, 5))
     with pytest.raises(LocalProtocolError, match="wait for its handle"):
         session.top_up("d", 5)
     pair.pump()
@@ -627,10 +583,10 @@ def test_no_credit_is_granted_while_it_is_being_taken(command: Any) -> None:
 def test_credit_that_came_behind_a_flush_stays_when_that_is_completed() -> None:
     """A peer may grant it without waiting; the application flushes late."""
     pair, session, other = begun(2)
-    session.call(MessageFlush("d"))
+    session.call(amqp.MessageFlush("d"))
     session._state.granted["d"].taking.clear()
-    session.call(MessageFlow("d", 0, 3))
-    session.call(MessageFlow("d", 1, None))
+    session.call(amqp.MessageFlow("d", 0, 3))
+    session.call(amqp.MessageFlow("d", 1, None))
     pair.pump()
     assert other.credit("d") == (5, None)
     other.transfer("d", b"x")
@@ -643,13 +599,13 @@ def test_a_destination_is_not_subscribed_again_before_its_cancel_is_completed() 
     """A message that is under way to the first one has no credit of the second one."""
     pair, session, other = begun(2)
     other.transfer("d", b"x")
-    session.call(MessageCancel("d"))
+    session.call(amqp.MessageCancel("d"))
     with pytest.raises(LocalProtocolError, match="wait for its handle"):
-        session.call(MessageSubscribe("q", "d", 0, 0))
+        session.call(amqp.MessageSubscribe("q", "d", 0, 0))
     pair.pump()
     other.complete(other.incomplete[0])
     pair.pump()
-    session.call(MessageSubscribe("q", "d", 0, 0))
+    session.call(amqp.MessageSubscribe("q", "d", 0, 0))
     session.accept(0)
     pair.pump()
     assert session.granted("d") == other.credit("d") == (0, 0)
@@ -662,11 +618,11 @@ def test_a_message_in_pieces_that_is_cut_gives_its_credit_back() -> None:
     other.transfer("d", bytes(9000))
     pair.write(SERVER)
     states = lost(pair, session, other, arriving=(5000,))
-    assert pair.of(CLIENT, BodyAborted)
+    assert pair.of(CLIENT, amqp.BodyAborted)
     pair, session, other = resumed(pair, states)
     pair.pump()
     assert not pair.of(CLIENT, Failed)
-    assert sum([len(event.octets) for event in pair.of(CLIENT, BodyReceived)]) == 9000
+    assert sum([len(event.octets) for event in pair.of(CLIENT, amqp.BodyReceived)]) == 9000
     assert session.granted("d") == other.credit("d") == (0, None)
 
 
@@ -699,23 +655,23 @@ def accepting(pair: Pair, session: Any, other: Any, count: int) -> list[Pending[
 
 def test_a_transaction_has_what_was_accepted_before_its_end_whatever_is_completed_first() -> None:
     pair, session, other = begun()
-    session.call(TxSelect())
+    session.call(amqp.TxSelect())
     first, second = accepting(pair, session, other, 2)
     session.accept(0)
-    session.call(TxCommit())
+    session.call(amqp.TxCommit())
     session.accept(1)
-    session.call(TxRollback())
+    session.call(amqp.TxRollback())
     pair.pump()
-    heard: dict[Any, Any] = {type(event.command): event for event in pair.of(SERVER, CommandReceived)}
-    assert heard[TxCommit].handles == (first,)
-    assert heard[TxRollback].handles == (second,)
+    heard: dict[Any, Any] = {type(event.command): event for event in pair.of(SERVER, amqp.CommandReceived)}
+    assert heard[amqp.TxCommit].handles == (first,)
+    assert heard[amqp.TxRollback].handles == (second,)
     for number in reversed(other.incomplete):
         other.complete(number)
     pair.pump()
     assert (first.done, second.done) == (True, False)
     assert session.unsettled == (1,)
     session.accept(1)
-    session.call(TxCommit())
+    session.call(amqp.TxCommit())
     pair.pump()
     for number in other.incomplete:
         other.complete(number)
@@ -726,7 +682,7 @@ def test_what_was_accepted_before_transactions_began_is_not_part_of_one() -> Non
     pair, session, other = begun()
     (outcome,) = accepting(pair, session, other, 1)
     session.accept(0)
-    session.call(TxSelect())
+    session.call(amqp.TxSelect())
     pair.pump()
     for number in reversed(other.incomplete):
         other.complete(number)
@@ -738,12 +694,12 @@ def test_a_command_that_is_given_up_leaves_its_number_out() -> None:
     """The commands behind it keep theirs."""
     pair, session, other = begun()
     for name in "abc":
-        session.call(QueueDeclare(name), sync=False)
+        session.call(amqp.QueueDeclare(name), sync=False)
     states = lost(pair, session, other)
     pair, session, other = resumed(pair, states)
     session.gap(1)
     pair.pump()
-    heard = [(event.command_id, event.command.queue) for event in pair.of(SERVER, CommandReceived)]
+    heard = [(event.command_id, event.command.queue) for event in pair.of(SERVER, amqp.CommandReceived)]
     assert heard == [(0, "a"), (2, "c")]
     check_receiving(other._state.receiving)
     for number in other.incomplete:
@@ -758,7 +714,7 @@ def test_ids_of_commands_may_lie_anywhere_and_be_completed_in_any_order() -> Non
     """More ranges than a control holds."""
     pair, session, other = begun(server=server_config(limits=Limits(requests=20_000)))
     count = 17_000
-    handles = [session.transfer("", b"", accept_mode=NONE).completion for _ in range(count)]
+    handles = [session.transfer("", b"", accept_mode=amqp.NONE).completion for _ in range(count)]
     pair.pump()
     other._state.tell_at = count
     for number in range(0, count, 2):
@@ -783,23 +739,23 @@ def test_two_requests_for_a_timeout_are_answered_in_turn() -> None:
     assert not pair.violations
 
 
-@pytest.mark.parametrize(("status", "left"), [(XA_OK, ()), (XA_RBROLLBACK, (0,))])
+@pytest.mark.parametrize(("status", "left"), [(amqp.XA_OK, ()), (amqp.XA_RBROLLBACK, (0,))])
 def test_a_branch_that_was_rolled_back_at_its_commit_settles_nothing(status: int, left: tuple[int, ...]) -> None:
     pair, session, other = begun()
     (outcome,) = accepting(pair, session, other, 1)
-    xid = Xid(1, b"g", b"b")
-    session.call(DtxSelect())
-    session.call(DtxStart(xid))
+    xid = amqp.Xid(1, b"g", b"b")
+    session.call(amqp.DtxSelect())
+    session.call(amqp.DtxStart(xid))
     session.accept(0)
-    session.call(DtxEnd(xid))
-    session.call(DtxCommit(xid, True))
+    session.call(amqp.DtxEnd(xid))
+    session.call(amqp.DtxCommit(xid, True))
     pair.pump()
     assert session.unsettled == ()
-    for event in pair.of(SERVER, CommandReceived):
+    for event in pair.of(SERVER, amqp.CommandReceived):
         if event.command_id in other.incomplete:
             named = event.command.RESULT
-            other.complete(event.command_id, XaResult(status) if named else None)
-    other.decide(xid, committed=status == XA_OK)
+            other.complete(event.command_id, amqp.XaResult(status) if named else None)
+    other.decide(xid, committed=status == amqp.XA_OK)
     pair.pump()
-    assert outcome.done is (status == XA_OK)
+    assert outcome.done is (status == amqp.XA_OK)
     assert session.unsettled == left

@@ -9,34 +9,24 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AuthenticationRequested, Failed, OpenRequested, Signal
-from amqp_sansio.amqp_0_10 import (
-    CommandReceived,
-    Config,
-    Connection,
-    ExecutionSync,
-    Message,
-    MessageReceived,
-    MessageSubscribe,
-    MessageTransfer,
-    SessionRequested,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, HEADER, encode_assembly
 from amqp_sansio.amqp_0_10.endpoint.incoming import Incoming
 from amqp_sansio.amqp_0_10.endpoint.outgoing import Outgoing
 from amqp_sansio.sasl import Plain
 
 
-def open_pair(config: dict[str, Any]) -> tuple[Connection, Connection]:
+def open_pair(config: dict[str, Any]) -> tuple[amqp.Connection, amqp.Connection]:
     """A client with two subscriptions, "a" and "b", and the server that has granted all of it."""
-    client = Connection.client(Config(sasl=Plain("guest", "guest"), **config))
-    server = Connection.server()
+    client = amqp.Connection.client(amqp.Config(sasl=Plain("guest", "guest"), **config))
+    server = amqp.Connection.server()
     settle(client, server)
     client.open_session("s")
     settle(client, server)
     return client, server
 
 
-def settle(client: Connection, server: Connection) -> None:
+def settle(client: amqp.Connection, server: amqp.Connection) -> None:
     """Octets both ways until nobody has any; the server agrees to everything."""
     moved = True
     while moved:
@@ -47,9 +37,9 @@ def settle(client: Connection, server: Connection) -> None:
                     here.accept_authentication()
                 elif isinstance(event, OpenRequested):
                     here.accept_open()
-                elif isinstance(event, SessionRequested):
+                elif isinstance(event, amqp.SessionRequested):
                     here.accept_session(event.channel)
-                elif isinstance(event, (CommandReceived, MessageReceived)):
+                elif isinstance(event, (amqp.CommandReceived, amqp.MessageReceived)):
                     here.session(event.channel).complete(event.command_id)
             octets = here.data_to_send(0.0)
             if octets:
@@ -57,7 +47,7 @@ def settle(client: Connection, server: Connection) -> None:
                 moved = True
 
 
-def run(client: Connection, octets: bytes, chunk: int, late: bool) -> tuple[list[Any], bytes]:
+def run(client: amqp.Connection, octets: bytes, chunk: int, late: bool) -> tuple[list[Any], bytes]:
     """What a client tells and answers; its application completes at once, or when all has come."""
     told: list[Any] = []
     waiting: list[int] = []
@@ -65,7 +55,7 @@ def run(client: Connection, octets: bytes, chunk: int, late: bool) -> tuple[list
         client.receive_data(octets[start : start + chunk], 0.0)
         while not isinstance(event := client.next_event(), Signal):
             told.append(event)
-            if isinstance(event, MessageReceived):
+            if isinstance(event, amqp.MessageReceived):
                 waiting.append(event.command_id)
                 if not late:
                     client.session(0).complete(waiting.pop())
@@ -88,11 +78,11 @@ def test_the_shortcut_is_taken(header: bool) -> None:
 
     client, server = open_pair({})
     session = client.session(0)
-    session.call(MessageSubscribe("q", "a"))
+    session.call(amqp.MessageSubscribe("q", "a"))
     session.top_up("a", 100)
     settle(client, server)
     for _ in range(10):
-        server.session(0).transfer("a", Message(b"x", routing_key="k" if header else None))
+        server.session(0).transfer("a", amqp.Message(b"x", routing_key="k" if header else None))
     client.receive_data(server.data_to_send(0.0), 0.0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Incoming, "fast_event", counted)
@@ -108,18 +98,18 @@ def test_a_body_frame_that_is_shorter_than_its_own_header_is_malformed_behind_an
     header: bool, size: int
 ) -> None:
     client, server = open_pair({})
-    client.session(0).call(MessageSubscribe("q", "a"))
+    client.session(0).call(amqp.MessageSubscribe("q", "a"))
     client.session(0).top_up("a", 100)
     settle(client, server)
     for _ in range(2):
-        server.session(0).transfer("a", Message(b"x", routing_key="k" if header else None))
+        server.session(0).transfer("a", amqp.Message(b"x", routing_key="k" if header else None))
     octets = bytearray(server.data_to_send(0.0))
     octets[-11:-9] = size.to_bytes(2, "big")
     client.receive_data(bytes(octets), 0.0)
     told: list[Any] = []
     while not isinstance(event := client.next_event(), Signal):
         told.append(event)
-    assert [each.body for each in told if isinstance(each, MessageReceived)] == [b"x"]
+    assert [each.body for each in told if isinstance(each, amqp.MessageReceived)] == [b"x"]
     (failed,) = [each for each in told if isinstance(each, Failed)]
     assert "its header alone takes 12" in str(failed.error)
 
@@ -135,7 +125,7 @@ def test_the_shortcut_for_what_is_sent_is_taken(header: bool) -> None:
 
     client, _ = open_pair({})
     session = client.session(0)
-    message = Message(b"x", routing_key="k" if header else None)
+    message = amqp.Message(b"x", routing_key="k" if header else None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Outgoing, "_send", counted)
         for _ in range(10):
@@ -151,8 +141,8 @@ def test_what_is_sent_is_the_same_whether_it_is_short_or_not(header: bool, size:
     client, server = open_pair({"max_frame_size": 4096})
     session = client.session(0)
     settle(client, server)
-    message = Message(b"y" * size, routing_key="k" if header else None)
-    segments = [(COMMAND, MessageTransfer("x", 1, 0).encode_segment(sync=sync))]
+    message = amqp.Message(b"y" * size, routing_key="k" if header else None)
+    segments = [(COMMAND, amqp.MessageTransfer("x", 1, 0).encode_segment(sync=sync))]
     if header:
         segments.append((HEADER, message.headers.raw))
     if size:
@@ -161,5 +151,5 @@ def test_what_is_sent_is_the_same_whether_it_is_short_or_not(header: bool, size:
         session.transfer("x", message, accept_mode=1, sync=sync)
         assert client.data_to_send(0.0) == encode_assembly(0, segments, 4096)
     assert list(session._state.sending.replay.values()) == [tuple(segments)] * 2
-    session.call(ExecutionSync())
+    session.call(amqp.ExecutionSync())
     assert session._state.sending.next_id == 3

@@ -7,28 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Closed, Failed, LocalProtocolError, Side
-from amqp_sansio.amqp_0_10 import (
-    CommandReceived,
-    Connection,
-    ExecutionError,
-    FileAck,
-    FileCancel,
-    FileConsume,
-    FileConsumeOk,
-    FileDeliver,
-    FileOpen,
-    FileOpenOk,
-    FilePublish,
-    FileQos,
-    FileQosOk,
-    FileReject,
-    FileStage,
-    Headers,
-    Message,
-    StreamConsume,
-    StreamDeliver,
-    StreamPublish,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.codec.violation import Violation
 from amqp_sansio.amqp_0_10.model.file_rules import FileRules
 from tests.kit.ends_0_10 import Ends
@@ -40,47 +19,47 @@ def ends() -> Ends:
     return Ends()
 
 
-def staged(body: bytes) -> Message:
+def staged(body: bytes) -> amqp.Message:
     """A file's content."""
-    return Message(body, headers=Headers(b""))
+    return amqp.Message(body, headers=amqp.Headers(b""))
 
 
 @pytest.mark.rule("0-10/file/acks", "0-10/file.open-ok/staging")
 def test_a_file_is_staged_published_delivered_and_acknowledged(ends: Ends) -> None:
-    ends.session.call(FileOpen("a", 5))
+    ends.session.call(amqp.FileOpen("a", 5))
     ends.move()
-    ends.served.call(FileOpenOk(2))
+    ends.served.call(amqp.FileOpenOk(2))
     ends.move()
-    ends.session.call(FileStage(), staged(b"llo"))
-    ends.session.call(FilePublish("", "jobs", identifier="a"))
-    ends.session.call(FileConsume("jobs", "with acks"))
-    ends.session.call(FileConsume("jobs", "without", no_ack=True))
+    ends.session.call(amqp.FileStage(), staged(b"llo"))
+    ends.session.call(amqp.FilePublish("", "jobs", identifier="a"))
+    ends.session.call(amqp.FileConsume("jobs", "with acks"))
+    ends.session.call(amqp.FileConsume("jobs", "without", no_ack=True))
     ends.move()
     assert [command.NAME for command in ends.commands(ends.server)] == [
         "file.open", "file.stage", "file.publish", "file.consume", "file.consume",
     ]  # fmt: skip
-    ends.served.call(FileConsumeOk("with acks"))
-    ends.served.call(FileDeliver("with acks", 1, identifier="a"))
-    ends.served.call(FileDeliver("without", 2, identifier="a"))
+    ends.served.call(amqp.FileConsumeOk("with acks"))
+    ends.served.call(amqp.FileDeliver("with acks", 1, identifier="a"))
+    ends.served.call(amqp.FileDeliver("without", 2, identifier="a"))
     ends.move()
-    ends.session.call(FileAck(1))
+    ends.session.call(amqp.FileAck(1))
     ends.move()
-    assert ends.commands(ends.server)[-1] == FileAck(1)
+    assert ends.commands(ends.server)[-1] == amqp.FileAck(1)
     # What needs no ack has none.
     with pytest.raises(LocalProtocolError, match="delivery tag 2, of which no file"):
-        ends.session.call(FileAck(2))
+        ends.session.call(amqp.FileAck(2))
 
 
 @pytest.mark.rule("0-10/stream/acks")
 def test_streams_have_no_acks(ends: Ends) -> None:
-    ends.session.call(StreamConsume("jobs", "s"))
-    ends.session.call(StreamPublish("", "jobs"), Message(b"x"))
+    ends.session.call(amqp.StreamConsume("jobs", "s"))
+    ends.session.call(amqp.StreamPublish("", "jobs"), amqp.Message(b"x"))
     ends.move()
-    ends.served.call(StreamDeliver("s", 1, queue="jobs"), Message(b"x"))
+    ends.served.call(amqp.StreamDeliver("s", 1, queue="jobs"), amqp.Message(b"x"))
     ends.move()
     assert ends.commands(ends.client)[-1].NAME == "stream.deliver"
     with pytest.raises(LocalProtocolError):
-        ends.session.call(FileAck(1))
+        ends.session.call(amqp.FileAck(1))
 
 
 CONSUMING = [("queue-empty", "", "t"), ("tag-empty", "jobs", ""), ("tag-in-use", "jobs", "used")]
@@ -91,7 +70,7 @@ CONSUMING = [("queue-empty", "", "t"), ("tag-empty", "jobs", ""), ("tag-in-use",
 @pytest.mark.rule("0-10/stream.consume/queue-empty -> not-allowed 530")
 @pytest.mark.rule("0-10/stream.consume/tag-empty -> not-allowed 530")
 @pytest.mark.rule("0-10/stream.consume/tag-in-use -> not-allowed 530")
-@pytest.mark.parametrize("kind", [FileConsume, StreamConsume])
+@pytest.mark.parametrize("kind", [amqp.FileConsume, amqp.StreamConsume])
 @pytest.mark.parametrize(("rule", "queue", "tag"), CONSUMING)
 def test_consumers_have_a_queue_and_a_tag_of_their_own(ends: Ends, rule: str, queue: str, tag: str, kind: Any) -> None:
     ends.session.call(kind("jobs", "used"))
@@ -106,23 +85,23 @@ def test_consumers_have_a_queue_and_a_tag_of_their_own(ends: Ends, rule: str, qu
 
 
 def test_a_tag_can_be_used_again_behind_a_cancel(ends: Ends) -> None:
-    ends.session.call(FileConsume("jobs", "t"))
-    ends.session.call(FileCancel("t"))
-    ends.session.call(FileConsume("jobs", "t"))
-    ends.session.call(StreamConsume("jobs", "t"))
+    ends.session.call(amqp.FileConsume("jobs", "t"))
+    ends.session.call(amqp.FileCancel("t"))
+    ends.session.call(amqp.FileConsume("jobs", "t"))
+    ends.session.call(amqp.StreamConsume("jobs", "t"))
     ends.move()
     assert len(ends.commands(ends.server)) == 4
 
 
 @pytest.mark.rule("0-10/file.consume/exclusive -> resource-locked 405")
 @pytest.mark.rule("0-10/stream.consume/exclusive -> resource-locked 405")
-@pytest.mark.parametrize("kind", [FileConsume, StreamConsume])
+@pytest.mark.parametrize("kind", [amqp.FileConsume, amqp.StreamConsume])
 def test_a_server_refuses_an_exclusive_consumer(kind: Any) -> None:
     class Locked(Ends):
-        def answer(self, here: Connection, event: Any) -> None:
-            if isinstance(event, CommandReceived):
+        def answer(self, here: amqp.Connection, event: Any) -> None:
+            if isinstance(event, amqp.CommandReceived):
                 session = here.session(event.channel)
-                session.fail(ExecutionError(405, "jobs is in use"), event.command_id, field="exclusive")
+                session.fail(amqp.ExecutionError(405, "jobs is in use"), event.command_id, field="exclusive")
             else:
                 super().answer(here, event)
 
@@ -139,11 +118,11 @@ def test_a_server_refuses_an_exclusive_consumer(kind: Any) -> None:
 @pytest.mark.parametrize(
     ("command", "code"),
     [
-        pytest.param(FileDeliver("t", 0), 531, id="file with delivery tag 0"),
-        pytest.param(StreamDeliver("t", 0, queue="jobs"), 531, id="stream with delivery tag 0"),
-        pytest.param(FileQosOk(), 409, id="qos that nobody asked for"),
-        pytest.param(FileOpenOk(0), 409, id="open-ok without open"),
-        pytest.param(FileStage(), 409, id="stage without open"),
+        pytest.param(amqp.FileDeliver("t", 0), 531, id="file with delivery tag 0"),
+        pytest.param(amqp.StreamDeliver("t", 0, queue="jobs"), 531, id="stream with delivery tag 0"),
+        pytest.param(amqp.FileQosOk(), 409, id="qos that nobody asked for"),
+        pytest.param(amqp.FileOpenOk(0), 409, id="open-ok without open"),
+        pytest.param(amqp.FileStage(), 409, id="stage without open"),
     ],
 )
 def test_a_server_sends_nothing_out_of_place(ends: Ends, command: Any, code: int) -> None:
@@ -155,46 +134,49 @@ def test_a_server_sends_nothing_out_of_place(ends: Ends, command: Any, code: int
 
 @pytest.mark.rule("0-10/file.qos/ceiling")
 def test_no_more_files_than_the_prefetch_count_are_delivered(ends: Ends) -> None:
-    ends.session.call(FileQos(prefetch_count=2))
-    ends.session.call(FileConsume("jobs", "t"))
-    ends.session.call(FileConsume("jobs", "no acks", no_ack=True))
+    ends.session.call(amqp.FileQos(prefetch_count=2))
+    ends.session.call(amqp.FileConsume("jobs", "t"))
+    ends.session.call(amqp.FileConsume("jobs", "no acks", no_ack=True))
     ends.move()
-    ends.served.call(FileQosOk())
+    ends.served.call(amqp.FileQosOk())
     ends.move()
-    ends.served.call(FileDeliver("t", 1))
-    ends.served.call(FileDeliver("t", 2))
-    ends.served.call(FileDeliver("no acks", 3))
+    ends.served.call(amqp.FileDeliver("t", 1))
+    ends.served.call(amqp.FileDeliver("t", 2))
+    ends.served.call(amqp.FileDeliver("no acks", 3))
     with pytest.raises(LocalProtocolError, match="prefetch-count") as caught:
-        ends.served.call(FileDeliver("t", 4))
+        ends.served.call(amqp.FileDeliver("t", 4))
     assert caught.value.rule == "0-10/file.qos/ceiling"
     ends.move()
-    ends.session.call(FileAck(1))
+    ends.session.call(amqp.FileAck(1))
     ends.move()
-    ends.served.call(FileDeliver("t", 4))
-    ends.forced(ends.served, FileDeliver("t", 5))
+    ends.served.call(amqp.FileDeliver("t", 4))
+    ends.forced(ends.served, amqp.FileDeliver("t", 5))
     error = ends.failure(ends.client)
     assert (error.code, error.rule) == (530, "0-10/file.qos/ceiling")
 
 
 @pytest.mark.rule("0-10/file.ack/validation -> (no code)", "0-10/file.ack/session-local")
 @pytest.mark.rule("0-10/file.reject/session-local")
-@pytest.mark.parametrize("command", [FileAck(7), FileAck(7, multiple=True), FileAck(0), FileReject(7), FileReject(0)])
+@pytest.mark.parametrize(
+    "command",
+    [amqp.FileAck(7), amqp.FileAck(7, multiple=True), amqp.FileAck(0), amqp.FileReject(7), amqp.FileReject(0)],
+)
 def test_only_what_this_session_delivered_is_acknowledged(ends: Ends, command: Any) -> None:
     other = ends.client.open_session("other")
     for session in (ends.session, other):
-        session.call(FileConsume("jobs", "t"))
+        session.call(amqp.FileConsume("jobs", "t"))
     ends.move()
-    ends.served.call(FileDeliver("t", 1))
-    ends.server.session(1).call(FileDeliver("t", 7))
+    ends.served.call(amqp.FileDeliver("t", 1))
+    ends.server.session(1).call(amqp.FileDeliver("t", 7))
     ends.move()
     with pytest.raises(LocalProtocolError):
         ends.session.call(command)
     ends.forced(ends.session, command)
     assert ends.failure(ends.server).code == 542
     # The other session, which has that tag, isn't concerned.
-    other.call(FileAck(7))
+    other.call(amqp.FileAck(7))
     ends.move()
-    assert ends.commands(ends.server)[-1] == FileAck(7)
+    assert ends.commands(ends.server)[-1] == amqp.FileAck(7)
 
 
 @pytest.mark.rule("0-10/stream.deliver/session-local")
@@ -202,38 +184,38 @@ def test_streams_of_two_sessions_may_have_the_same_delivery_tag(ends: Ends) -> N
     ends.client.open_session("other")
     ends.move()
     for channel in (0, 1):
-        ends.server.session(channel).call(StreamDeliver("s", 1, queue="jobs"))
+        ends.server.session(channel).call(amqp.StreamDeliver("s", 1, queue="jobs"))
     ends.move()
-    told = [event for event in ends.told[ends.client] if isinstance(event, CommandReceived)]
+    told = [event for event in ends.told[ends.client] if isinstance(event, amqp.CommandReceived)]
     assert [(event.channel, event.command) for event in told] == [
-        (0, StreamDeliver("s", 1, queue="jobs")),
-        (1, StreamDeliver("s", 1, queue="jobs")),
+        (0, amqp.StreamDeliver("s", 1, queue="jobs")),
+        (1, amqp.StreamDeliver("s", 1, queue="jobs")),
     ]
 
 
 def test_what_is_under_way_when_a_consumer_is_cancelled_is_acknowledged(ends: Ends) -> None:
-    ends.session.call(FileConsume("jobs", "t"))
+    ends.session.call(amqp.FileConsume("jobs", "t"))
     ends.move()
-    ends.served.call(FileDeliver("t", 1))
-    ends.session.call(FileCancel("t"))
+    ends.served.call(amqp.FileDeliver("t", 1))
+    ends.session.call(amqp.FileCancel("t"))
     ends.move()
-    ends.session.call(FileAck(1))
+    ends.session.call(amqp.FileAck(1))
     ends.move()
-    assert ends.commands(ends.server)[-1] == FileAck(1)
+    assert ends.commands(ends.server)[-1] == amqp.FileAck(1)
 
 
 def test_several_files_are_acknowledged_at_once(ends: Ends) -> None:
-    ends.session.call(FileConsume("jobs", "t"))
+    ends.session.call(amqp.FileConsume("jobs", "t"))
     ends.move()
     for tag in (1, 2, 3, 4):
-        ends.served.call(FileDeliver("t", tag))
+        ends.served.call(amqp.FileDeliver("t", tag))
     ends.move()
-    ends.session.call(FileAck(2, multiple=True))
+    ends.session.call(amqp.FileAck(2, multiple=True))
     with pytest.raises(LocalProtocolError):
-        ends.session.call(FileAck(1))
-    ends.session.call(FileReject(3, requeue=True))
-    ends.session.call(FileAck(0, multiple=True))
-    ends.session.call(FileAck(0, multiple=True))
+        ends.session.call(amqp.FileAck(1))
+    ends.session.call(amqp.FileReject(3, requeue=True))
+    ends.session.call(amqp.FileAck(0, multiple=True))
+    ends.session.call(amqp.FileAck(0, multiple=True))
     ends.move()
     assert not [event for event in ends.told[ends.server] if isinstance(event, (Failed, Closed))]
 
@@ -242,49 +224,49 @@ def test_several_files_are_acknowledged_at_once(ends: Ends) -> None:
 @pytest.mark.parametrize(("size", "already", "body"), [(5, 0, b"hell"), (5, 2, b"hello"), (0, 0, b"x")])
 def test_a_file_has_the_size_it_was_opened_with(ends: Ends, size: int, already: int, body: bytes) -> None:
     with pytest.raises(LocalProtocolError, match=r"before file\.open-ok"):
-        ends.session.call(FileStage(), staged(b""))
-    ends.session.call(FileOpen("a", size))
+        ends.session.call(amqp.FileStage(), staged(b""))
+    ends.session.call(amqp.FileOpen("a", size))
     ends.move()
-    ends.served.call(FileOpenOk(already))
+    ends.served.call(amqp.FileOpenOk(already))
     ends.move()
     with pytest.raises(LocalProtocolError) as caught:
-        ends.session.call(FileStage(), staged(body))
+        ends.session.call(amqp.FileStage(), staged(body))
     assert caught.value.rule == "0-10/file.open/content-size"
-    ends.forced(ends.session, FileStage(), staged(body))
+    ends.forced(ends.session, amqp.FileStage(), staged(body))
     assert ends.failure(ends.server).code == 542
 
 
 def test_an_empty_file_is_staged(ends: Ends) -> None:
-    ends.session.call(FileOpen("a", 0))
+    ends.session.call(amqp.FileOpen("a", 0))
     ends.move()
-    ends.served.call(FileOpenOk(0))
+    ends.served.call(amqp.FileOpenOk(0))
     ends.move()
-    ends.session.call(FileStage(), staged(b""))
+    ends.session.call(amqp.FileStage(), staged(b""))
     ends.move()
-    assert ends.commands(ends.server)[-1] == FileStage()
+    assert ends.commands(ends.server)[-1] == amqp.FileStage()
 
 
 def test_more_is_staged_already_than_there_is(ends: Ends) -> None:
-    ends.session.call(FileOpen("a", 5))
+    ends.session.call(amqp.FileOpen("a", 5))
     ends.move()
     with pytest.raises(LocalProtocolError):
-        ends.served.call(FileOpenOk(6))
-    ends.forced(ends.served, FileOpenOk(6))
+        ends.served.call(amqp.FileOpenOk(6))
+    ends.forced(ends.served, amqp.FileOpenOk(6))
     assert ends.failure(ends.client).code == 531
 
 
 def test_the_books_have_a_limit() -> None:
     rules = FileRules(2)
-    rules.step(Side.CLIENT, FileConsume("q", "a"), 0)
-    rules.step(Side.CLIENT, FileConsume("q", "b"), 0)
-    rules.step(Side.SERVER, FileDeliver("a", 1), 0)
-    rules.step(Side.SERVER, FileDeliver("a", 2), 0)
-    rules.step(Side.CLIENT, FileOpen("a", 1), 0)
-    rules.step(Side.CLIENT, FileOpen("b", 1), 0)
+    rules.step(Side.CLIENT, amqp.FileConsume("q", "a"), 0)
+    rules.step(Side.CLIENT, amqp.FileConsume("q", "b"), 0)
+    rules.step(Side.SERVER, amqp.FileDeliver("a", 1), 0)
+    rules.step(Side.SERVER, amqp.FileDeliver("a", 2), 0)
+    rules.step(Side.CLIENT, amqp.FileOpen("a", 1), 0)
+    rules.step(Side.CLIENT, amqp.FileOpen("b", 1), 0)
     for by, command in (
-        (Side.CLIENT, FileConsume("q", "c")),
-        (Side.SERVER, FileDeliver("a", 3)),
-        (Side.CLIENT, FileOpen("c", 1)),
+        (Side.CLIENT, amqp.FileConsume("q", "c")),
+        (Side.SERVER, amqp.FileDeliver("a", 3)),
+        (Side.CLIENT, amqp.FileOpen("c", 1)),
     ):
         with pytest.raises(Violation, match="allows no more") as caught:
             rules.step(by, command, 0)

@@ -34,24 +34,7 @@ from amqp_sansio import (
     Side,
     Signal,
 )
-from amqp_sansio.amqp_0_10 import (
-    CommandReceived,
-    ExecutionSync,
-    FileDeliver,
-    MessageAccept,
-    MessageFlow,
-    MessageReceived,
-    MessageSubscribe,
-    QueuePurge,
-    QueueQuery,
-    SequenceSet,
-    SessionClosed,
-    SessionGap,
-    SessionKnownCompleted,
-    SessionRequested,
-    StreamConsume,
-    TxSelect,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.codec.record import CONTROLS
 from amqp_sansio.amqp_0_10.endpoint import session_controls
 from tests.kit.books_0_10 import check_receiving
@@ -107,7 +90,7 @@ def receiving(side: Side, **limits: int) -> Facing:
     """The same, to which messages may come for the destination "d"."""
     facing = limited(side, **limits)
     if side is CLIENT:
-        facing.session.call(MessageSubscribe("q", "d", 0, 0))
+        facing.session.call(amqp.MessageSubscribe("q", "d", 0, 0))
         facing.session.top_up("d", 10)
     return facing.forget()
 
@@ -131,13 +114,13 @@ def test_octets_that_are_not_parsed_are_bounded(side: Side) -> None:
 def test_a_server_takes_no_more_than_so_many_requests_at_a_time() -> None:
     facing = limited(SERVER, requests=3)
     facing.feed(PURGE * 3 + transfer("", b"x") + close(200))
-    assert len(facing.of(CommandReceived)) == 3
-    assert facing.of(MessageReceived) == []
+    assert len(facing.of(amqp.CommandReceived)) == 3
+    assert facing.of(amqp.MessageReceived) == []
     assert facing.end.next_event() is PAUSED
     # Its own controls go out all the same, and it may be closed.
     facing.session.complete(0)
     facing.settle()
-    assert len(facing.of(MessageReceived)) == 1
+    assert len(facing.of(amqp.MessageReceived)) == 1
     assert facing.end.next_event() is PAUSED
     facing.session.complete(3)
     facing.settle()
@@ -147,11 +130,11 @@ def test_a_server_takes_no_more_than_so_many_requests_at_a_time() -> None:
 def test_a_server_holds_no_more_than_so_many_octets_of_bodies() -> None:
     facing = limited(SERVER, bodies=100)
     facing.feed(transfer("", b"x" * 60) + transfer("", b"y" * 60) + transfer("", b"z"))
-    assert len(facing.of(MessageReceived)) == 2
+    assert len(facing.of(amqp.MessageReceived)) == 2
     assert facing.end.next_event() is PAUSED
     facing.session.complete(0)
     facing.settle()
-    assert len(facing.of(MessageReceived)) == 3
+    assert len(facing.of(amqp.MessageReceived)) == 3
 
 
 def test_bodies_that_arrive_side_by_side_are_bounded(side: Side) -> None:
@@ -168,7 +151,7 @@ def test_a_body_is_bounded(side: Side, frames: int) -> None:
     facing = receiving(side, message=90)
     head = segment(0x0401, str8("d"))
     facing.feed(transfer("d", b"x" * 90, accept_mode=1))
-    assert len(facing.of(MessageReceived)) == 1
+    assert len(facing.of(amqp.MessageReceived)) == 1
     piece = 90 // frames
     facing.feed(
         frame(head, 1, flags=0x0B)
@@ -221,9 +204,9 @@ def test_subscriptions_are_bounded() -> None:
     facing.excepts(506, None, 2, 0x0407)
     client = limited(CLIENT, consumers=2)
     for name in "ab":
-        client.session.call(MessageSubscribe("q", name, 0, 0))
-        client.session.call(StreamConsume("q", name))
-    for wrong in (MessageSubscribe("q", "c", 0, 0), StreamConsume("q", "c")):
+        client.session.call(amqp.MessageSubscribe("q", name, 0, 0))
+        client.session.call(amqp.StreamConsume("q", name))
+    for wrong in (amqp.MessageSubscribe("q", "c", 0, 0), amqp.StreamConsume("q", "c")):
         with pytest.raises(LocalProtocolError, match=r"Limits\.consumers"):
             client.session.call(wrong)
 
@@ -277,7 +260,7 @@ def test_a_peer_that_does_not_read_its_answers_is_cut_off(side: Side) -> None:
         while not isinstance(event := end.next_event(), Signal):
             events.append(event)
     assert not end.is_open
-    assert [type(event) for event in events] == [SendPaused, Failed, SessionClosed]
+    assert [type(event) for event in events] == [SendPaused, Failed, amqp.SessionClosed]
     assert 1000 < end.send_backlog < 2500
     (told,) = [each for each in parse(end.data_to_send(0.0)) if each.name == "connection.close"]
     assert told.record.reply_code == 320
@@ -287,21 +270,21 @@ def test_commands_that_are_not_confirmed_are_bounded(side: Side) -> None:
     facing = limited(side, replay=10)
     session = facing.session
     for _ in range(4):
-        session.call(ExecutionSync(), sync=False)
+        session.call(amqp.ExecutionSync(), sync=False)
     assert facing.names() == ["execution.sync"] * 4
     # The fifth makes it half of all: in time, so that the answer comes before nothing more can be kept.
-    session.call(ExecutionSync(), sync=False)
+    session.call(amqp.ExecutionSync(), sync=False)
     assert facing.sent()[-1].octets == flush("completed")
     for _ in range(5):
-        session.call(ExecutionSync(), sync=False)
+        session.call(amqp.ExecutionSync(), sync=False)
     assert facing.names().count("session.flush") == 1
     facing.forget()
     with pytest.raises(LimitExceeded, match=r"Limits\.replay allows 10"):
-        session.call(ExecutionSync())
+        session.call(amqp.ExecutionSync())
     assert facing.sent() == []
     assert len(session.pending) == 10
     facing.feed(completed((0, 7)))
-    session.call(ExecutionSync())
+    session.call(amqp.ExecutionSync())
     assert len(session.pending) == 3
 
 
@@ -309,11 +292,11 @@ def test_a_confirmed_command_makes_room(side: Side) -> None:
     facing = limited(side, replay=4)
     session = facing.session
     for _ in range(4):
-        session.call(ExecutionSync())
+        session.call(amqp.ExecutionSync())
     with pytest.raises(LimitExceeded):
-        session.call(ExecutionSync())
+        session.call(amqp.ExecutionSync())
     facing.feed(confirmed((0, 3)))
-    session.call(ExecutionSync())
+    session.call(amqp.ExecutionSync())
     assert len(session.pending) == 5
 
 
@@ -348,9 +331,9 @@ def test_a_session_before_its_attachment_keeps_no_more_than_that() -> None:
     facing = Facing.opened(CLIENT, client_config(limits=Limits(replay=3)))
     session = facing.end.open_session("s")
     for _ in range(3):
-        session.call(QueuePurge("q"))
+        session.call(amqp.QueuePurge("q"))
     with pytest.raises(LimitExceeded):
-        session.call(QueuePurge("q"))
+        session.call(amqp.QueuePurge("q"))
 
 
 def test_a_frame_that_is_not_wanted_is_not_kept(opened: Facing) -> None:
@@ -383,7 +366,7 @@ def test_known_completions_and_heartbeats_leave_nothing_behind(facing: Facing) -
 def test_credit_is_granted_in_parts_that_a_control_holds() -> None:
     facing = Facing.subscribed(CLIENT)
     facing.session.top_up("d", 3 * 0xFFFF_FFFE)
-    flows = [each for each in facing.records() if isinstance(each, MessageFlow)]
+    flows = [each for each in facing.records() if isinstance(each, amqp.MessageFlow)]
     values = [each.value or 0 for each in flows if each.unit == 0]
     assert sum(values) == 3 * 0xFFFF_FFFE
     assert max(values) <= 0xFFFF_FFFE
@@ -491,7 +474,7 @@ def test_a_broken_rule_in_a_control_of_a_session_ends_the_session_only(side: Sid
 
 def test_execution_syncs_that_wait_are_bounded(side: Side) -> None:
     facing = begun(side)
-    facing.feed(transfer("", b"x") if side is SERVER else frames(FileDeliver("tag")))
+    facing.feed(transfer("", b"x") if side is SERVER else frames(amqp.FileDeliver("tag")))
     for _ in range(100):
         if facing.end.receive_budget > 100:
             facing.feed(sync())
@@ -506,16 +489,16 @@ def test_a_client_keeps_no_more_commands_than_its_limits_allow() -> None:
     """Credit bounds messages; nothing bounds these."""
     facing = begun(CLIENT)
     for number in range(2 * LIMITS.unsettled):
-        facing.feed(frames(FileDeliver("tag", number + 1)))
+        facing.feed(frames(amqp.FileDeliver("tag", number + 1)))
     (failed,) = facing.of(Failed)
     assert failed.error.code == 506
-    assert len(facing.of(CommandReceived)) <= LIMITS.unsettled + 1
+    assert len(facing.of(amqp.CommandReceived)) <= LIMITS.unsettled + 1
 
 
 def test_destinations_that_a_server_throttles_are_bounded() -> None:
     facing = begun(CLIENT)
     for number in range(3 * LIMITS.consumers):
-        facing.feed(frames(MessageFlow(f"exchange-{number}", 0, 1)))
+        facing.feed(frames(amqp.MessageFlow(f"exchange-{number}", 0, 1)))
     (failed,) = facing.of(Failed)
     assert failed.error.code == 506
 
@@ -524,7 +507,7 @@ def test_a_server_does_not_open_a_session_where_its_peer_waits_for_one() -> None
     facing = facing_of(SERVER)
     facing.feed(attach(b"theirs"))
     own = facing.end.open_session(b"own")
-    asked = facing.of(SessionRequested)[0]
+    asked = facing.of(amqp.SessionRequested)[0]
     theirs = facing.end.accept_session(asked.channel)
     assert (own.channel, theirs.channel) == (1, 0)
     facing.feed(attached(b"own", channel=1) + expected(channel=1))
@@ -536,9 +519,9 @@ def test_a_channel_whose_session_is_ending_is_busy(side: Side) -> None:
     """Else the end of the first session would never be told."""
     facing = begun(side)
     facing.feed(completed(70) + attach(b"t"))
-    assert not facing.of(SessionRequested)
+    assert not facing.of(amqp.SessionRequested)
     facing.feed(detached(b"s"))
-    assert [event.name for event in facing.of(SessionClosed)] == [b"s"]
+    assert [event.name for event in facing.of(amqp.SessionClosed)] == [b"s"]
 
 
 def test_a_detached_without_a_name_is_no_answer_to_attach(side: Side) -> None:
@@ -587,7 +570,7 @@ def test_ids_that_are_given_up_ahead_are_left_out_in_their_turn(side: Side) -> N
     assert (state.next_id, state.point) == (6, 6)
     check_receiving(state)
     assert not facing.of(Failed)
-    assert state.completed == SequenceSet(((0, 5),))
+    assert state.completed == amqp.SequenceSet(((0, 5),))
 
 
 def test_frames_without_octets_cost_nothing(side: Side) -> None:
@@ -616,15 +599,15 @@ def test_pieces_of_controls_are_bounded_together(side: Side) -> None:
 def test_what_a_transaction_has_accepted_counts_as_unsettled() -> None:
     """Else the server's books would grow as long as the transaction lasts."""
     facing = begun(SERVER)
-    facing.feed(frames(TxSelect()) + command(0x0407, b"\x01q", b"\x01d", b"\x00", b"\x00"))
-    facing.feed(frames(MessageFlow("d", 0, None)) + frames(MessageFlow("d", 1, None)))
+    facing.feed(frames(amqp.TxSelect()) + command(0x0407, b"\x01q", b"\x01d", b"\x00", b"\x00"))
+    facing.feed(frames(amqp.MessageFlow("d", 0, None)) + frames(amqp.MessageFlow("d", 1, None)))
     for number in facing.session.incomplete:
         facing.session.complete(number)
     sent = 0
     for _ in range(LIMITS.unsettled):
         number = facing.session.transfer("d", b"x").command_id
         facing.settle()
-        facing.feed(frames(MessageAccept(SequenceSet.of(number))))
+        facing.feed(frames(amqp.MessageAccept(amqp.SequenceSet.of(number))))
         facing.session.complete(facing.session.incomplete[0])
         facing.feed(completed(number))
         sent += 1
@@ -641,7 +624,7 @@ def test_calls_that_wait_for_their_results_are_bounded() -> None:
     refused = 0
     for number in range(3 * LIMITS.calls):
         try:
-            session.call(QueueQuery("q"))
+            session.call(amqp.QueueQuery("q"))
         except LimitExceeded:
             refused += 1
             continue
@@ -655,8 +638,8 @@ def test_gaps_and_known_completions_of_anything_leave_the_books_right() -> None:
     facing = begun(SERVER)
     state = facing.session._state.receiving
     for number in (3, 1, 0, 0xFFFF_FFFF, 7, 2):
-        facing.feed(frames(SessionGap(SequenceSet.of(number))))
+        facing.feed(frames(amqp.SessionGap(amqp.SequenceSet.of(number))))
         check_receiving(state)
-        facing.feed(frames(SessionKnownCompleted(SequenceSet.of(number))))
+        facing.feed(frames(amqp.SessionKnownCompleted(amqp.SequenceSet.of(number))))
         check_receiving(state)
     assert state.next_id == 4

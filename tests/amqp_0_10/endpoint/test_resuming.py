@@ -7,16 +7,7 @@ import pickle
 import pytest
 
 from amqp_sansio import By, EndpointClosed, Event, Failed, Side
-from amqp_sansio.amqp_0_10 import (
-    ExecutionSync,
-    MessageReceived,
-    QueuePurge,
-    Resumed,
-    Session,
-    SessionClosed,
-    SessionRequested,
-    SessionState,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from tests.kit.octets_0_10 import (
     attach,
     attached,
@@ -38,20 +29,20 @@ from tests.kit.wire_0_10 import CLIENT, SERVER, Facing
 LAST = 0xFFFF_FFFF
 
 
-def lost(facing: Facing) -> SessionState:
+def lost(facing: Facing) -> amqp.SessionState:
     """The connection is cut; what is left of its session, through pickle."""
     session = facing.session
     facing.end.connection_lost("cut", facing.now)
     facing.settle()
     found = pickle.loads(pickle.dumps(session.detached_state()))
-    assert isinstance(found, SessionState)
+    assert isinstance(found, amqp.SessionState)
     return found
 
 
 @pytest.mark.rule("0-10/session/exactly-once")
 def test_a_client_sends_again_what_the_server_has_not() -> None:
     before = Facing.attached(CLIENT, keep=60)
-    handles = [before.session.call(QueuePurge(name)) for name in "abcd"]
+    handles = [before.session.call(amqp.QueuePurge(name)) for name in "abcd"]
     before.feed(completed(0))
     state = lost(before)
     assert state.pending == tuple(handles[1:])
@@ -68,7 +59,7 @@ def test_a_client_sends_again_what_the_server_has_not() -> None:
     ]  # fmt: skip
     point = facing.records()[1]
     assert (point.command_id, point.command_offset) == (2, 0)
-    (resumed,) = facing.of(Resumed)
+    (resumed,) = facing.of(amqp.Resumed)
     assert resumed.incomplete == ()
     assert session.is_attached
     pending = session.pending
@@ -94,13 +85,13 @@ def test_a_server_executes_nothing_twice() -> None:
     told = [each.octets for each in facing.sent()]
     assert told[:2] == [expected(3), confirmed(1)]
     assert sorted(told[2:]) == sorted([command_point(0), completed(1, timely=True)])
-    (resumed,) = facing.of(Resumed)
+    (resumed,) = facing.of(amqp.Resumed)
     assert [event.body for event in resumed.incomplete] == [b"a", b"c"]
     facing.forget()
     facing.feed(command_point(0) + transfer("", b"a") + transfer("", b"b") + transfer("", b"c"))
     assert facing.events == []
     facing.feed(transfer("", b"d"))
-    assert [event.body for event in facing.of(MessageReceived)] == [b"d"]
+    assert [event.body for event in facing.of(amqp.MessageReceived)] == [b"d"]
     session.complete(0)
     session.complete(2)
     facing.feed(flush("completed"))
@@ -120,7 +111,7 @@ def test_a_command_cut_in_the_middle_comes_again_as_a_whole() -> None:
     facing.forget()
     facing.feed(flush("expected") + expected(0) + command_point(0) + octets)
     assert facing.sent()[0].octets == expected(0)
-    assert [event.body for event in facing.of(MessageReceived)] == [b"body"]
+    assert [event.body for event in facing.of(amqp.MessageReceived)] == [b"body"]
 
 
 def test_a_session_the_server_has_forgotten_is_not_resumed() -> None:
@@ -138,7 +129,7 @@ def test_a_session_the_server_has_forgotten_is_not_resumed() -> None:
     assert pending in failed.handles
     assert "forgotten" in str(pending.error)
     facing.feed(detached())
-    assert not facing.of(SessionClosed)[0].resumable
+    assert not facing.of(amqp.SessionClosed)[0].resumable
     assert list(state.pending) == []
     assert session.report is not None
     assert session.report.by is By.LOCAL
@@ -160,7 +151,7 @@ def test_a_server_that_expects_what_was_never_sent_has_lost_count() -> None:
 def test_a_session_goes_on_over_the_end_of_the_ids() -> None:
     before = Facing.attached(CLIENT, keep=60, point=command_point(LAST))
     before.session._state.sending.next_id = LAST  # pyright: ignore[reportPrivateUsage]
-    handles = [before.session.call(ExecutionSync()) for _ in range(3)]
+    handles = [before.session.call(amqp.ExecutionSync()) for _ in range(3)]
     before.feed(completed(LAST))
     assert [handle.done for handle in handles] == [True, False, False]
     state = lost(before)
@@ -177,7 +168,7 @@ def test_abandoning_a_state_ends_its_handles() -> None:
     before = Facing.attached(CLIENT, keep=60)
     before.session.sync()
     state = lost(before)
-    report = before.of(SessionClosed)[0].report
+    report = before.of(amqp.SessionClosed)[0].report
     (handle,) = state.abandon(report)
     assert isinstance(handle.error, EndpointClosed)
     assert len(state.pending) == 0
@@ -195,12 +186,12 @@ def test_the_timeout_that_was_granted_comes_along() -> None:
 def test_a_client_that_is_cut_before_it_has_sent_a_command_point_goes_on(knows: bool) -> None:
     before = Facing.opened(CLIENT)
     before.end.open_session(b"s", timeout=60)
-    handle = before.session.call(ExecutionSync())
+    handle = before.session.call(amqp.ExecutionSync())
     # The timeout is confirmed; what the server expects, which the command waits for, isn't known yet.
     before.feed(attached() + timeout(60))
     assert "session.command-point" not in before.names()
     state = lost(before)
-    assert before.of(SessionClosed)[0].resumable
+    assert before.of(amqp.SessionClosed)[0].resumable
     assert state.timeout == 60
     facing = Facing.opened(CLIENT)
     session = facing.end.resume_session(state)
@@ -210,7 +201,7 @@ def test_a_client_that_is_cut_before_it_has_sent_a_command_point_goes_on(knows: 
     assert facing.names() == [
         "session.flush", "session.request-timeout", "session.command-point", "execution.sync", "session.completed",
     ]  # fmt: skip
-    assert len(facing.of(Resumed)) == 1
+    assert len(facing.of(amqp.Resumed)) == 1
     (pending,) = session.pending
     assert pending == handle
     facing.feed(timeout(60) + completed(0))
@@ -223,7 +214,7 @@ def test_a_client_that_was_never_told_a_timeout_has_nothing_to_go_on_with() -> N
     before.feed(attached())
     before.end.connection_lost("cut", before.now)
     before.settle()
-    assert not before.of(SessionClosed)[0].resumable
+    assert not before.of(amqp.SessionClosed)[0].resumable
     with pytest.raises(EndpointClosed):
         session.detached_state()
 
@@ -241,7 +232,7 @@ def test_a_session_that_its_client_begins_anew_is_not_gone_on_with() -> None:
     facing.feed(flush("expected") + expected())
     assert "forgotten" in str(facing.of(Failed)[0].error)
     facing.feed(detached())
-    assert not facing.of(SessionClosed)[0].resumable
+    assert not facing.of(amqp.SessionClosed)[0].resumable
 
 
 @pytest.mark.rule("0-10/session.expected/empty-iff-new")
@@ -261,10 +252,10 @@ def test_a_server_tells_a_session_it_keeps_without_a_command_from_a_new_one() ->
     assert facing.sent()[0].octets == expected(0)
     # The first command may have any number.
     facing.feed(expected(0) + command_point(7) + transfer("", b"a"))
-    assert [each.command_id for each in facing.of(MessageReceived)] == [7]
+    assert [each.command_id for each in facing.of(amqp.MessageReceived)] == [7]
 
 
-def opening_cut_after(octets: int) -> tuple[Pair, list[Session], bool]:
+def opening_cut_after(octets: int) -> tuple[Pair, list[amqp.Session], bool]:
     """A session is opened, and a message sent; so many octets arrive, and then the transport is gone at both ends.
 
     The client's end of the session and the server's, and whether all octets have arrived.
@@ -285,12 +276,12 @@ def opening_cut_after(octets: int) -> tuple[Pair, list[Session], bool]:
     return pair, [session, *served], left > 0
 
 
-def accepting(pair: Pair, state: SessionState | None = None) -> list[Session]:
+def accepting(pair: Pair, state: amqp.SessionState | None = None) -> list[amqp.Session]:
     """The server of a pair lets sessions in, which go on from `state`; those that it has let in."""
-    served: list[Session] = []
+    served: list[amqp.Session] = []
 
     def hear(side: Side, event: Event) -> None:
-        if isinstance(event, SessionRequested):
+        if isinstance(event, amqp.SessionRequested):
             served.append(pair.server.accept_session(event.channel, state))
 
     pair.application = hear
@@ -301,7 +292,7 @@ def test_wherever_an_opening_is_cut_what_both_ends_keep_goes_on() -> None:
     resumed = 0
     for octets in range(0, 1000, 5):
         before, ends, whole = opening_cut_after(octets)
-        (closed,) = before.of(CLIENT, SessionClosed)
+        (closed,) = before.of(CLIENT, amqp.SessionClosed)
         if closed.resumable:
             resumed += 1
             after = Pair().open()
@@ -311,7 +302,7 @@ def test_wherever_an_opening_is_cut_what_both_ends_keep_goes_on() -> None:
             after.pump()
             assert session.is_attached
             assert again[0].is_attached
-            bodies = [each.body for pair in (before, after) for each in pair.of(SERVER, MessageReceived)]
+            bodies = [each.body for pair in (before, after) for each in pair.of(SERVER, amqp.MessageReceived)]
             assert bodies == [b"one"], octets
         if whole:
             break

@@ -10,21 +10,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Abandoned, Accepted, EndpointClosed, Failed, Limits, LocalProtocolError, Scope, Side
-from amqp_sansio.amqp_0_10 import (
-    BodyAborted,
-    CommandReceived,
-    ExecutionSync,
-    MessageBegun,
-    MessageReceived,
-    MessageSubscribe,
-    QueueDeclare,
-    QueuePurge,
-    QueueQuery,
-    QueueQueryResult,
-    SequenceSet,
-    SessionClosed,
-    SessionState,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.model.command_ids import ReceiveState
 from tests.kit.books_0_10 import check_receiving, check_sending
 from tests.kit.octets_0_10 import (
@@ -195,7 +181,7 @@ def test_a_new_session_whose_name_the_peer_knows_is_left() -> None:
     assert facing.names() == ["session.flush", "session.detach"]
     assert "another name" in str(handle.error)
     facing.feed(detached())
-    assert [type(event) for event in facing.events] == [Failed, SessionClosed]
+    assert [type(event) for event in facing.events] == [Failed, amqp.SessionClosed]
 
 
 # confirmed.
@@ -231,8 +217,8 @@ def test_what_the_sender_knows_is_told_no_more(facing: Facing) -> None:
 def test_a_confirmed_command_is_not_kept_and_not_done(side: Side) -> None:
     facing = Facing.attached(side, keep=60)
     session = facing.session
-    handle = session.call(ExecutionSync())
-    session.call(ExecutionSync())
+    handle = session.call(amqp.ExecutionSync())
+    session.call(amqp.ExecutionSync())
     facing.feed(confirmed(0))
     assert not handle.done
     facing.feed(detach())
@@ -247,7 +233,7 @@ def test_a_confirmed_command_is_not_kept_and_not_done(side: Side) -> None:
 @pytest.mark.rule("0-10/session.completed/known-completed-reply", "0-10/session.known-completed/stateless")
 @pytest.mark.rule("0-10/session.completed/implies-confirmed")
 def test_completed_that_asks_for_it_is_answered_with_an_echo(facing: Facing) -> None:
-    handles = [facing.session.call(ExecutionSync()) for _ in range(3)]
+    handles = [facing.session.call(amqp.ExecutionSync()) for _ in range(3)]
     facing.forget()
     facing.feed(completed(0, 2, timely=True))
     assert facing.out == frame(bytes.fromhex("020b0100") + ids(0, 2))
@@ -261,7 +247,7 @@ def test_completed_that_asks_for_it_is_answered_with_an_echo(facing: Facing) -> 
 @pytest.mark.rule("0-10/session.completed/merged", "0-10/session.completed/known-completed-reply")
 def test_completed_that_does_not_ask_is_answered_when_it_names_many(facing: Facing) -> None:
     """Qpid's Python clients have no ear for an answer to each; what is known is told at some time all the same."""
-    handles = [facing.session.call(ExecutionSync()) for _ in range(2)]
+    handles = [facing.session.call(amqp.ExecutionSync()) for _ in range(2)]
     facing.forget()
     facing.feed(completed(0) + completed((0, 1)))
     assert [handle.done for handle in handles] == [True, True]
@@ -327,7 +313,7 @@ def test_completions_that_nobody_waits_for_are_told_before_long(server: Facing) 
 
 @pytest.mark.parametrize("what", [completed(5), confirmed((0, 1)), completed((LAST, 0))])
 def test_what_was_never_sent_is_not_completed(facing: Facing, what: bytes) -> None:
-    facing.session.call(ExecutionSync())
+    facing.session.call(amqp.ExecutionSync())
     facing.forget()
     facing.feed(what)
     if what == completed((LAST, 0)):
@@ -360,7 +346,7 @@ def test_more_ranges_than_a_set_holds_are_told_in_several_sets() -> None:
 
 
 def test_completions_told_in_several_sets_are_all_heard(client: Facing) -> None:
-    handles = [client.session.call(ExecutionSync(), sync=False) for _ in range(4)]
+    handles = [client.session.call(amqp.ExecutionSync(), sync=False) for _ in range(4)]
     client.feed(completed(0, 2) + completed(3))
     assert [handle.done for handle in handles] == [True, False, True, True]
     client.forget()
@@ -390,15 +376,15 @@ def test_a_gap_aborts_the_command_that_is_arriving(streamed: bool) -> None:
     facing.feed(frame(segment(0x0401), 1, flags=0x0B) + frame(b"12345", 3, flags=0x06) + gap(0))
     if streamed:
         begun, _, aborted = facing.events
-        assert isinstance(begun, MessageBegun)
-        assert aborted == BodyAborted(0, 0)
+        assert isinstance(begun, amqp.MessageBegun)
+        assert aborted == amqp.BodyAborted(0, 0)
     else:
         assert facing.events == []
     assert facing.session.incomplete == ()
     facing.forget()
     facing.feed(flush("completed") + transfer("", b"next"))
     assert facing.out == completed(0)
-    (message,) = facing.of(MessageReceived)
+    (message,) = facing.of(amqp.MessageReceived)
     assert (message.command_id, message.body) == (1, b"next")
 
 
@@ -420,8 +406,8 @@ def test_a_gap_of_half_of_all_ids_takes_no_time(facing: Facing) -> None:
 
 def test_the_own_gap_fails_what_it_gives_up(client: Facing) -> None:
     session = client.session
-    first, second = session.call(QueuePurge("a")), session.transfer("", b"x")
-    kept = session.call(QueuePurge("c"))
+    first, second = session.call(amqp.QueuePurge("a")), session.transfer("", b"x")
+    kept = session.call(amqp.QueuePurge("c"))
     client.forget()
     session.gap(0, 1)
     client.settle()
@@ -478,7 +464,7 @@ def test_sets_that_wrap_or_overlap_are_sets(side: Side) -> None:
     facing.forget()
     facing.feed(flush("completed"))
     (told,) = facing.records()
-    assert told.commands == SequenceSet([(LAST - 1, LAST - 1), (1, 1)])
+    assert told.commands == amqp.SequenceSet([(LAST - 1, LAST - 1), (1, 1)])
 
 
 # Asking.
@@ -500,7 +486,7 @@ def test_what_a_new_client_keeps_is_numbered_from_its_command_point() -> None:
     assert [each.name for each in facing.sent()][-2:] == ["session.command-point", "execution.sync"]
     facing.feed(command_point() + command(0x0301, sync=True))
     assert facing.out.endswith(completed(0))
-    assert facing.of(CommandReceived) == []
+    assert facing.of(amqp.CommandReceived) == []
 
 
 # Command ids are serial numbers: they wrap around, at both ends, with all that is said of them (section 3.2).
@@ -515,7 +501,7 @@ def numbered(start: int) -> tuple[Pair, Any, Any]:
     session = pair.client.open_session("s", timeout=60)
     session._state.sending.next_id = start
     pair.pump()
-    state = SessionState(b"s", SERVER, Limits())
+    state = amqp.SessionState(b"s", SERVER, Limits())
     state.sending.next_id = start
     other = pair.server.accept_session(session.channel, state)
     pair.pump()
@@ -539,11 +525,11 @@ def test_commands_and_their_results_pass_the_end_of_the_numbers(start: int) -> N
     pair, session, other = numbered(start)
     for number in range(12):
         name = f"q{number}"
-        plain, query = session.call(QueueDeclare(name)), session.call(QueueQuery(name))
+        plain, query = session.call(amqp.QueueDeclare(name)), session.call(amqp.QueueQuery(name))
         pair.pump()
-        first, second = pair.of(SERVER, CommandReceived)[-2:]
+        first, second = pair.of(SERVER, amqp.CommandReceived)[-2:]
         assert [first.command_id, second.command_id] == [(start + 2 * number + each) & LAST for each in (0, 1)]
-        other.complete(second.command_id, QueueQueryResult(queue=name))
+        other.complete(second.command_id, amqp.QueueQueryResult(queue=name))
         pair.pump()
         assert query.done
         other.complete(first.command_id)
@@ -560,12 +546,12 @@ def test_commands_and_their_results_pass_the_end_of_the_numbers(start: int) -> N
 @pytest.mark.parametrize("start", STARTS)
 def test_messages_are_accepted_together_over_the_end_of_the_numbers(start: int) -> None:
     pair, session, other = numbered(start)
-    session.call(MessageSubscribe("q", "d", 0, 0))
+    session.call(amqp.MessageSubscribe("q", "d", 0, 0))
     session.top_up("d", 10)
     pair.pump()
     sent = [other.transfer("d", b"%d" % number) for number in range(10)]
     pair.pump()
-    ids = [event.command_id for event in pair.of(CLIENT, MessageReceived)]
+    ids = [event.command_id for event in pair.of(CLIENT, amqp.MessageReceived)]
     assert ids == [(start + number) & LAST for number in range(10)]
     session.accept(*ids[5:], *ids[:5])
     pair.pump()
@@ -584,17 +570,17 @@ def test_messages_are_accepted_together_over_the_end_of_the_numbers(start: int) 
 def test_a_replay_passes_the_end_of_the_numbers(start: int, arriving: int) -> None:
     pair, session, other = numbered(start)
     for number in range(6):
-        session.call(QueueDeclare(f"q{number}"), sync=False)
+        session.call(amqp.QueueDeclare(f"q{number}"), sync=False)
     pair.write(CLIENT)
     pair.cut(0, arriving)
-    heard = [event.command.queue for event in pair.of(SERVER, CommandReceived)]
+    heard = [event.command.queue for event in pair.of(SERVER, amqp.CommandReceived)]
     states = pickle.loads(pickle.dumps([each.detached_state() for each in (session, other)]))
     again = Pair(watched=True).open()
     session = again.client.resume_session(states[0])
     again.pump()
     other = again.server.accept_session(session.channel, states[1])
     again.pump()
-    heard += [event.command.queue for event in again.of(SERVER, CommandReceived)]
+    heard += [event.command.queue for event in again.of(SERVER, amqp.CommandReceived)]
     assert heard == [f"q{number}" for number in range(6)]
     for number in reversed(other.incomplete):
         other.complete(number)
@@ -607,7 +593,7 @@ def test_a_replay_passes_the_end_of_the_numbers(start: int, arriving: int) -> No
 def test_ids_are_given_up_over_the_end_of_the_numbers(start: int) -> None:
     state = ReceiveState()
     assert state.command_point(start)
-    state.gap(SequenceSet.of(*[(start + each) & LAST for each in (0, 1, 3, 4)]))
+    state.gap(amqp.SequenceSet.of(*[(start + each) & LAST for each in (0, 1, 3, 4)]))
     assert state.next_id == (start + 2) & LAST
     assert state.arrive() == ((start + 2) & LAST, True)
     assert (state.next_id, state.point) == ((start + 5) & LAST,) * 2

@@ -22,19 +22,7 @@ from amqp_sansio import (
     Scope,
     Side,
 )
-from amqp_sansio.amqp_0_10 import (
-    DetachCode,
-    Dialect,
-    ExecutionError,
-    ExecutionSync,
-    MessageReceived,
-    QueuePurge,
-    Resumed,
-    Session,
-    SessionClosed,
-    SessionRequested,
-    SessionState,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from tests.kit.octets_0_10 import (
     attach,
     attached,
@@ -102,7 +90,7 @@ def test_the_handle_of_the_attachment_gives_the_session() -> None:
 def test_a_server_attaches_octet_by_octet() -> None:
     facing = Facing.opened(SERVER)
     facing.feed(attach(b"s", force=True, channel=3))
-    assert facing.events == [SessionRequested(3, b"s", True)]
+    assert facing.events == [amqp.SessionRequested(3, b"s", True)]
     assert facing.out == b""
     session = facing.end.accept_session(3)
     facing.settle()
@@ -180,7 +168,7 @@ def test_a_second_session_on_the_same_transport_is_transport_busy(server: Facing
 @pytest.mark.parametrize("failed", [True, False])
 def test_a_transport_that_is_being_detached_is_busy_until_it_is(server: Facing, name: bytes, failed: bool) -> None:
     if failed:
-        server.session.fail(ExecutionError(541, "broken"))
+        server.session.fail(amqp.ExecutionError(541, "broken"))
     else:
         server.session.detach()
     server.forget()
@@ -188,9 +176,9 @@ def test_a_transport_that_is_being_detached_is_busy_until_it_is(server: Facing, 
     assert server.out == detached(name, 2)
     assert server.events == []
     server.feed(detached(b"s"))
-    assert [type(event) for event in server.events] == [SessionClosed]
+    assert [type(event) for event in server.events] == [amqp.SessionClosed]
     server.feed(attach(name))
-    assert server.requested() == SessionRequested(0, name, False)
+    assert server.requested() == amqp.SessionRequested(0, name, False)
 
 
 @pytest.mark.rule("0-10/session.attach/one-transport")
@@ -211,7 +199,7 @@ def test_with_force_a_session_is_moved_once_it_is_detached_where_it_was() -> Non
     session = facing.session
     facing.feed(transfer("", b"x"))
     facing.feed(attach(b"s", force=True, channel=1))
-    assert facing.requested() == SessionRequested(1, b"s", True)
+    assert facing.requested() == amqp.SessionRequested(1, b"s", True)
     with pytest.raises(LocalProtocolError, match="detach it there") as caught:
         facing.end.accept_session(1)
     assert caught.value.rule == "0-10/session.attach/one-transport"
@@ -221,7 +209,7 @@ def test_with_force_a_session_is_moved_once_it_is_detached_where_it_was() -> Non
     facing.feed(detached(b"s") + attach(b"s", force=True, channel=1))
     moved = facing.end.accept_session(1, session.detached_state())
     facing.feed(expected(0, channel=1))
-    (resumed,) = facing.of(Resumed)
+    (resumed,) = facing.of(amqp.Resumed)
     assert [event.body for event in resumed.incomplete] == [b"x"]
     assert [event.channel for event in resumed.incomplete] == [1]
     assert moved.incomplete == (0,)
@@ -229,8 +217,8 @@ def test_with_force_a_session_is_moved_once_it_is_detached_where_it_was() -> Non
 
 
 @pytest.mark.rule("0-10/session.attach/one-transport")
-@pytest.mark.parametrize("code", list(DetachCode))
-def test_a_server_refuses_a_session_with_a_code(code: DetachCode) -> None:
+@pytest.mark.parametrize("code", list(amqp.DetachCode))
+def test_a_server_refuses_a_session_with_a_code(code: amqp.DetachCode) -> None:
     facing = Facing.opened(SERVER)
     facing.feed(attach(b"busy"))
     facing.end.refuse_session(0, code)
@@ -246,7 +234,7 @@ def test_a_server_refuses_a_session_with_a_code(code: DetachCode) -> None:
 def test_a_refused_session_fails_with_the_peers_code(code: int, name: str) -> None:
     facing = Facing.opened(CLIENT)
     session = facing.end.open_session("s", timeout=60)
-    opening, call = session.opening, session.call(QueuePurge("q"))
+    opening, call = session.opening, session.call(amqp.QueuePurge("q"))
     assert opening is not None
     facing.feed(detached(b"s", code))
     (failed,) = facing.of(Failed)
@@ -254,7 +242,7 @@ def test_a_refused_session_fails_with_the_peers_code(code: int, name: str) -> No
     assert failed.handles == (opening, call)
     assert isinstance(opening.error, RemoteProtocolError)
     assert (opening.error.code, opening.error.condition) == (code, name)
-    (closed,) = facing.of(SessionClosed)
+    (closed,) = facing.of(amqp.SessionClosed)
     assert (closed.report.code, closed.report.condition, closed.resumable) == (code, name, False)
     assert facing.end.is_open
     with pytest.raises(EndpointClosed, match=name):
@@ -363,9 +351,9 @@ def test_detach_and_detached_need_no_session(opened: Facing) -> None:
         control(0x0208),
     ],
 )
-@pytest.mark.parametrize("dialect", [Dialect.SPECIFICATION, Dialect.ERRATA])
+@pytest.mark.parametrize("dialect", [amqp.Dialect.SPECIFICATION, amqp.Dialect.ERRATA])
 def test_a_control_without_a_field_that_must_be_there_is_a_framing_error(
-    side: Side, octets: bytes, dialect: Dialect
+    side: Side, octets: bytes, dialect: amqp.Dialect
 ) -> None:
     facing = Facing.attached(side, (client_config if side is CLIENT else server_config)(dialect=dialect))
     facing.feed(octets)
@@ -386,7 +374,7 @@ def test_detach_and_its_answer_octet_by_octet(facing: Facing) -> None:
     facing.forget()
     facing.feed(detached(b"s", 0))
     (closed,) = facing.events
-    assert isinstance(closed, SessionClosed)
+    assert isinstance(closed, amqp.SessionClosed)
     assert (closed.name, closed.channel, closed.resumable) == (b"s", 0, False)
     assert (closed.report.by, closed.report.code) == (By.LOCAL, 0)
     assert facing.out == b""
@@ -396,14 +384,14 @@ def test_detach_and_its_answer_octet_by_octet(facing: Facing) -> None:
 
 def test_a_detach_of_the_peer_is_answered_octet_by_octet(facing: Facing) -> None:
     session = facing.session
-    call = session.call(ExecutionSync())
+    call = session.call(amqp.ExecutionSync())
     facing.forget()
     facing.feed(detach(b"s"))
     assert facing.out == frame(bytes.fromhex("020403000001") + b"s" + u8(0))
     abandoned, closed = facing.events
     assert isinstance(abandoned, Abandoned)
     assert abandoned.handles == (call,)
-    assert isinstance(closed, SessionClosed)
+    assert isinstance(closed, amqp.SessionClosed)
     assert (closed.report.by, closed.resumable) == (By.REMOTE, False)
     assert facing.end.sessions == ()
 
@@ -425,7 +413,7 @@ def test_detaches_that_cross_end_the_session_once(facing: Facing, late: bool) ->
     facing.feed(detached(b"s"))
     if late:
         facing.feed(detached(b"s"))
-    assert [type(event) for event in facing.events] == [SessionClosed]
+    assert [type(event) for event in facing.events] == [amqp.SessionClosed]
     assert facing.end.sessions == ()
     assert facing.end.is_open
 
@@ -433,13 +421,13 @@ def test_detaches_that_cross_end_the_session_once(facing: Facing, late: bool) ->
 def test_a_session_the_peer_says_is_not_attached_is_over(side: Side) -> None:
     facing = Facing.attached(side, keep=60)
     session = facing.session
-    call = session.call(ExecutionSync())
+    call = session.call(amqp.ExecutionSync())
     waiting = session.request_timeout(30)
     facing.forget()
     facing.feed(detached(b"", 3))
     (failed,) = facing.of(Failed)
     assert failed.error.condition == "not-attached"
-    (closed,) = facing.of(SessionClosed)
+    (closed,) = facing.of(amqp.SessionClosed)
     assert closed.resumable
     assert not call.done
     assert waiting.done
@@ -449,7 +437,7 @@ def test_a_session_the_peer_says_is_not_attached_is_over(side: Side) -> None:
 def test_what_is_behind_attach_goes_on_from_where_the_peer_says() -> None:
     facing = Facing.opened(CLIENT)
     session = facing.end.open_session("s")
-    handle = session.call(QueuePurge("q"))
+    handle = session.call(amqp.QueuePurge("q"))
     second = session.transfer("x", b"body")
     facing.feed(attached() + expected())
     names = facing.names()
@@ -466,7 +454,7 @@ def test_a_session_can_be_left_before_it_is_attached() -> None:
     assert facing.names() == ["session.attach", "session.detach"]
     facing.feed(attached(b"s"))
     facing.feed(detached(b"s"))
-    assert [type(event) for event in facing.events] == [Abandoned, SessionClosed]
+    assert [type(event) for event in facing.events] == [Abandoned, amqp.SessionClosed]
     assert facing.names() == ["session.attach", "session.detach"]
 
 
@@ -474,7 +462,7 @@ def test_a_session_that_fails_before_its_first_command_says_which_that_would_be(
     facing = Facing.opened(CLIENT)
     session = facing.end.open_session("s")
     facing.feed(attached())
-    session.fail(ExecutionError(541, "broken"))
+    session.fail(amqp.ExecutionError(541, "broken"))
     facing.settle()
     names = ["session.command-point", "execution.exception", "session.request-timeout", "session.detach"]
     assert facing.names()[-4:] == names
@@ -490,7 +478,7 @@ def test_close_forgets_the_session_before_it_leaves(side: Side) -> None:
     facing.feed(timeout(0))
     assert facing.names() == ["session.request-timeout", "session.detach"]
     facing.feed(detached())
-    (closed,) = facing.of(SessionClosed)
+    (closed,) = facing.of(amqp.SessionClosed)
     assert not closed.resumable
     with pytest.raises(EndpointClosed):
         session.detached_state()
@@ -513,7 +501,7 @@ def test_sessions_go_on_side_by_side() -> None:
     cut = len(whole[0]) - 18
     # The frames of two commands one after the other, each on its channel.
     facing.feed(whole[0][:cut] + whole[1][:cut] + whole[1][cut:] + whole[0][cut:])
-    bodies = [(event.channel, event.command_id, event.body) for event in facing.of(MessageReceived)]
+    bodies = [(event.channel, event.command_id, event.body) for event in facing.of(amqp.MessageReceived)]
     assert bodies == [(1, 10, b"body 1"), (0, 0, b"body 0")]
     facing.forget()
     facing.end.session(1).complete(10)
@@ -525,15 +513,15 @@ def test_sessions_go_on_side_by_side() -> None:
 
 def test_a_session_shows_where_it_stands(facing: Facing) -> None:
     session = facing.session
-    assert isinstance(session, Session)
+    assert isinstance(session, amqp.Session)
     assert repr(session) == "<AMQP 0-10 session b's' on channel 0, attached>"
     with pytest.raises(EndpointClosed, match="channel 9"):
         facing.end.session(9)
     facing.feed(detach())
     assert session.report is not None
     assert "detached" in repr(session)
-    assert [type(event) for event in facing.events] == [SessionClosed]
-    assert issubclass(SessionClosed, Closed)
+    assert [type(event) for event in facing.events] == [amqp.SessionClosed]
+    assert issubclass(amqp.SessionClosed, Closed)
 
 
 # Timeouts of sessions of 0-10: asked, granted, and what is kept in the meantime (class 2, session.request-timeout).
@@ -585,11 +573,11 @@ def test_the_state_is_kept_when_there_is_a_timeout(side: Side, keep: int | None)
     config = (client_config if side is CLIENT else server_config)(session_timeout_max=None)
     facing = Facing.attached(side, config, keep=keep)
     session = facing.session
-    call = session.call(ExecutionSync())
+    call = session.call(amqp.ExecutionSync())
     with pytest.raises(LocalProtocolError, match="attached"):
         session.detached_state()
     facing.feed(detach())
-    (closed,) = facing.of(SessionClosed)
+    (closed,) = facing.of(amqp.SessionClosed)
     assert closed.resumable is (keep != 0)
     assert call.done is (keep == 0)
     if keep == 0:
@@ -597,5 +585,5 @@ def test_the_state_is_kept_when_there_is_a_timeout(side: Side, keep: int | None)
             session.detached_state()
     else:
         state = pickle.loads(pickle.dumps(session.detached_state()))
-        assert isinstance(state, SessionState)
+        assert isinstance(state, amqp.SessionState)
         assert (state.name, state.timeout, state.pending) == (b"s", keep, (call,))

@@ -7,32 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Accepted, LocalProtocolError, Settled, Side
-from amqp_sansio.amqp_0_10 import (
-    NONE,
-    Branches,
-    CommandReceived,
-    Completed,
-    Connection,
-    DtxCommit,
-    DtxEnd,
-    DtxPrepare,
-    DtxRecover,
-    DtxRollback,
-    DtxSelect,
-    DtxStart,
-    ExecutionError,
-    Message,
-    MessageReceived,
-    MessageSubscribe,
-    RecoverResult,
-    Rejected,
-    Released,
-    TxCommit,
-    TxRollback,
-    TxSelect,
-    XaResult,
-    Xid,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from tests.kit.ends_0_10 import Ends
 from tests.kit.octets_0_10 import (
     TX_COMMIT,
@@ -62,7 +37,7 @@ def selecting(count: int = 0) -> Facing:
     """A client that has selected transactions, and got messages; everything is completed."""
     facing = Facing.subscribed(CLIENT)
     facing.session.top_up("d", 100)
-    facing.session.call(TxSelect())
+    facing.session.call(amqp.TxSelect())
     done(facing)
     for number in range(count):
         facing.feed(transfer("d", b"%d" % number, header=routed()))
@@ -76,7 +51,7 @@ def done(facing: Facing) -> None:
 
 
 def test_transactions_octet_by_octet(client: Facing) -> None:
-    for command in (TxSelect(), TxCommit(), TxRollback()):
+    for command in (amqp.TxSelect(), amqp.TxCommit(), amqp.TxRollback()):
         client.session.call(command, sync=False)
     client.settle()
     assert client.out == TX_SELECT + TX_COMMIT + TX_ROLLBACK
@@ -100,7 +75,7 @@ def test_what_is_accepted_in_a_transaction_waits_for_its_end(end: bytes) -> None
     assert facing.of(Settled) == []
     facing.feed(end)
     asked = facing.asked()
-    assert isinstance(asked.command, (TxCommit, TxRollback))
+    assert isinstance(asked.command, (amqp.TxCommit, amqp.TxRollback))
     assert asked.handles == (one.outcome,)
     session.complete(asked.command_id)
     facing.settle()
@@ -121,9 +96,9 @@ def test_a_commit_covers_what_came_before_it_and_nothing_behind() -> None:
     session = facing.session
     sent = [session.transfer("d", b"x") for _ in range(3)]
     facing.feed(accept(0) + TX_COMMIT + accept(1) + TX_ROLLBACK + accept((1, 2)) + TX_COMMIT)
-    asked = facing.of(CommandReceived)
+    asked = facing.of(amqp.CommandReceived)
     handles = [each.outcome for each in sent]
-    assert [event.handles for event in asked if isinstance(event.command, (TxCommit, TxRollback))] == [
+    assert [event.handles for event in asked if isinstance(event.command, (amqp.TxCommit, amqp.TxRollback))] == [
         (handles[0],), (handles[1],), (handles[1], handles[2])
     ]  # fmt: skip
     for event in asked:
@@ -137,7 +112,7 @@ def test_reject_and_release_are_not_part_of_it() -> None:
     sent = [session.transfer("d", b"x") for _ in range(2)]
     facing.feed(reject(0) + release(1))
     facing.complete_all()
-    assert [each.outcome.result for each in sent if each.outcome] == [Rejected(), Released()]
+    assert [each.outcome.result for each in sent if each.outcome] == [amqp.Rejected(), amqp.Released()]
 
 
 @pytest.mark.rule("0-10/message.transfer/tx-publish")
@@ -146,9 +121,9 @@ def test_what_is_published_in_a_transaction_is_told_with_its_place() -> None:
     facing.feed(transfer("e", b"a") + transfer("e", b"b") + TX_COMMIT + transfer("e", b"c") + TX_ROLLBACK)
     told: list[object] = []
     for event in facing.events:
-        if isinstance(event, MessageReceived):
+        if isinstance(event, amqp.MessageReceived):
             told.append(event.body)
-        elif isinstance(event, CommandReceived):
+        elif isinstance(event, amqp.CommandReceived):
             told.append(event.command.NAME)
     assert told == [b"a", b"b", "tx.commit", b"c", "tx.rollback"]
 
@@ -173,14 +148,14 @@ def test_after_a_rollback_the_messages_are_still_the_clients() -> None:
     session = facing.session
     session.accept(0, 1)
     assert session.unsettled == (2,)
-    handle = session.call(TxRollback())
+    handle = session.call(amqp.TxRollback())
     assert session.unsettled == (2,)
     done(facing)
     assert handle.done
     assert set(session.unsettled) == {0, 1, 2}
     session.release(0)
     session.accept(1)
-    session.call(TxCommit())
+    session.call(amqp.TxCommit())
     done(facing)
     assert session.unsettled == (2,)
     with pytest.raises(LocalProtocolError, match="already settled"):
@@ -191,12 +166,12 @@ def test_a_commit_ends_what_was_accepted() -> None:
     facing = selecting(2)
     session = facing.session
     session.accept(0)
-    handle = session.call(TxCommit())
+    handle = session.call(amqp.TxCommit())
     facing.forget()
     done(facing)
     assert handle.result is None
-    assert any([isinstance(event.state, Completed) and handle in event.handles for event in facing.of(Settled)])
-    session.call(TxRollback())
+    assert any([isinstance(event.state, amqp.Completed) and handle in event.handles for event in facing.of(Settled)])
+    session.call(amqp.TxRollback())
     done(facing)
     assert session.unsettled == (1,)
 
@@ -206,9 +181,9 @@ def test_what_is_accepted_behind_a_commit_belongs_to_the_next_transaction() -> N
     facing = selecting(2)
     session = facing.session
     session.accept(0)
-    session.call(TxCommit())
+    session.call(amqp.TxCommit())
     session.accept(1)
-    session.call(TxRollback())
+    session.call(amqp.TxRollback())
     done(facing)
     assert session.unsettled == (1,)
 
@@ -218,7 +193,7 @@ def test_what_is_published_is_sent_before_the_commit() -> None:
     facing = selecting()
     session = facing.session
     sent = session.transfer("e", b"a")
-    session.call(TxCommit())
+    session.call(amqp.TxCommit())
     assert facing.names() == ["message.transfer", "tx.commit"]
     done(facing)
     assert sent.outcome is not None
@@ -230,7 +205,7 @@ def test_a_server_has_no_transactions_with_its_client(side: Side) -> None:
     facing = Facing.attached(side)
     if side is SERVER:
         with pytest.raises(LocalProtocolError, match="isn't for a client"):
-            facing.session.call(TxSelect())
+            facing.session.call(amqp.TxSelect())
     else:
         facing.feed(TX_SELECT)
         facing.excepts(530, None, 0, 0x0501)
@@ -239,23 +214,23 @@ def test_a_server_has_no_transactions_with_its_client(side: Side) -> None:
 # Distributed transactions over sessions: what a session itself forbids, and a server that keeps its branches.
 
 
-ONE = Xid(1, b"global", b"one")
-TWO = Xid(1, b"global", b"two")
+ONE = amqp.Xid(1, b"global", b"one")
+TWO = amqp.Xid(1, b"global", b"two")
 
 
 class Branching(Ends):
     """A server that keeps the branches of all its sessions."""
 
     def __init__(self) -> None:
-        self.branches = Branches()
+        self.branches = amqp.Branches()
         super().__init__()
 
-    def answer(self, here: Connection, event: Any) -> None:
-        if not isinstance(event, (CommandReceived, MessageReceived)):
+    def answer(self, here: amqp.Connection, event: Any) -> None:
+        if not isinstance(event, (amqp.CommandReceived, amqp.MessageReceived)):
             super().answer(here, event)
             return
         session = here.session(event.channel)
-        if isinstance(event, MessageReceived):
+        if isinstance(event, amqp.MessageReceived):
             if here is self.server:
                 self.branches.mark_work(event.channel)
             session.complete(event.command_id)
@@ -267,7 +242,7 @@ class Branching(Ends):
             return
         try:
             result = self.branches.execute(event.channel, event.command, 0.0)
-        except ExecutionError as error:
+        except amqp.ExecutionError as error:
             session.fail(error, event.command_id)
             self.branches.close_session(event.channel)
             return
@@ -279,10 +254,10 @@ class Branching(Ends):
 
 def delivered(ends: Ends) -> Any:
     """A message that the client has been delivered; its outcome's handle at the server."""
-    ends.session.call(MessageSubscribe("q", "d"))
+    ends.session.call(amqp.MessageSubscribe("q", "d"))
     ends.session.top_up("d", 10)
     ends.move()
-    outcome = ends.served.transfer("d", Message(b"x")).outcome
+    outcome = ends.served.transfer("d", amqp.Message(b"x")).outcome
     ends.move()
     return outcome
 
@@ -292,26 +267,26 @@ def delivered(ends: Ends) -> Any:
 def test_what_a_branch_accepts_is_settled_by_its_commit(how: str) -> None:
     ends = Branching()
     outcome = delivered(ends)
-    ends.session.call(DtxSelect())
-    started = ends.session.call(DtxStart(ONE))
+    ends.session.call(amqp.DtxSelect())
+    started = ends.session.call(amqp.DtxStart(ONE))
     ends.session.accept(*ends.session.unsettled)
-    ended = ends.session.call(DtxEnd(ONE))
+    ended = ends.session.call(amqp.DtxEnd(ONE))
     ends.move()
-    assert (started.result, ended.result) == (XaResult(0), XaResult(0))
+    assert (started.result, ended.result) == (amqp.XaResult(0), amqp.XaResult(0))
     assert not outcome.done
     assert ends.session.unsettled == ()
     if how == "two-phase":
-        ends.session.call(DtxPrepare(ONE))
-        found = ends.session.call(DtxRecover())
+        ends.session.call(amqp.DtxPrepare(ONE))
+        found = ends.session.call(amqp.DtxRecover())
         ends.move()
-        assert isinstance(found.result, RecoverResult)
+        assert isinstance(found.result, amqp.RecoverResult)
         assert found.result.in_doubt == [ONE]
-    committed = ends.session.call(DtxCommit(ONE, one_phase=how == "one-phase"))
+    committed = ends.session.call(amqp.DtxCommit(ONE, one_phase=how == "one-phase"))
     ends.move()
-    assert committed.result == XaResult(0)
+    assert committed.result == amqp.XaResult(0)
     assert outcome.result == Accepted()
     # Outside of a branch an accept is final at once.
-    another = ends.served.transfer("d", Message(b"x")).outcome
+    another = ends.served.transfer("d", amqp.Message(b"x")).outcome
     ends.move()
     ends.session.accept(*ends.session.unsettled, sync=True)
     ends.move()
@@ -323,13 +298,13 @@ def test_what_a_branch_accepts_is_acquired_again_by_its_rollback() -> None:
     ends = Branching()
     outcome = delivered(ends)
     before = ends.session.unsettled
-    ends.session.call(DtxSelect())
-    ends.session.call(DtxStart(ONE))
+    ends.session.call(amqp.DtxSelect())
+    ends.session.call(amqp.DtxStart(ONE))
     ends.session.accept(*before)
-    ends.session.call(DtxEnd(ONE, fail=True))
+    ends.session.call(amqp.DtxEnd(ONE, fail=True))
     ends.move()
     # Doomed: the server has told so, the client knows when it rolls back.
-    ends.session.call(DtxRollback(ONE))
+    ends.session.call(amqp.DtxRollback(ONE))
     ends.move()
     assert ends.session.unsettled == before
     assert not outcome.done
@@ -342,38 +317,38 @@ def test_a_branch_is_committed_by_another_session() -> None:
     ends = Branching()
     outcome = delivered(ends)
     other = ends.client.open_session("coordinator")
-    ends.session.call(DtxSelect())
-    ends.session.call(DtxStart(ONE))
+    ends.session.call(amqp.DtxSelect())
+    ends.session.call(amqp.DtxStart(ONE))
     ends.session.accept(*ends.session.unsettled)
-    ends.session.call(DtxEnd(ONE))
+    ends.session.call(amqp.DtxEnd(ONE))
     ends.move()
-    other.call(DtxCommit(ONE, one_phase=True))
+    other.call(amqp.DtxCommit(ONE, one_phase=True))
     ends.move()
     assert outcome.result == Accepted()
     settled = [event for event in ends.told[ends.server] if isinstance(event, Settled)]
     assert settled[-1].handles == (outcome,)
 
 
-SELECTED = [DtxSelect()]
-STARTED = [DtxSelect(), DtxStart(ONE)]
-UNACCEPTED = MessageSubscribe("q", "d", NONE, 0)
+SELECTED = [amqp.DtxSelect()]
+STARTED = [amqp.DtxSelect(), amqp.DtxStart(ONE)]
+UNACCEPTED = amqp.MessageSubscribe("q", "d", amqp.NONE, 0)
 ILLEGAL = [
-    pytest.param([], DtxStart(ONE), 409, "dtx.select/required", id="start before select"),
-    pytest.param([], DtxEnd(ONE), 409, "dtx.select/required", id="end before select"),
-    pytest.param(STARTED, DtxStart(TWO), 409, "dtx.start/illegal-state", id="two branches"),
-    pytest.param(SELECTED, DtxEnd(ONE), 409, "dtx.end/not-associated", id="end without start"),
-    pytest.param(STARTED, DtxEnd(TWO), 409, "dtx.end/not-associated", id="end of another"),
-    pytest.param(SELECTED, DtxStart(ONE, join=True, resume=True), 530, "dtx.start/join-and-resume", id="both"),
-    pytest.param(STARTED, DtxEnd(ONE, suspend=True, fail=True), 530, "dtx.end/suspend-and-fail", id="both ends"),
-    pytest.param(SELECTED, TxSelect(), 409, "tx.select/no-dtx", id="tx behind dtx"),
-    pytest.param([TxSelect()], DtxSelect(), 409, None, id="dtx behind tx"),
-    pytest.param([TxSelect()], TxSelect(), 409, "tx.select/exactly-once", id="tx twice"),
-    pytest.param([UNACCEPTED], TxSelect(), 530, "tx.select/explicit-accepts", id="tx behind accept-mode none"),
-    pytest.param([TxSelect()], UNACCEPTED, 530, "tx.select/explicit-accepts", id="accept-mode none behind tx"),
-    pytest.param([], TxCommit(), 409, "tx.commit/select-required", id="commit before select"),
-    pytest.param([], TxRollback(), 409, "tx.rollback/select-required", id="rollback before select"),
-    pytest.param(SELECTED, TxCommit(), 409, "tx.commit/select-required", id="commit behind dtx"),
-    pytest.param(SELECTED, TxRollback(), 409, "tx.rollback/select-required", id="rollback behind dtx"),
+    pytest.param([], amqp.DtxStart(ONE), 409, "dtx.select/required", id="start before select"),
+    pytest.param([], amqp.DtxEnd(ONE), 409, "dtx.select/required", id="end before select"),
+    pytest.param(STARTED, amqp.DtxStart(TWO), 409, "dtx.start/illegal-state", id="two branches"),
+    pytest.param(SELECTED, amqp.DtxEnd(ONE), 409, "dtx.end/not-associated", id="end without start"),
+    pytest.param(STARTED, amqp.DtxEnd(TWO), 409, "dtx.end/not-associated", id="end of another"),
+    pytest.param(SELECTED, amqp.DtxStart(ONE, join=True, resume=True), 530, "dtx.start/join-and-resume", id="both"),
+    pytest.param(STARTED, amqp.DtxEnd(ONE, suspend=True, fail=True), 530, "dtx.end/suspend-and-fail", id="both ends"),
+    pytest.param(SELECTED, amqp.TxSelect(), 409, "tx.select/no-dtx", id="tx behind dtx"),
+    pytest.param([amqp.TxSelect()], amqp.DtxSelect(), 409, None, id="dtx behind tx"),
+    pytest.param([amqp.TxSelect()], amqp.TxSelect(), 409, "tx.select/exactly-once", id="tx twice"),
+    pytest.param([UNACCEPTED], amqp.TxSelect(), 530, "tx.select/explicit-accepts", id="tx behind accept-mode none"),
+    pytest.param([amqp.TxSelect()], UNACCEPTED, 530, "tx.select/explicit-accepts", id="accept-mode none behind tx"),
+    pytest.param([], amqp.TxCommit(), 409, "tx.commit/select-required", id="commit before select"),
+    pytest.param([], amqp.TxRollback(), 409, "tx.rollback/select-required", id="rollback before select"),
+    pytest.param(SELECTED, amqp.TxCommit(), 409, "tx.commit/select-required", id="commit behind dtx"),
+    pytest.param(SELECTED, amqp.TxRollback(), 409, "tx.rollback/select-required", id="rollback behind dtx"),
 ]
 
 
@@ -403,7 +378,7 @@ def test_a_session_refuses_what_is_out_of_place(before: list[Any], command: Any,
 
 def test_a_branch_that_is_known_is_refused_by_its_server() -> None:
     ends = Branching()
-    for command in (DtxSelect(), DtxStart(ONE), DtxEnd(ONE), DtxStart(ONE)):
+    for command in (amqp.DtxSelect(), amqp.DtxStart(ONE), amqp.DtxEnd(ONE), amqp.DtxStart(ONE)):
         ends.session.call(command)
     ends.move()
     error = ends.failure(ends.client)
@@ -413,17 +388,17 @@ def test_a_branch_that_is_known_is_refused_by_its_server() -> None:
 def test_an_accept_of_a_suspended_branch_waits_for_it() -> None:
     ends = Branching()
     outcome = delivered(ends)
-    ends.session.call(DtxSelect())
-    ends.session.call(DtxStart(ONE))
+    ends.session.call(amqp.DtxSelect())
+    ends.session.call(amqp.DtxStart(ONE))
     ends.session.accept(*ends.session.unsettled)
-    ends.session.call(DtxEnd(ONE, suspend=True))
-    ends.session.call(DtxStart(TWO))
-    ends.session.call(DtxEnd(TWO))
-    ends.session.call(DtxCommit(TWO, one_phase=True))
+    ends.session.call(amqp.DtxEnd(ONE, suspend=True))
+    ends.session.call(amqp.DtxStart(TWO))
+    ends.session.call(amqp.DtxEnd(TWO))
+    ends.session.call(amqp.DtxCommit(TWO, one_phase=True))
     ends.move()
     assert not outcome.done
-    ends.session.call(DtxStart(ONE, resume=True))
-    ends.session.call(DtxEnd(ONE))
-    ends.session.call(DtxCommit(ONE, one_phase=True))
+    ends.session.call(amqp.DtxStart(ONE, resume=True))
+    ends.session.call(amqp.DtxEnd(ONE))
+    ends.session.call(amqp.DtxCommit(ONE, one_phase=True))
     ends.move()
     assert outcome.result == Accepted()

@@ -8,29 +8,7 @@ from uuid import UUID
 import pytest
 
 from amqp_sansio import Abandoned, Accepted, Event, Failed, Limits, LocalProtocolError, Replied, Settled, Side
-from amqp_sansio.amqp_0_10 import (
-    NONE,
-    NOT_ACQUIRED,
-    Acquired,
-    BodyAborted,
-    BodyReceived,
-    CommandReceived,
-    Completed,
-    DeliveryProperties,
-    ExecutionError,
-    Message,
-    MessageBegun,
-    MessageFlow,
-    MessageProperties,
-    MessageReceived,
-    MessageSubscribe,
-    MessageTransfer,
-    Rejected,
-    Released,
-    SequenceSet,
-    SessionClosed,
-    Struct32,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from tests.kit.octets_0_10 import (
     accept,
     acquire,
@@ -67,7 +45,7 @@ from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, fed, send
 
 
 def test_a_transfer_octet_by_octet(client: Facing) -> None:
-    client.session.transfer("amq.direct", Message(b"body", routing_key="key"))
+    client.session.transfer("amq.direct", amqp.Message(b"body", routing_key="key"))
     client.settle()
     assert client.out == content(
         bytes.fromhex("0401010007000a") + b"amq.direct" + bytes.fromhex("0000"),
@@ -81,23 +59,23 @@ def test_a_transfer_octet_by_octet(client: Facing) -> None:
 def test_a_message_has_a_header_and_a_body_or_not(side: Side, header: bytes, body: bytes) -> None:
     facing = fed(0) if side is CLIENT else Facing.attached(SERVER)
     facing.feed(transfer("d", body, header=header, sync=True))
-    (message,) = facing.of(MessageReceived)
+    (message,) = facing.of(amqp.MessageReceived)
     assert (message.destination, message.body, message.sync) == ("d", body, True)
     # A client that says nothing of acceptance waits for none.
     assert (message.accepts, message.acquired) == (side is CLIENT, True)
     assert message.message.delivery_properties.routing_key == ("key" if header else None)
-    assert message.message == Message(body, routing_key="key" if header else None)
+    assert message.message == amqp.Message(body, routing_key="key" if header else None)
 
 
 @pytest.mark.rule("0-10/message.transfer/blank-destination")
 @pytest.mark.parametrize("destination", ["", None])
 def test_an_empty_destination_is_the_default_exchange(server: Facing, destination: str | None) -> None:
     server.feed(transfer(destination, b"x", header=routed("jobs")))
-    (message,) = server.of(MessageReceived)
+    (message,) = server.of(amqp.MessageReceived)
     assert (message.destination, message.message.delivery_properties.routing_key) == ("", "jobs")
     server.session.complete(0)
     client = Facing.attached(CLIENT)
-    client.session.transfer("", Message(b"x", routing_key="jobs"))
+    client.session.transfer("", amqp.Message(b"x", routing_key="jobs"))
     assert client.records()[0].destination == ""
 
 
@@ -112,7 +90,7 @@ def test_a_client_has_no_such_destination(destination: str | None) -> None:
 @pytest.mark.rule("0-10/message.transfer/nonexistent-exchange")
 def test_a_server_refuses_an_exchange_that_is_not_there(server: Facing) -> None:
     server.feed(transfer("nowhere", b"x"))
-    server.session.fail(ExecutionError(404, "no exchange 'nowhere'"), 0, field="destination")
+    server.session.fail(amqp.ExecutionError(404, "no exchange 'nowhere'"), 0, field="destination")
     server.gives_up(404, 0, 0x0401, field=0)
 
 
@@ -128,7 +106,7 @@ def test_a_server_sends_to_subscriptions_only() -> None:
 @pytest.mark.parametrize("name", [b"bob", b"", b"ann\0", b"\xff"])
 def test_a_user_id_is_that_of_the_one_who_is_logged_in(server: Facing, name: bytes, body: bytes) -> None:
     server.feed(transfer("", body, header=user_id(b"ann")) + transfer("", body, header=user_id(name)))
-    (message,) = server.of(MessageReceived)
+    (message,) = server.of(amqp.MessageReceived)
     assert message.headers.message_properties.user_id == b"ann"
     server.excepts(403, "message.message-properties/user-id", 1, 0x0401)
 
@@ -147,7 +125,7 @@ def test_who_has_no_name_sends_none_and_whose_name_is_elsewhere_is_left_to_the_a
     facing.end.accept_session(0)
     assert facing.end.user == ""
     facing.feed(command_point() + transfer("", b"x") + transfer("", b"x", header=user_id(b"ann")))
-    assert len(facing.of(MessageReceived)) == 2 - refused
+    assert len(facing.of(amqp.MessageReceived)) == 2 - refused
     if refused:
         facing.excepts(403, "message.message-properties/user-id", 1, 0x0401)
 
@@ -156,23 +134,23 @@ def test_headers_go_on_octet_by_octet() -> None:
     header = struct32(0x4711, None, True) + struct32(0x0403, *[None] * 4, str8("text/plain")) + routed("k")
     facing = Facing.attached(SERVER)
     facing.feed(transfer("", b"x", header=header))
-    (message,) = facing.of(MessageReceived)
+    (message,) = facing.of(amqp.MessageReceived)
     assert message.headers.raw == header
     (other,) = message.headers.others
-    assert isinstance(other, Struct32)
+    assert isinstance(other, amqp.Struct32)
     client = Facing.attached(CLIENT)
     client.session.transfer("", message.message)
     assert client.sent()[0].segments[2] == header
 
 
 def test_every_property_of_a_message_octet_by_octet() -> None:
-    message = Message(
+    message = amqp.Message(
         b"",
-        delivery_properties=DeliveryProperties(
+        delivery_properties=amqp.DeliveryProperties(
             discard_unroutable=True, immediate=True, redelivered=True, priority=9, delivery_mode=2, ttl=1000,
             exchange="e", routing_key="k",
         ),
-        message_properties=MessageProperties(
+        message_properties=amqp.MessageProperties(
             content_length=5, message_id=UUID(int=7), correlation_id=b"c", content_type="t", user_id=b"ann", app_id=b"a"
         ),
     )  # fmt: skip
@@ -187,9 +165,9 @@ def test_every_property_of_a_message_octet_by_octet() -> None:
 def test_redelivered_goes_both_ways() -> None:
     facing = fed(0)
     facing.feed(transfer("d", b"x", header=struct32(0x0401, False, False, True)))
-    assert facing.of(MessageReceived)[0].headers.delivery_properties.redelivered
+    assert facing.of(amqp.MessageReceived)[0].headers.delivery_properties.redelivered
     server, _ = sending()
-    server.session.transfer("d", Message(b"x", delivery_properties=DeliveryProperties(redelivered=True)))
+    server.session.transfer("d", amqp.Message(b"x", delivery_properties=amqp.DeliveryProperties(redelivered=True)))
     assert server.sent()[0].headers.raw == struct32(0x0401, False, False, True)
 
 
@@ -198,12 +176,12 @@ def test_redelivered_goes_both_ways() -> None:
 
 def test_a_published_message_that_is_executed_is_taken(client: Facing) -> None:
     one = client.session.transfer("e", b"x")
-    two = client.session.transfer("e", b"x", accept_mode=NONE)
+    two = client.session.transfer("e", b"x", accept_mode=amqp.NONE)
     assert one.outcome is not None
     assert two.outcome is None
     client.feed(completed((0, 1)))
     assert client.events == [
-        Settled((one.completion, two.completion), Completed()), Settled((one.outcome,), Accepted())
+        Settled((one.completion, two.completion), amqp.Completed()), Settled((one.outcome,), Accepted())
     ]  # fmt: skip
     assert client.session.pending == ()
 
@@ -213,10 +191,10 @@ def test_a_published_message_that_is_unroutable_is_rejected(client: Facing) -> N
     assert sent.outcome is not None
     client.forget()
     client.feed(reject(0, code=1, text="unroutable") + completed(0))
-    assert sent.outcome.result == Rejected(1, "unroutable")
+    assert sent.outcome.result == amqp.Rejected(1, "unroutable")
     assert sent.completion.result is None
     assert client.of(Settled) == [
-        Settled((sent.outcome,), Rejected(1, "unroutable")), Settled((sent.completion,), Completed())
+        Settled((sent.outcome,), amqp.Rejected(1, "unroutable")), Settled((sent.completion,), amqp.Completed())
     ]  # fmt: skip
     # The reject is a command too.
     client.feed(flush("completed"))
@@ -227,9 +205,9 @@ def test_a_published_message_that_is_unroutable_is_rejected(client: Facing) -> N
     ("octets", "state"),
     [
         (accept(0), Accepted()),
-        (reject(0), Rejected()),
-        (release(0), Released()),
-        (release(0, set_redelivered=True), Released(True)),
+        (reject(0), amqp.Rejected()),
+        (release(0), amqp.Released()),
+        (release(0, set_redelivered=True), amqp.Released(True)),
     ],
 )
 @pytest.mark.parametrize("side", [CLIENT, SERVER])
@@ -244,7 +222,7 @@ def test_a_word_about_a_message_settles_it_once(side: Side, octets: bytes, state
     facing.forget()
     facing.feed(octets)
     if side is SERVER:
-        (asked,) = facing.of(CommandReceived)
+        (asked,) = facing.of(amqp.CommandReceived)
         assert asked.handles == (outcome,)
         assert not outcome.done
         facing.session.complete(asked.command_id)
@@ -253,7 +231,7 @@ def test_a_word_about_a_message_settles_it_once(side: Side, octets: bytes, state
     facing.feed(octets + completed(0))
     if side is SERVER:
         facing.complete_all()
-    assert facing.of(Settled) == [Settled((outcome,), state), Settled((sent.completion,), Completed())]
+    assert facing.of(Settled) == [Settled((outcome,), state), Settled((sent.completion,), amqp.Completed())]
 
 
 @pytest.mark.parametrize(
@@ -324,24 +302,24 @@ def test_a_server_is_told_of_words_about_messages_it_never_sent() -> None:
 
 @pytest.mark.rule("0-10/message.accept/acquisition")
 def test_only_what_is_acquired_is_accepted() -> None:
-    facing = fed(2, acquire_mode=NOT_ACQUIRED)
+    facing = fed(2, acquire_mode=amqp.NOT_ACQUIRED)
     with pytest.raises(LocalProtocolError) as caught:
         facing.session.accept(0)
     assert caught.value.rule == "0-10/message.accept/acquisition"
     assert facing.sent() == []
     assert facing.session.unsettled == (0, 1)
-    server, _ = sending(acquire_mode=NOT_ACQUIRED)
+    server, _ = sending(acquire_mode=amqp.NOT_ACQUIRED)
     server.feed(accept(0))
     server.excepts(542, "message.accept/acquisition", 3, 0x0402)
 
 
 @pytest.mark.rule("0-10/message.reject/acquisition")
 def test_a_reject_of_what_is_not_acquired_is_ignored() -> None:
-    facing, (sent,) = sending(acquire_mode=NOT_ACQUIRED)
+    facing, (sent,) = sending(acquire_mode=amqp.NOT_ACQUIRED)
     outcome = sent.outcome
     assert outcome is not None
     facing.feed(reject(0))
-    (asked,) = facing.of(CommandReceived)
+    (asked,) = facing.of(amqp.CommandReceived)
     # The application isn't told of a message that it would drop.
     assert asked.handles == ()
     facing.session.complete(asked.command_id)
@@ -349,16 +327,16 @@ def test_a_reject_of_what_is_not_acquired_is_ignored() -> None:
     assert not outcome.done
     assert facing.of(Failed) == []
     facing.feed(acquire(0))
-    facing.session.complete(4, Acquired(SequenceSet.of(0)))
+    facing.session.complete(4, amqp.Acquired(amqp.SequenceSet.of(0)))
     facing.feed(reject(0))
     assert facing.asked().handles == (outcome,)
     facing.session.complete(5)
-    assert outcome.result == Rejected()
+    assert outcome.result == amqp.Rejected()
 
 
 @pytest.mark.rule("0-10/message.reject/acquisition")
 def test_the_own_reject_of_what_is_not_acquired_changes_nothing() -> None:
-    facing = fed(acquire_mode=NOT_ACQUIRED)
+    facing = fed(acquire_mode=amqp.NOT_ACQUIRED)
     facing.session.reject(0)
     assert list(facing.session.unsettled) == [0]
     facing.session.release(0)
@@ -367,17 +345,17 @@ def test_the_own_reject_of_what_is_not_acquired_changes_nothing() -> None:
 
 @pytest.mark.rule("0-10/message.acquire/one-to-one")
 def test_every_acquire_has_one_result_with_what_was_acquired() -> None:
-    facing, sent = sending(3, acquire_mode=NOT_ACQUIRED)
+    facing, sent = sending(3, acquire_mode=amqp.NOT_ACQUIRED)
     session = facing.session
     facing.feed(acquire((0, 2)))
-    (asked,) = facing.of(CommandReceived)
+    (asked,) = facing.of(amqp.CommandReceived)
     assert asked.handles == tuple([each.outcome for each in sent])
     last = asked.command_id
     with pytest.raises(LocalProtocolError, match=r"has message\.acquired result"):
         session.complete(last)
-    session.complete(last, Acquired(SequenceSet.of(0, 2)))
+    session.complete(last, amqp.Acquired(amqp.SequenceSet.of(0, 2)))
     with pytest.raises(LocalProtocolError):
-        session.complete(last, Acquired(SequenceSet.of(1)))
+        session.complete(last, amqp.Acquired(amqp.SequenceSet.of(1)))
     facing.feed(flush("completed"))
     assert facing.out == result(last, struct32(0x0404, ids(0, 2))) + completed((0, last))
     # Those that are acquired can be accepted.
@@ -386,7 +364,7 @@ def test_every_acquire_has_one_result_with_what_was_acquired() -> None:
     session.complete(last + 1)
     assert [each.outcome.done for each in sent if each.outcome] == [True, False, True]
     facing.feed(acquire(1))
-    session.complete(last + 2, Acquired(SequenceSet()))
+    session.complete(last + 2, amqp.Acquired(amqp.SequenceSet()))
     assert facing.names().count("execution.result") == 1
     facing.feed(accept(1))
     facing.excepts(542, "message.accept/acquisition", last + 3, 0x0402)
@@ -394,12 +372,12 @@ def test_every_acquire_has_one_result_with_what_was_acquired() -> None:
 
 @pytest.mark.rule("0-10/message.acquire/one-to-one")
 def test_a_client_accepts_what_it_has_acquired() -> None:
-    facing = fed(2, acquire_mode=NOT_ACQUIRED)
+    facing = fed(2, acquire_mode=amqp.NOT_ACQUIRED)
     handle = facing.session.acquire(0, 1)
     assert facing.sent()[-1].octets[12:] == bytes.fromhex("04050101010000080000000000000001")
     last = facing.last_id
     facing.feed(result(last, struct32(0x0404, ids(1))) + completed((0, last)))
-    assert handle.result == Acquired(SequenceSet.of(1))
+    assert handle.result == amqp.Acquired(amqp.SequenceSet.of(1))
     assert Replied(handle) in facing.events
     facing.session.accept(1)
     with pytest.raises(LocalProtocolError, match="not acquired"):
@@ -432,11 +410,11 @@ def test_a_transfer_that_is_refused_fails_with_all_others(client: Facing) -> Non
 
 def test_messages_of_two_subscriptions_are_told_apart() -> None:
     facing = fed(0)
-    facing.session.call(MessageSubscribe("q", "other", 0, 0))
-    facing.session.call(MessageFlow("other", 0, 1))
-    facing.session.call(MessageFlow("other", 1, None))
+    facing.session.call(amqp.MessageSubscribe("q", "other", 0, 0))
+    facing.session.call(amqp.MessageFlow("other", 0, 1))
+    facing.session.call(amqp.MessageFlow("other", 1, None))
     facing.feed(transfer("other", b"a", header=routed()) + transfer("d", b"b", header=routed()) + sync())
-    assert [(each.destination, each.body) for each in facing.of(MessageReceived)] == [("other", b"a"), ("d", b"b")]
+    assert [(each.destination, each.body) for each in facing.of(amqp.MessageReceived)] == [("other", b"a"), ("d", b"b")]
     assert facing.session.granted("other") == (0, None)
     assert facing.session.granted("d")[0] == 99
 
@@ -444,8 +422,8 @@ def test_messages_of_two_subscriptions_are_told_apart() -> None:
 def test_a_large_message_is_cut_into_frames_of_the_agreed_size() -> None:
     facing = Facing.attached(CLIENT, client_config(max_frame_size=4096))
     body = bytes(range(256)) * 50
-    facing.session.transfer("e", Message(body, content_type="x" * 200))
-    facing.session.transfer("e", Message(b"", application_headers={"k": "v" * 9000}))
+    facing.session.transfer("e", amqp.Message(body, content_type="x" * 200))
+    facing.session.transfer("e", amqp.Message(b"", application_headers={"k": "v" * 9000}))
     large, headed = facing.sent()
     assert large.body == body
     assert max(large.sizes) == 4096
@@ -456,12 +434,12 @@ def test_a_large_message_is_cut_into_frames_of_the_agreed_size() -> None:
     assert properties.application_headers == {"k": "v" * 9000}
     server = Facing.attached(SERVER, server_config(max_frame_size=65_535))
     server.feed(large.octets + headed.octets)
-    assert [each.body for each in server.of(MessageReceived)] == [body, b""]
+    assert [each.body for each in server.of(amqp.MessageReceived)] == [body, b""]
 
 
 def test_a_command_segment_is_cut_into_frames_too() -> None:
     facing = Facing.attached(CLIENT, client_config(max_frame_size=4096))
-    facing.session.call(MessageSubscribe("q", "d", 0, 0, arguments={"k": "v" * 9000}))
+    facing.session.call(amqp.MessageSubscribe("q", "d", 0, 0, arguments={"k": "v" * 9000}))
     (told,) = facing.sent()
     assert len(told.sizes) == 3
     server = Facing.attached(SERVER)
@@ -495,7 +473,7 @@ def pieces(*bodies: bytes, header: bytes = b"") -> bytes:
 
 def told(events: list[Event]) -> list[object]:
     """The kinds of events, and the octets of bodies."""
-    return [event.octets if isinstance(event, BodyReceived) else type(event) for event in events]
+    return [event.octets if isinstance(event, amqp.BodyReceived) else type(event) for event in events]
 
 
 @pytest.mark.parametrize("size", [0, ABOVE - 1, ABOVE])
@@ -503,7 +481,7 @@ def test_a_body_up_to_the_bound_comes_as_a_whole(side: Side, size: int) -> None:
     facing = streaming(side)
     facing.feed(transfer("d", b"x" * size, header=routed()))
     (message,) = facing.events
-    assert isinstance(message, MessageReceived)
+    assert isinstance(message, amqp.MessageReceived)
     assert message.body == b"x" * size
 
 
@@ -511,13 +489,13 @@ def test_a_larger_body_comes_in_pieces(side: Side) -> None:
     facing = streaming(side)
     facing.feed(HEAD + pieces(b"12345", b"67890", b"abc", b"de", b"", b"fghij", header=routed()))
     begun = facing.events[0]
-    assert isinstance(begun, MessageBegun)
-    mode = None if side is Side.CLIENT else NONE
-    assert begun == MessageBegun(0, 0, MessageTransfer("d", mode), begun.headers, True)
+    assert isinstance(begun, amqp.MessageBegun)
+    mode = None if side is Side.CLIENT else amqp.NONE
+    assert begun == amqp.MessageBegun(0, 0, amqp.MessageTransfer("d", mode), begun.headers, True)
     assert begun.headers.raw == routed()
     # It's told to begin when it has become too large; what is there then comes together.
-    assert told(facing.events) == [MessageBegun, b"1234567890abc", b"de", b"", b"fghij"]
-    assert [event.last for event in facing.of(BodyReceived)] == [False, False, False, True]
+    assert told(facing.events) == [amqp.MessageBegun, b"1234567890abc", b"de", b"", b"fghij"]
+    assert [event.last for event in facing.of(amqp.BodyReceived)] == [False, False, False, True]
     facing.session.complete(0)
     facing.settle()
     assert facing.out == completed(0)
@@ -527,8 +505,8 @@ def test_a_large_body_in_one_frame_is_told_with_its_only_piece(side: Side) -> No
     facing = streaming(side)
     facing.feed(HEAD + pieces(b"x" * 50))
     begun, body = facing.events
-    assert isinstance(begun, MessageBegun)
-    assert body == BodyReceived(0, 0, b"x" * 50, last=True)
+    assert isinstance(begun, amqp.MessageBegun)
+    assert body == amqp.BodyReceived(0, 0, b"x" * 50, last=True)
 
 
 def test_nothing_of_the_body_is_kept(side: Side) -> None:
@@ -537,7 +515,7 @@ def test_nothing_of_the_body_is_kept(side: Side) -> None:
     for _ in range(100):
         facing.feed(frame(b"y" * 90, 3, flags=4))
     facing.feed(frame(b"z", 3, flags=5))
-    assert sum([len(event.octets) for event in facing.of(BodyReceived)]) == 50 + 9000 + 1
+    assert sum([len(event.octets) for event in facing.of(amqp.BodyReceived)]) == 50 + 9000 + 1
     assert len(pickle.dumps(facing.end)) < 20_000
     facing.session.complete(0)
     assert facing.session.incomplete == ()
@@ -556,17 +534,17 @@ def test_a_message_that_is_still_arriving_is_not_completed(side: Side) -> None:
 def test_a_gap_aborts_the_rest(side: Side) -> None:
     facing = streaming(side)
     facing.feed(HEAD + frame(b"x" * 20, 3, flags=6) + gap(0))
-    assert facing.events[-1] == BodyAborted(0, 0)
+    assert facing.events[-1] == amqp.BodyAborted(0, 0)
     assert facing.session.incomplete == ()
     assert facing.session.unsettled == ()
     facing.feed(transfer("d", b"next"))
-    assert facing.of(MessageReceived)[0].command_id == 1
+    assert facing.of(amqp.MessageReceived)[0].command_id == 1
 
 
 def test_a_body_that_begins_again_is_aborted_first(side: Side) -> None:
     facing = streaming(side)
     facing.feed(HEAD + frame(b"x" * 20, 3, flags=6) + command_point(0) + HEAD + pieces(b"y" * 20, b"z"))
-    assert told(facing.events) == [MessageBegun, b"x" * 20, BodyAborted, MessageBegun, b"y" * 20, b"z"]
+    assert told(facing.events) == [amqp.MessageBegun, b"x" * 20, amqp.BodyAborted, amqp.MessageBegun, b"y" * 20, b"z"]
     facing.session.complete(0)
     facing.settle()
     assert facing.out.endswith(completed(0))
@@ -580,8 +558,8 @@ def test_a_lost_transport_aborts_the_rest_and_it_comes_again() -> None:
     before.end.connection_lost("cut", 0.0)
     before.settle()
     kinds = told(before.events)
-    assert kinds[:3] == [MessageBegun, b"x" * 20, BodyAborted]
-    assert SessionClosed in kinds
+    assert kinds[:3] == [amqp.MessageBegun, b"x" * 20, amqp.BodyAborted]
+    assert amqp.SessionClosed in kinds
     state = pickle.loads(pickle.dumps(session.detached_state()))
     facing = Facing.opened(SERVER, server_config(stream_above=ABOVE))
     facing.feed(attach())
@@ -589,7 +567,7 @@ def test_a_lost_transport_aborts_the_rest_and_it_comes_again() -> None:
     facing.forget()
     facing.feed(flush("expected") + expected(0) + command_point(0) + HEAD + pieces(b"x" * 20, b"y" * 20))
     assert facing.sent()[0].octets == expected(0)
-    assert told(facing.events)[-3:] == [MessageBegun, b"x" * 20, b"y" * 20]
+    assert told(facing.events)[-3:] == [amqp.MessageBegun, b"x" * 20, b"y" * 20]
     assert facing.session.incomplete == (0,)
 
 
@@ -618,12 +596,12 @@ def test_a_streamed_message_above_the_credit_is_an_overrun(body: tuple[bytes, ..
 def test_a_streamed_message_is_checked_when_it_begins() -> None:
     facing = streaming(SERVER)
     facing.feed(HEAD + pieces(b"x" * 60, b"y" * 60, header=user_id(b"bob")))
-    assert facing.of(MessageBegun) == []
+    assert facing.of(amqp.MessageBegun) == []
     (failed,) = facing.of(Failed)
     assert failed.error.code == 403
     client = streaming(CLIENT)
     client.feed(frame(segment(0x0401, str8("nowhere")), 1, flags=0x0B) + pieces(b"x" * 60, b"y"))
-    assert client.of(MessageBegun) == []
+    assert client.of(amqp.MessageBegun) == []
     assert client.of(Failed)[0].error.code == 404
 
 
@@ -631,15 +609,15 @@ def test_only_messages_are_streamed() -> None:
     facing = streaming(SERVER)
     facing.feed(frame(segment(0x0A06, str8(""), str8("k")), 1, flags=0x0B) + pieces(b"x" * 60, b"y"))
     (asked,) = facing.events
-    assert isinstance(asked, CommandReceived)
+    assert isinstance(asked, amqp.CommandReceived)
     assert (asked.command.NAME, asked.body) == ("stream.publish", b"x" * 60 + b"y")
 
 
 def test_a_streamed_body_is_bounded_all_the_same(side: Side) -> None:
     facing = streaming(side, limits=Limits(message=100))
     facing.feed(HEAD + frame(b"x" * 60, 3, flags=6) + frame(b"y" * 41, 3, flags=4))
-    assert told(facing.events)[:2] == [MessageBegun, b"x" * 60]
-    assert BodyAborted in told(facing.events)
+    assert told(facing.events)[:2] == [amqp.MessageBegun, b"x" * 60]
+    assert amqp.BodyAborted in told(facing.events)
     facing.gives_up(506, 0, None)
 
 
@@ -650,5 +628,5 @@ def test_a_stream_goes_on_from_a_snapshot(side: Side) -> None:
     facing.feed(frame(b"y", 3, flags=5))
     facing.session.complete(0)
     facing.settle()
-    assert told(facing.events) == [MessageBegun, b"x" * 20, b"y"]
+    assert told(facing.events) == [amqp.MessageBegun, b"x" * 20, b"y"]
     assert facing.out == completed(0)

@@ -7,34 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Accepted, Failed, LocalProtocolError, Settled, Side
-from amqp_sansio.amqp_0_10 import (
-    BYTE,
-    CREDIT,
-    INFINITE,
-    MESSAGE,
-    NOT_ACQUIRED,
-    WINDOW,
-    Acquired,
-    Command,
-    CommandReceived,
-    CreditChanged,
-    Dialect,
-    ExchangeBind,
-    ExchangeDeclare,
-    ExchangeUnbind,
-    Message,
-    MessageFlow,
-    MessageReceived,
-    MessageSetFlowMode,
-    MessageStop,
-    MessageSubscribe,
-    NoCredit,
-    Released,
-    SequenceSet,
-    SessionClosed,
-    SessionCommandPoint,
-    SessionDetached,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.codec.dialect import missing
 from amqp_sansio.amqp_0_10.model.credit import Balance
 from amqp_sansio.observer import Violation
@@ -61,7 +34,7 @@ from tests.kit.pair_0_10 import Pair
 from tests.kit.talk_0_10 import Talk010, frames
 from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
 
-STRICT = pytest.mark.parametrize("dialect", [Dialect.SPECIFICATION, Dialect.ERRATA])
+STRICT = pytest.mark.parametrize("dialect", [amqp.Dialect.SPECIFICATION, amqp.Dialect.ERRATA])
 NO_RESPONSE = control(0x0102, table(), str8("ANONYMOUS"), None, str8("en_US"))
 NO_CODE = control(0x0204, vbin16(b"s"))
 NO_OFFSET = control(0x0207, u32(0), None)
@@ -85,7 +58,7 @@ def test_a_client_opens_without_a_response_and_without_a_number_of_channels() ->
 
 @STRICT
 @pytest.mark.rule("0-10/wire/struct-required")
-def test_a_strict_server_wants_both(dialect: Dialect) -> None:
+def test_a_strict_server_wants_both(dialect: amqp.Dialect) -> None:
     strict = server_config(dialect=dialect, mechanisms=("ANONYMOUS", "PLAIN"))
     facing = Facing.started(SERVER, strict)
     facing.feed(NO_RESPONSE)
@@ -100,7 +73,7 @@ def test_a_strict_server_wants_both(dialect: Dialect) -> None:
 def test_a_session_is_detached_for_no_reason_given(facing: Facing) -> None:
     facing.session.detach()
     facing.feed(NO_CODE)
-    (closed,) = facing.of(SessionClosed)
+    (closed,) = facing.of(amqp.SessionClosed)
     assert closed.report.code == 0
     assert facing.of(Failed) == []
 
@@ -110,13 +83,13 @@ def test_a_command_point_without_an_offset_is_one_at_a_commands_begin() -> None:
     facing.feed(attach())
     facing.end.accept_session(0)
     facing.feed(NO_OFFSET + transfer("", b"x"))
-    assert [each.command_id for each in facing.of(MessageReceived)] == [0]
+    assert [each.command_id for each in facing.of(amqp.MessageReceived)] == [0]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_without_a_key_or_a_type_is_told_as_it_came(server: Facing, name: str) -> None:
     server.feed(COMMANDS[name])
-    (asked,) = server.of(CommandReceived)
+    (asked,) = server.of(amqp.CommandReceived)
     assert name == asked.command.NAME
     assert asked.command.encode_segment() == COMMANDS[name][12:]
 
@@ -124,7 +97,7 @@ def test_a_command_without_a_key_or_a_type_is_told_as_it_came(server: Facing, na
 @STRICT
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.rule("0-10/wire/struct-required")
-def test_a_strict_server_wants_all_fields_of_a_command(name: str, dialect: Dialect) -> None:
+def test_a_strict_server_wants_all_fields_of_a_command(name: str, dialect: amqp.Dialect) -> None:
     facing = Facing.attached(SERVER, server_config(dialect=dialect))
     facing.feed(COMMANDS[name])
     facing.excepts(503, "wire/struct-required", 0, int.from_bytes(COMMANDS[name][12:14], "big"))
@@ -139,22 +112,22 @@ def test_what_is_to_be_made_needs_its_type_in_every_dialect(server: Facing) -> N
 @pytest.mark.parametrize(
     ("record", "name"),
     [
-        (SessionCommandPoint(None, 0), "command_id"),
-        (SessionDetached(None, 0), "name"),
-        (ExchangeBind("q", None, "k"), "exchange"),
-        (ExchangeUnbind(None, "x"), "queue"),
-        (ExchangeDeclare(None, None, passive=True), "exchange"),
-        (SessionCommandPoint(0, None), ""),
+        (amqp.SessionCommandPoint(None, 0), "command_id"),
+        (amqp.SessionDetached(None, 0), "name"),
+        (amqp.ExchangeBind("q", None, "k"), "exchange"),
+        (amqp.ExchangeUnbind(None, "x"), "queue"),
+        (amqp.ExchangeDeclare(None, None, passive=True), "exchange"),
+        (amqp.SessionCommandPoint(0, None), ""),
     ],
 )
 def test_other_fields_stay_required(record: Any, name: str) -> None:
-    assert missing(record, Dialect.QPID) == name
+    assert missing(record, amqp.Dialect.QPID) == name
 
 
 def test_an_end_writes_all_fields_itself(facing: Facing) -> None:
     if facing.side is CLIENT:
         with pytest.raises(LocalProtocolError):
-            facing.session.call(ExchangeBind("q", "amq.fanout"))
+            facing.session.call(amqp.ExchangeBind("q", "amq.fanout"))
     facing.session.close()
     assert [each.missing() for each in facing.records()] == [""]
 
@@ -163,7 +136,7 @@ def test_an_end_writes_all_fields_itself(facing: Facing) -> None:
 def test_a_client_that_says_nothing_of_acceptance_hears_nothing_of_it(server: Facing, count: int) -> None:
     """Also behind the first message, where the shortcut takes them."""
     server.feed(transfer("", b"x", header=b"") * count)
-    messages = server.of(MessageReceived)
+    messages = server.of(amqp.MessageReceived)
     assert [each.accepts for each in messages] == [False] * count
     assert server.session.unsettled == ()
     with pytest.raises(LocalProtocolError):
@@ -171,10 +144,10 @@ def test_a_client_that_says_nothing_of_acceptance_hears_nothing_of_it(server: Fa
 
 
 @STRICT
-def test_for_a_strict_server_it_is_explicit(dialect: Dialect) -> None:
+def test_for_a_strict_server_it_is_explicit(dialect: amqp.Dialect) -> None:
     facing = Facing.attached(SERVER, server_config(dialect=dialect))
     facing.feed(transfer("", b"x"))
-    (message,) = facing.of(MessageReceived)
+    (message,) = facing.of(amqp.MessageReceived)
     assert (message.accepts, message.transfer.accept_mode) == (True, None)
     assert facing.session.unsettled == (0,)
 
@@ -183,7 +156,7 @@ def test_what_a_server_leaves_out_is_explicit() -> None:
     facing = Facing.subscribed(CLIENT)
     facing.session.top_up("d", 1)
     facing.feed(transfer("d", b"x"))
-    (message,) = facing.of(MessageReceived)
+    (message,) = facing.of(amqp.MessageReceived)
     assert (message.accepts, facing.session.unsettled) == (True, (0,))
 
 
@@ -222,29 +195,29 @@ def attached() -> tuple[Pair, Any, Any]:
 
 def changes(pair: Pair) -> list[tuple[str, int | None, int | None]]:
     """The credit that the client was told of."""
-    told = [event for event in pair.events[Side.CLIENT] if isinstance(event, CreditChanged)]
+    told = [event for event in pair.events[Side.CLIENT] if isinstance(event, amqp.CreditChanged)]
     return [(event.destination, event.messages, event.octets) for event in told]
 
 
-def said(pair: Pair, *commands: Command[Any]) -> None:
+def said(pair: Pair, *commands: amqp.Command[Any]) -> None:
     """What a broker sends to the client's session, other than the server here would."""
     for each in commands:
         pair.client.receive_data(frames(each), pair.now)
     pair.drain(Side.CLIENT)
 
 
-STOP = (MessageSetFlowMode("", CREDIT), MessageStop(""))
+STOP = (amqp.MessageSetFlowMode("", amqp.CREDIT), amqp.MessageStop(""))
 """As Broker-J stops a publisher: with the mode every time, whatever credit there is."""
 
 
 def test_credit_without_limit_is_written_as_a_number() -> None:
     """An absent value says the same, and is read as nothing at all."""
     pair, client, _ = attached()
-    client.call(MessageSubscribe("queue", "d", 0, 0))
+    client.call(amqp.MessageSubscribe("queue", "d", 0, 0))
     client.top_up("d", 5)
     pair.pump()
     wire = bytes(pair.sent[Side.CLIENT])
-    assert MessageFlow("d", BYTE, INFINITE).encode_segment(sync=False) in wire
+    assert amqp.MessageFlow("d", amqp.BYTE, amqp.INFINITE).encode_segment(sync=False) in wire
     assert client.granted("d") == (5, None)
 
 
@@ -255,9 +228,9 @@ def test_a_publisher_goes_on_with_messages_alone(exchange: str) -> None:
     for _ in range(2):
         said(pair, *STOP)
         assert client.credit(exchange) == (0, None)
-        with pytest.raises(NoCredit):
+        with pytest.raises(amqp.NoCredit):
             client.transfer(exchange, b"body")
-        said(pair, MessageFlow("", MESSAGE, MANY))
+        said(pair, amqp.MessageFlow("", amqp.MESSAGE, MANY))
         assert client.credit(exchange) == (MANY, None)
         client.transfer(exchange, b"body")
         assert client.credit(exchange) == (MANY - 1, None)
@@ -267,54 +240,54 @@ def test_a_publisher_goes_on_with_messages_alone(exchange: str) -> None:
 
 def test_octets_count_once_they_are_granted() -> None:
     pair, client, _ = attached()
-    message = Message(b"body")
-    said(pair, *STOP, MessageFlow("", MESSAGE, 5), MessageFlow("", BYTE, 6))
+    message = amqp.Message(b"body")
+    said(pair, *STOP, amqp.MessageFlow("", amqp.MESSAGE, 5), amqp.MessageFlow("", amqp.BYTE, 6))
     assert client.credit("") == (5, 6)
     client.transfer("", message)
     assert client.credit("") == (4, 2)
-    with pytest.raises(NoCredit):
+    with pytest.raises(amqp.NoCredit):
         client.transfer("", message)
     said(pair, *STOP)
     assert client.credit("") == (0, None)
-    said(pair, MessageFlow("", MESSAGE, 1))
-    client.transfer("", Message(bytes(100)))
+    said(pair, amqp.MessageFlow("", amqp.MESSAGE, 1))
+    client.transfer("", amqp.Message(bytes(100)))
     assert client.credit("") == (0, None)
 
 
 def test_what_is_said_of_an_exchange_comes_before_what_is_said_of_all() -> None:
     pair, client, _ = attached()
-    said(pair, MessageFlow("amq.direct", MESSAGE, 1), *STOP)
+    said(pair, amqp.MessageFlow("amq.direct", amqp.MESSAGE, 1), *STOP)
     assert client.credit("amq.direct") == (1, None)
     assert client.credit("amq.topic") == (0, None)
     client.transfer("amq.direct", b"body")
-    with pytest.raises(NoCredit):
+    with pytest.raises(amqp.NoCredit):
         client.transfer("amq.direct", b"body")
 
 
-@pytest.mark.parametrize("mode", [CREDIT, WINDOW])
+@pytest.mark.parametrize("mode", [amqp.CREDIT, amqp.WINDOW])
 def test_octets_of_bodies_alone_are_no_breach(mode: int) -> None:
     balance = Balance()
     balance.flow_mode = mode
-    balance.grant(MESSAGE, 100)
-    balance.grant(BYTE, 30)
+    balance.grant(amqp.MESSAGE, 100)
+    balance.grant(amqp.BYTE, 30)
     for left in (15, 0, 0):
         assert balance.admits(10)
         balance.spend(15, 10)
         assert balance.octets == left
     assert not balance.admits(1)
     assert not balance.admits(0)
-    assert balance.restore(0, 15, 10) is (mode == WINDOW)
-    assert balance.admits(10) is (mode == WINDOW)
+    assert balance.restore(0, 15, 10) is (mode == amqp.WINDOW)
+    assert balance.admits(10) is (mode == amqp.WINDOW)
     assert not balance.admits(11)
 
 
 def test_setting_the_same_mode_again_is_no_change() -> None:
     pair, client, server = attached()
-    client.call(MessageSubscribe("queue", "d", 0, 0))
+    client.call(amqp.MessageSubscribe("queue", "d", 0, 0))
     client.top_up("d", 5)
-    client.call(MessageSetFlowMode("d", WINDOW))
+    client.call(amqp.MessageSetFlowMode("d", amqp.WINDOW))
     pair.pump()
-    subscribe = next(e for e in pair.events[Side.SERVER] if isinstance(e, CommandReceived))
+    subscribe = next(e for e in pair.events[Side.SERVER] if isinstance(e, amqp.CommandReceived))
     server.complete(subscribe.command_id)
     assert server.credit("d") == (5, None)
     assert client.report is server.report is None
@@ -328,7 +301,7 @@ def browsed(count: int) -> Facing:
     facing = Facing.subscribed(SERVER, server_config(lenient_accepts=True))
     facing.feed(flow("d", 0, None) + flow("d", 1, None))
     for _ in range(count):
-        facing.session.transfer("d", b"x", acquire_mode=NOT_ACQUIRED)
+        facing.session.transfer("d", b"x", acquire_mode=amqp.NOT_ACQUIRED)
     return facing.forget()
 
 
@@ -337,7 +310,7 @@ def test_what_was_looked_at_and_accepted_is_released() -> None:
     first, second, third = [each for each in facing.session.pending if each.key[-1] == "outcome"]
     facing.feed(accept(0, 1))
     (settled,) = facing.of(Settled)
-    assert settled == Settled((first, second), Released(False))
+    assert settled == Settled((first, second), amqp.Released(False))
     asked = facing.asked()
     # The application hears of no message that it would drop.
     assert asked.handles == ()
@@ -353,11 +326,11 @@ def test_what_was_acquired_is_accepted_all_the_same() -> None:
     facing = browsed(2)
     looked, taken = [each for each in facing.session.pending if each.key[-1] == "outcome"]
     facing.feed(acquire(1))
-    facing.session.complete(facing.asked().command_id, Acquired(SequenceSet.of(1)))
+    facing.session.complete(facing.asked().command_id, amqp.Acquired(amqp.SequenceSet.of(1)))
     facing.feed(accept(0, 1))
     asked = facing.asked()
     assert asked.handles == (taken,)
-    assert looked.result == Released(False)
+    assert looked.result == amqp.Released(False)
     assert not taken.done
     facing.session.complete(asked.command_id)
     assert taken.result == Accepted()
@@ -365,6 +338,6 @@ def test_what_was_acquired_is_accepted_all_the_same() -> None:
 
 def test_a_client_stays_strict_about_its_own_messages() -> None:
     facing = Facing.attached(CLIENT, client_config(lenient_accepts=True))
-    facing.session.transfer("", b"x", acquire_mode=NOT_ACQUIRED)
+    facing.session.transfer("", b"x", acquire_mode=amqp.NOT_ACQUIRED)
     facing.forget().feed(accept(0))
     facing.excepts(542, "message.accept/acquisition", 0, 0x0402)

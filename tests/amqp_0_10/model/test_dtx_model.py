@@ -9,28 +9,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from amqp_sansio import LocalProtocolError
-from amqp_sansio.amqp_0_10 import (
-    Command,
-    DtxCommit,
-    DtxEnd,
-    DtxForget,
-    DtxGetTimeout,
-    DtxPrepare,
-    DtxRecover,
-    DtxRollback,
-    DtxSelect,
-    DtxSetTimeout,
-    DtxStart,
-    GetTimeoutResult,
-    RecoverResult,
-    XaResult,
-    Xid,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.model.dtx import Branches, Decision
 from amqp_sansio.amqp_0_10.model.execution import ExecutionError
 from tests.kit.books_0_10 import check_branches
 
-XIDS = [Xid(number, b"g", b"") for number in range(4)]
+XIDS = [amqp.Xid(number, b"g", b"") for number in range(4)]
 LIMIT = 3
 STATUS = {
     "open": 0,
@@ -75,17 +59,17 @@ class Model:
         self.join = join
         self.default = default
         self.selected: list[object] = []
-        self.works: dict[Xid, Work] = {}
+        self.works: dict[amqp.Xid, Work] = {}
         # The rolled-back ones that wait to be asked about, by age.
-        self.graves: list[Xid] = []
-        self.outcomes: list[tuple[Xid, str]] = []
+        self.graves: list[amqp.Xid] = []
+        self.outcomes: list[tuple[amqp.Xid, str]] = []
 
-    def current(self, owner: object) -> Xid | None:
+    def current(self, owner: object) -> amqp.Xid | None:
         found = [xid for xid, work in self.works.items() if owner in work.workers]
         assert len(found) < 2
         return found[0] if found else None
 
-    def doom(self, xid: Xid, fate: str) -> None:
+    def doom(self, xid: amqp.Xid, fate: str) -> None:
         work = self.works[xid]
         if not work.doomed:
             work.fate = fate
@@ -97,7 +81,7 @@ class Model:
             # Undone at once; what the workers still do, when the last one has gone.
             self.outcomes.append((xid, "rolled-back"))
 
-    def remove(self, xid: Xid) -> None:
+    def remove(self, xid: amqp.Xid) -> None:
         del self.works[xid]
         self.graves = [each for each in self.graves if each != xid]
 
@@ -106,7 +90,7 @@ class Model:
         name = command.NAME.partition(".")[2].replace("-", "_")
         return getattr(self, name)(owner, command, now)
 
-    def select(self, owner: object, command: DtxSelect, now: float) -> None:
+    def select(self, owner: object, command: amqp.DtxSelect, now: float) -> None:
         if owner not in self.selected:
             self.selected.append(owner)
 
@@ -191,7 +175,7 @@ class Model:
     def rollback(self, owner: object, command: Any, now: float) -> int:
         return self.complete(command.xid, self.settled(command), "rolled-back")
 
-    def complete(self, xid: Xid, work: Work, outcome: str) -> int:
+    def complete(self, xid: amqp.Xid, work: Work, outcome: str) -> int:
         if work.fate in ("open", "prepared"):
             self.outcomes.append((xid, outcome))
         if not work.fate.endswith("!"):
@@ -203,7 +187,7 @@ class Model:
             raise Refused(409, "forget/illegal-state")
         self.remove(command.xid)
 
-    def recover(self, owner: object, command: Any, now: float) -> list[Xid]:
+    def recover(self, owner: object, command: Any, now: float) -> list[amqp.Xid]:
         return [xid for xid, work in self.works.items() if work.fate == "prepared" or work.fate.endswith("!")]
 
     def get_timeout(self, owner: object, command: Any, now: float) -> int:
@@ -228,11 +212,11 @@ class Model:
 
 def plain(result: object) -> object:
     """What a result says."""
-    if isinstance(result, XaResult):
+    if isinstance(result, amqp.XaResult):
         return result.status
-    if isinstance(result, GetTimeoutResult):
+    if isinstance(result, amqp.GetTimeoutResult):
         return result.timeout
-    return result.in_doubt if isinstance(result, RecoverResult) else result
+    return result.in_doubt if isinstance(result, amqp.RecoverResult) else result
 
 
 OWNERS = st.sampled_from(["a", "b", "c"])
@@ -254,9 +238,9 @@ class Machine(RuleBasedStateMachine):
         self.copy = Branches(join=join, default_timeout=default, limit=LIMIT)
         self.model = Model(join, default)
         for owner in ("a", "b"):
-            self.execute(owner, DtxSelect())
+            self.execute(owner, amqp.DtxSelect())
 
-    def execute(self, owner: str, command: Command[Any]) -> None:
+    def execute(self, owner: str, command: amqp.Command[Any]) -> None:
         """A command, which all execute alike or refuse alike."""
         said: list[object] = []
         for branches in (self.real, self.copy):
@@ -289,24 +273,24 @@ class Machine(RuleBasedStateMachine):
     @rule(owner=OWNERS)
     def select(self, owner: str) -> None:
         """A session is selected, perhaps once more."""
-        self.execute(owner, DtxSelect())
+        self.execute(owner, amqp.DtxSelect())
 
     @rule(owner=OWNERS, xid=PICK, flags=FLAGS)
-    def start(self, owner: str, xid: Xid, flags: tuple[bool, bool]) -> None:
+    def start(self, owner: str, xid: amqp.Xid, flags: tuple[bool, bool]) -> None:
         """A start of some kind."""
-        self.execute(owner, DtxStart(xid, *flags))
+        self.execute(owner, amqp.DtxStart(xid, *flags))
 
     @rule(owner=OWNERS, xid=PICK)
-    def fitting_start(self, owner: str, xid: Xid) -> None:
+    def fitting_start(self, owner: str, xid: amqp.Xid) -> None:
         """A start of the kind that fits the branch."""
         work = self.model.works.get(xid)
         resume = work is not None and owner in work.waiting
-        self.execute(owner, DtxStart(xid, work is not None and not resume, resume))
+        self.execute(owner, amqp.DtxStart(xid, work is not None and not resume, resume))
 
     @rule(owner=OWNERS, xid=PICK, flags=FLAGS, own=st.sampled_from([True, True, True, False]))
-    def end(self, owner: str, xid: Xid, flags: tuple[bool, bool], own: bool) -> None:
+    def end(self, owner: str, xid: amqp.Xid, flags: tuple[bool, bool], own: bool) -> None:
         """An end, mostly of what the session works for."""
-        self.execute(owner, DtxEnd(self.model.current(owner) or xid if own else xid, *flags))
+        self.execute(owner, amqp.DtxEnd(self.model.current(owner) or xid if own else xid, *flags))
 
     @rule(owner=OWNERS)
     def work(self, owner: str) -> None:
@@ -317,24 +301,30 @@ class Machine(RuleBasedStateMachine):
         assert self.real.mark_work(owner) == self.copy.mark_work(owner) == xid
 
     @rule(owner=OWNERS, xid=PICK, free=st.booleans(), data=st.data())
-    def settle(self, owner: str, xid: Xid, free: bool, data: st.DataObject) -> None:
+    def settle(self, owner: str, xid: amqp.Xid, free: bool, data: st.DataObject) -> None:
         """A command that a branch is settled with, or on the way to it; if `free`, of one that nobody works for."""
         settleable = [each for each, work in self.model.works.items() if work.free]
         if free and settleable:
             xid = data.draw(st.sampled_from(settleable))
-        commands = [DtxPrepare(xid), DtxPrepare(xid), DtxCommit(xid), DtxCommit(xid, True), DtxRollback(xid)]
-        self.execute(owner, data.draw(st.sampled_from([*commands, DtxForget(xid)])))
+        commands = [
+            amqp.DtxPrepare(xid),
+            amqp.DtxPrepare(xid),
+            amqp.DtxCommit(xid),
+            amqp.DtxCommit(xid, True),
+            amqp.DtxRollback(xid),
+        ]
+        self.execute(owner, data.draw(st.sampled_from([*commands, amqp.DtxForget(xid)])))
 
     @rule(owner=OWNERS, xid=PICK, seconds=st.integers(0, 8))
-    def set_timeout(self, owner: str, xid: Xid, seconds: int) -> None:
+    def set_timeout(self, owner: str, xid: amqp.Xid, seconds: int) -> None:
         """A new timeout."""
-        self.execute(owner, DtxSetTimeout(xid, seconds))
+        self.execute(owner, amqp.DtxSetTimeout(xid, seconds))
 
     @rule(owner=OWNERS, xid=PICK)
-    def ask(self, owner: str, xid: Xid) -> None:
+    def ask(self, owner: str, xid: amqp.Xid) -> None:
         """What only asks."""
-        self.execute(owner, DtxGetTimeout(xid))
-        self.execute(owner, DtxRecover())
+        self.execute(owner, amqp.DtxGetTimeout(xid))
+        self.execute(owner, amqp.DtxRecover())
 
     @rule(seconds=st.sampled_from([0.5, 1.0, 4.0]), told=st.booleans())
     def pass_time(self, seconds: float, told: bool) -> None:
@@ -359,7 +349,7 @@ class Machine(RuleBasedStateMachine):
         # are compared without it.
         self.model.close(owner)
         expected = sorted(self.model.outcomes, key=str)
-        told: list[list[tuple[Xid, str]]] = []
+        told: list[list[tuple[amqp.Xid, str]]] = []
         for branches in (self.real, self.copy):
             branches.close_session(owner)
             told.append(list(branches.take_outcomes()))

@@ -13,19 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import Failed, LimitExceeded, Limits, RemoteProtocolError, Signal
-from amqp_sansio.amqp_0_10 import (
-    NOT_ACQUIRED,
-    Acquired,
-    CommandReceived,
-    MessageAccept,
-    MessageAcquire,
-    MessageReject,
-    MessageRelease,
-    SequenceSet,
-    SessionConfirmed,
-    TxRollback,
-    TxSelect,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.model.command_ids import ReceiveState, SendState
 from amqp_sansio.amqp_0_10.model.execution import RESOURCE_LIMIT_EXCEEDED
 from amqp_sansio.amqp_0_10.model.open_ids import OpenIds
@@ -120,7 +108,7 @@ def test_what_is_kept_for_a_replay_is_bounded() -> None:
     state.send("b")
     with pytest.raises(LimitExceeded, match="2 commands wait"):
         state.send("c")
-    state.confirmed(SequenceSet.of(0))
+    state.confirmed(amqp.SequenceSet.of(0))
     assert state.send("c") == 2
 
 
@@ -161,10 +149,10 @@ def test_open_ids_are_a_dict_that_knows_its_order(first: int, steps: list[tuple[
             ids.add((number - value) & MASK, value)
         else:
             lower = (number + value) & MASK
-            wanted = SequenceSet([(lower, (lower + width) & MASK), (lower, lower)])
+            wanted = amqp.SequenceSet([(lower, (lower + width) & MASK), (lower, lower)])
             inside = [each for each in ids if each in wanted]
             assert ids.named(wanted) == sorted(inside, key=lambda each: (each - number + (1 << 30)) & MASK)
-    wide = SequenceSet([((number - 200) & MASK, (number + 200) & MASK)])
+    wide = amqp.SequenceSet([((number - 200) & MASK, (number + 200) & MASK)])
     assert sorted(pickle.loads(pickle.dumps(ids)).named(wide)) == sorted(ids)
 
 
@@ -172,21 +160,21 @@ def holding(count: int) -> OpenIds[None]:
     """Ids with a hole as wide as they are many, of which the order is known."""
     ids: OpenIds[None] = OpenIds()
     ids.update(dict.fromkeys([*range(count), *range(2 * count, 3 * count)]))
-    ids.named(SequenceSet([(0, MASK >> 1)]))
+    ids.named(amqp.SequenceSet([(0, MASK >> 1)]))
     return ids
 
 
 def test_what_a_set_names_in_vain_costs_no_step_for_what_is_open() -> None:
     ids = holding(1000)
     for ranges in ([(1000, 1999)], [(3000, MASK >> 1)], [(1 << 31, MASK)], [(1000, 1499), (1500, 1999)]):
-        assert count_steps(partial(ids.named, SequenceSet(ranges))) < 150
+        assert count_steps(partial(ids.named, amqp.SequenceSet(ranges))) < 150
 
 
 def test_what_is_gone_is_passed_once() -> None:
     ids = holding(1000)
     for number in range(1000):
         del ids[number]
-    wanted = SequenceSet([(0, 1999)])
+    wanted = amqp.SequenceSet([(0, 1999)])
     assert ids.named(wanted) == []
     assert count_steps(lambda: ids.named(wanted)) < 150
 
@@ -200,7 +188,7 @@ def test_what_is_gone_is_not_kept_for_ever() -> None:
         def work() -> None:
             for number in range(count):
                 ids[number] = None
-                ids.named(SequenceSet([(1 << 30, 1 << 31)]))
+                ids.named(amqp.SequenceSet([(1 << 30, 1 << 31)]))
                 del ids[number]
             assert len(pickle.dumps(ids)) < 1000
 
@@ -210,14 +198,14 @@ def test_what_is_gone_is_not_kept_for_ever() -> None:
 
 
 def test_a_set_of_scattered_ids_costs_a_step_for_each() -> None:
-    assert_linear(lambda count: lambda: SequenceSet.of(*range(0, 2 * count, 2)), 1000)
+    assert_linear(lambda count: lambda: amqp.SequenceSet.of(*range(0, 2 * count, 2)), 1000)
 
 
 # A command costs what it does: ids that nobody holds, or that are settled, can be named again and again for nothing.
 
 
 SIZE = 300
-SELECT, ROLLBACK = command(TxSelect.CODE), command(TxRollback.CODE)
+SELECT, ROLLBACK = command(amqp.TxSelect.CODE), command(amqp.TxRollback.CODE)
 Make = Callable[[int], Callable[[], object]]
 
 
@@ -228,8 +216,8 @@ def feed(facing: Facing, *pieces: bytes) -> list[Any]:
     for octets in pieces:
         end.receive_data(octets, 0.0)
         while not isinstance(event := end.next_event(), Signal):
-            if isinstance(event, CommandReceived):
-                result = Acquired(SequenceSet()) if isinstance(event.command, MessageAcquire) else None
+            if isinstance(event, amqp.CommandReceived):
+                result = amqp.Acquired(amqp.SequenceSet()) if isinstance(event.command, amqp.MessageAcquire) else None
                 facing.session.complete(event.command_id, result)
             else:
                 found.append(event)
@@ -331,7 +319,7 @@ def limited(facing: Facing, *pieces: bytes) -> int:
 @pytest.mark.parametrize("say", [acquire, reject])
 def test_acquiring_in_vain_and_rejecting_what_is_not_acquired_is_bounded(say: Callable[..., bytes]) -> None:
     """Such a reject is ignored (rule message.reject/acquisition)."""
-    facing = serving(SIZE, acquire_mode=NOT_ACQUIRED)
+    facing = serving(SIZE, acquire_mode=amqp.NOT_ACQUIRED)
     assert limited(facing, *[say((0, 3 * SIZE - 1))] * 40) == EACH
 
 
@@ -360,7 +348,7 @@ def test_a_few_at_a_time_are_free() -> None:
 
 def test_what_is_settled_is_paid_for() -> None:
     """However often it was rolled back before."""
-    facing = serving(SIZE, acquire_mode=NOT_ACQUIRED)
+    facing = serving(SIZE, acquire_mode=amqp.NOT_ACQUIRED)
     assert limited(facing, *[acquire((0, 3 * SIZE - 1))] * EACH, release((0, 3 * SIZE - 1))) == EACH + 1
     assert not [each for each in facing.session.pending if each.key[-1] == "outcome"]
 
@@ -371,20 +359,20 @@ def test_what_is_settled_is_paid_for() -> None:
 def watching(size: int, *, acquire_mode: int = 0) -> Talk010:
     talk = Talk010(limits=Limits(calls=10_000)).open().session().subscribe()
     talk.server(*[transfer("d", acquire_mode=acquire_mode) for _ in range(3 * size)])
-    return talk.client(MessageRelease(SequenceSet([hole(size)])))
+    return talk.client(amqp.MessageRelease(amqp.SequenceSet([hole(size)])))
 
 
 @pytest.mark.parametrize("name", ["accept", "reject", "release", "acquire", "completed", "confirmed"])
 def test_what_an_observer_hears_again_and_again(name: str) -> None:
     def work(size: int) -> Callable[[], object]:
-        talk, ids = watching(size), SequenceSet([hole(size)])
+        talk, ids = watching(size), amqp.SequenceSet([hole(size)])
         said: Any = {
-            "accept": MessageAccept(ids),
-            "reject": MessageReject(ids),
-            "release": MessageRelease(ids),
-            "acquire": MessageAcquire(ids),
+            "accept": amqp.MessageAccept(ids),
+            "reject": amqp.MessageReject(ids),
+            "release": amqp.MessageRelease(ids),
+            "acquire": amqp.MessageAcquire(ids),
             "completed": completes(*ids),
-            "confirmed": SessionConfirmed(ids),
+            "confirmed": amqp.SessionConfirmed(ids),
         }[name]
         octets = frames(said)
 
@@ -402,8 +390,8 @@ def test_what_an_observer_hears_again_and_again(name: str) -> None:
 @pytest.mark.parametrize("name", ["acquire", "reject"])
 def test_an_observer_loses_sight_of_what_an_endpoint_refuses(name: str) -> None:
     """It judges nothing of which it can't know."""
-    talk, ids = watching(SIZE, acquire_mode=NOT_ACQUIRED), SequenceSet([(0, 3 * SIZE - 1)])
-    said: Any = MessageAcquire(ids) if name == "acquire" else MessageReject(ids)
+    talk, ids = watching(SIZE, acquire_mode=amqp.NOT_ACQUIRED), amqp.SequenceSet([(0, 3 * SIZE - 1)])
+    said: Any = amqp.MessageAcquire(ids) if name == "acquire" else amqp.MessageReject(ids)
     octets = frames(said)
     steps = count_steps(lambda: talk.client(*[octets] * 200))
     assert steps < 200 * 3 * SIZE * 2
@@ -411,12 +399,12 @@ def test_an_observer_loses_sight_of_what_an_endpoint_refuses(name: str) -> None:
 
 def test_an_observer_of_accepts_that_are_rolled_back_again_and_again() -> None:
     """Neither its model nor its history goes on for ever."""
-    talk, number = watching(SIZE).client(TxSelect()), 2
+    talk, number = watching(SIZE).client(amqp.TxSelect()), 2
 
     def roll_back(times: int) -> None:
         nonlocal number
         for _ in range(times):
-            talk.client(MessageAccept(SequenceSet([(0, 3 * SIZE - 1)])), TxRollback())
+            talk.client(amqp.MessageAccept(amqp.SequenceSet([(0, 3 * SIZE - 1)])), amqp.TxRollback())
             number += 2
             talk.server(completes(number))
 

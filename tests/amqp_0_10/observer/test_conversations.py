@@ -7,41 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_10, Limits, Side
-from amqp_sansio.amqp_0_10 import (
-    ConnectionClose,
-    ConnectionCloseOk,
-    ConnectionHeartbeat,
-    ConnectionOpen,
-    ConnectionOpenOk,
-    ConnectionRedirect,
-    ConnectionStart,
-    ConnectionStartOk,
-    ConnectionTune,
-    ConnectionTuneOk,
-    DeliveryProperties,
-    ExecutionResult,
-    ExecutionSync,
-    FragmentProperties,
-    Headers,
-    MessageCancel,
-    MessageProperties,
-    MessageSubscribe,
-    ObservedCommand,
-    QueueQuery,
-    QueueQueryResult,
-    SequenceSet,
-    SessionAttach,
-    SessionAttached,
-    SessionCommandPoint,
-    SessionDetach,
-    SessionDetached,
-    SessionExpected,
-    SessionFlush,
-    SessionRequestTimeout,
-    SessionTimeout,
-    Struct32,
-    encode_headers,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, CONTROL, HEADER, encode_assembly
 from amqp_sansio.observer import Identified
 from tests.kit.observing import SERVER
@@ -52,15 +18,15 @@ def _talk(**options: Any) -> Talk010:
     return Talk010(**options).open().session()
 
 
-def _commands(talk: Talk010) -> list[ObservedCommand]:
-    return [event for event in talk.observed if isinstance(event, ObservedCommand)]
+def _commands(talk: Talk010) -> list[amqp.ObservedCommand]:
+    return [event for event in talk.observed if isinstance(event, amqp.ObservedCommand)]
 
 
 # Units.
 
 
 def test_the_opening_and_what_answers_what() -> None:
-    talk = Talk010().open().client(ConnectionClose(200, "")).server(ConnectionCloseOk()).finish()
+    talk = Talk010().open().client(amqp.ConnectionClose(200, "")).server(amqp.ConnectionCloseOk()).finish()
     assert [(unit.event, unit.unit, unit.answers) for unit in talk.observed] == [
         ("protocol-header", "header", None),
         ("protocol-header", "header", None),
@@ -79,15 +45,15 @@ def test_the_opening_and_what_answers_what() -> None:
 
 @pytest.mark.rule("0-10/connection.close/channel-hint")
 def test_a_close_may_come_on_any_channel() -> None:
-    talk = _talk().server(ConnectionClose(501, "x"), channel=3).client(ConnectionCloseOk())
+    talk = _talk().server(amqp.ConnectionClose(501, "x"), channel=3).client(amqp.ConnectionCloseOk())
     assert talk.observed[-1].answers == talk.observed[-2].seq
     assert not talk.rules
 
 
 def test_heartbeats() -> None:
-    talk = Talk010().open().client(ConnectionHeartbeat()).server(ConnectionHeartbeat())
+    talk = Talk010().open().client(amqp.ConnectionHeartbeat()).server(amqp.ConnectionHeartbeat())
     assert [(unit.unit, unit.event) for unit in talk.observed[-2:]] == [("heartbeat",) * 2] * 2
-    assert isinstance(talk.observed[-1].content, ConnectionHeartbeat)
+    assert isinstance(talk.observed[-1].content, amqp.ConnectionHeartbeat)
 
 
 @pytest.mark.rule("0-10/wire/track-order", "0-10/wire/frame-flags")
@@ -95,7 +61,7 @@ def test_controls_between_the_frames_of_a_command() -> None:
     octets = transfer("", b"0123456789" * 10, largest=40)
     first, rest = octets[:40], octets[40:]
     size = int.from_bytes(octets[2:4])
-    talk = _talk().client(octets[:size], SessionFlush(), octets[size:]).finish()
+    talk = _talk().client(octets[:size], amqp.SessionFlush(), octets[size:]).finish()
     assert [unit.event for unit in talk.observed[-2:]] == ["session.flush", "message.transfer"]
     assert (talk.observed[-1].body, talk.observed[-1].size) == (b"0123456789" * 10, len(octets))
     assert first + rest == octets
@@ -113,15 +79,15 @@ def test_messages_on_two_channels_at_once() -> None:
 
 @pytest.mark.rule("0-10/wire/header-unknown-pass", "0-10/wire/header-any-order")
 def test_the_structs_of_a_header_segment() -> None:
-    unknown = Struct32(0x0F0F, b"\1\2")
-    structs = (MessageProperties(content_type="t"), unknown, FragmentProperties(), DeliveryProperties())
+    unknown = amqp.Struct32(0x0F0F, b"\1\2")
+    structs = (amqp.MessageProperties(content_type="t"), unknown, amqp.FragmentProperties(), amqp.DeliveryProperties())
     command = transfer("d")[: int.from_bytes(transfer("d")[2:4])]
-    header = encode_assembly(0, [(COMMAND, b""), (HEADER, encode_headers(structs))])[12:]
+    header = encode_assembly(0, [(COMMAND, b""), (HEADER, amqp.encode_headers(structs))])[12:]
     talk = _talk().client(command, _last(header)).finish()
     found = talk.observed[-1].properties
-    assert isinstance(found, Headers)
-    assert (found.structs, found.raw) == (structs, encode_headers(structs))
-    assert found.others == (unknown, FragmentProperties())
+    assert isinstance(found, amqp.Headers)
+    assert (found.structs, found.raw) == (structs, amqp.encode_headers(structs))
+    assert found.others == (unknown, amqp.FragmentProperties())
     assert (found.message_properties, found.content_type) == (structs[0], "t")
     assert talk.observed[-1].unit == "content"
     assert (talk.observed[-1].body, talk.observed[-1].body_size) == (b"", 0)
@@ -147,36 +113,36 @@ def test_what_is_kept_of_bodies(body: str, wanted: tuple[bytes | None, str | Non
 
 def test_ids_begin_at_the_command_point_and_wrap() -> None:
     talk = Talk010().open().session(number=4_294_967_295)
-    talk.client(ExecutionSync(), ExecutionSync()).server(transfer("d")).finish()
+    talk.client(amqp.ExecutionSync(), amqp.ExecutionSync()).server(transfer("d")).finish()
     assert [event.command_id for event in _commands(talk)] == [4_294_967_295, 0, 4_294_967_295]
     assert not talk.rules
 
 
 def test_the_sync_bit_is_told() -> None:
-    talk = _talk().client(frames(ExecutionSync(), sync=True), ExecutionSync())
+    talk = _talk().client(frames(amqp.ExecutionSync(), sync=True), amqp.ExecutionSync())
     assert [event.sync for event in _commands(talk)] == [True, False]
 
 
 def test_ids_are_unknown_behind_a_gap_until_the_next_command_point() -> None:
-    talk = _talk().client(ExecutionSync()).gap("client", 10).client(ExecutionSync())
-    talk.client(SessionCommandPoint(9, 0), ExecutionSync()).server(ExecutionSync()).finish()
+    talk = _talk().client(amqp.ExecutionSync()).gap("client", 10).client(amqp.ExecutionSync())
+    talk.client(amqp.SessionCommandPoint(9, 0), amqp.ExecutionSync()).server(amqp.ExecutionSync()).finish()
     assert [event.command_id for event in _commands(talk)] == [0, None, 9, 0]
     assert not talk.rules
 
 
 @pytest.mark.rule("0-10/execution.result/always")
 def test_a_result_answers_its_command_and_comes_before_its_completion() -> None:
-    talk = _talk().client(QueueQuery("q"), QueueQuery("q"))
+    talk = _talk().client(amqp.QueueQuery("q"), amqp.QueueQuery("q"))
     first, second = talk.observed[-2:]
-    talk.server(ExecutionResult(1, QueueQueryResult("q")), ExecutionResult(0, QueueQueryResult()))
+    talk.server(amqp.ExecutionResult(1, amqp.QueueQueryResult("q")), amqp.ExecutionResult(0, amqp.QueueQueryResult()))
     assert [unit.answers for unit in talk.observed[-2:]] == [second.seq, first.seq]
     assert not talk.server(completed(0, 1)).rules
-    talk.client(QueueQuery("q")).server(completed(0, 1, 2)).finish()
+    talk.client(amqp.QueueQuery("q")).server(completed(0, 1, 2)).finish()
     assert talk.rules == ["execution.result/always"]
 
 
 def test_a_result_that_a_gap_hides_is_not_missed() -> None:
-    talk = _talk().client(QueueQuery("q")).gap(SERVER, 50).server(completed(0)).finish()
+    talk = _talk().client(amqp.QueueQuery("q")).gap(SERVER, 50).server(completed(0)).finish()
     assert not talk.rules
 
 
@@ -188,18 +154,18 @@ def _session(*what: Any) -> Talk010:
 
 
 _RULES: list[tuple[str, Any]] = [
-    ("wire/frame-flags", lambda: _session(ExecutionSync(), _pieces()[1])),
-    ("wire/frame-flags", lambda: _session(ExecutionSync(), _first(BODY))),
+    ("wire/frame-flags", lambda: _session(amqp.ExecutionSync(), _pieces()[1])),
+    ("wire/frame-flags", lambda: _session(amqp.ExecutionSync(), _first(BODY))),
     ("wire/controls-track0", lambda: _session(_track(frames(completed(0)), 1))),
-    ("wire/commands-track1", lambda: _session(_track(frames(ExecutionSync()), 0))),
-    ("wire/commands-track1", lambda: _session(_track(frames(ExecutionSync()), 5))),
+    ("wire/commands-track1", lambda: _session(_track(frames(amqp.ExecutionSync()), 0))),
+    ("wire/commands-track1", lambda: _session(_track(frames(amqp.ExecutionSync()), 5))),
     ("wire/frame-reserved-zero", lambda: _session(b"\x8f" + frames(completed(0))[1:])),
     ("wire/frame-reserved-zero", lambda: _session(b"\x0f\x04" + frames(completed(0))[2:])),
     ("wire/frame-size<12 malformed", lambda: _session(b"\x0f\0\0\x0b" + bytes(8))),
     ("wire/struct-code", lambda: _session(encode_assembly(0, [(CONTROL, b"\x0f\x0f\0\0")]))),
     ("wire/struct-code", lambda: _session(encode_assembly(0, [(COMMAND, b"\x0f\x0f\1\0\0\0")]))),
     ("wire/struct-size-includes", lambda: _session(encode_assembly(0, [(CONTROL, b"\1\x0c\0\0x")]))),
-    ("wire/header-any-order", lambda: _session(transfer("", b"", *[DeliveryProperties()] * 2))),
+    ("wire/header-any-order", lambda: _session(transfer("", b"", *[amqp.DeliveryProperties()] * 2))),
     ("wire/map-distinct", lambda: _session(_twice())),
     ("wire/header-each-peer", lambda: Talk010().headers().client(AMQP_0_10.header)),
     ("wire/header-each-peer", lambda: Talk010().client(AMQP_0_10.header).server(b"HTTP/1.1 x")),
@@ -208,8 +174,8 @@ _RULES: list[tuple[str, Any]] = [
         lambda: (
             Talk010()
             .headers()
-            .server(ConnectionStart({}, ["PLAIN"], ["en_US"]))
-            .client(ConnectionStartOk({}, "EXTERNAL", b"", "en_US"))
+            .server(amqp.ConnectionStart({}, ["PLAIN"], ["en_US"]))
+            .client(amqp.ConnectionStartOk({}, "EXTERNAL", b"", "en_US"))
         ),
     ),
     (
@@ -217,23 +183,23 @@ _RULES: list[tuple[str, Any]] = [
         lambda: (
             Talk010()
             .headers()
-            .server(ConnectionStart({}, ["PLAIN"], ["en_US"]))
-            .client(ConnectionStartOk({}, "PLAIN", b"", "xx"))
+            .server(amqp.ConnectionStart({}, ["PLAIN"], ["en_US"]))
+            .client(amqp.ConnectionStartOk({}, "PLAIN", b"", "xx"))
         ),
     ),
-    ("connection.tune/minimum", lambda: Talk010().headers().server(ConnectionTune(1, 4095))),
-    ("connection.tune/permitted-range", lambda: Talk010().headers().server(ConnectionTune(1, 4096, 9, 8))),
-    ("connection.tune/no-heartbeat-min", lambda: Talk010().headers().server(ConnectionTune(1, 4096, None, 8))),
+    ("connection.tune/minimum", lambda: Talk010().headers().server(amqp.ConnectionTune(1, 4095))),
+    ("connection.tune/permitted-range", lambda: Talk010().headers().server(amqp.ConnectionTune(1, 4096, 9, 8))),
+    ("connection.tune/no-heartbeat-min", lambda: Talk010().headers().server(amqp.ConnectionTune(1, 4096, None, 8))),
     ("connection.tune-ok/minimum", lambda: Talk010().open(max_frame_size=4000)),
     ("connection.tune-ok/channel-upper-limit", lambda: Talk010().open(channel_max=17)),
     (
         "connection.tune-ok/frame-upper-limit",
-        lambda: Talk010().headers().server(ConnectionTune(1, 5000)).client(ConnectionTuneOk(1, 5001)),
+        lambda: Talk010().headers().server(amqp.ConnectionTune(1, 5000)).client(amqp.ConnectionTuneOk(1, 5001)),
     ),
     ("connection.tune-ok/heartbeat-range", lambda: Talk010().open(heartbeat=61)),
     (
         "connection.tune-ok/no-heartbeat-min",
-        lambda: Talk010().headers().server(ConnectionTune(1)).client(ConnectionTuneOk(1, None, 5)),
+        lambda: Talk010().headers().server(amqp.ConnectionTune(1)).client(amqp.ConnectionTuneOk(1, None, 5)),
     ),
     (
         "connection.tune-ok/max-frame-size",
@@ -242,16 +208,25 @@ _RULES: list[tuple[str, Any]] = [
     ("connection.tune-ok/available-channels", lambda: Talk010().open().session(16)),
     (
         "connection.open/insist",
-        lambda: Talk010().headers().client(ConnectionOpen("/", insist=True)).server(ConnectionRedirect("h")),
+        lambda: Talk010().headers().client(amqp.ConnectionOpen("/", insist=True)).server(amqp.ConnectionRedirect("h")),
     ),
-    ("session/attachment", lambda: Talk010().open().client(SessionFlush(completed=True))),
-    ("session/attachment", lambda: _talk().client(SessionDetach(b"s"), SessionFlush())),
-    ("session.attach/one-session", lambda: _talk().client(SessionAttach(b"other"))),
-    ("session.command-point/newly-attached", lambda: Talk010().open().client(SessionAttach(b"s"), ExecutionSync())),
-    ("session.command-point/zero-offset", lambda: _talk().client(SessionCommandPoint(1, 0), _pieces()[1])),
-    ("session.command-point/nonzero-offset", lambda: _talk().client(SessionCommandPoint(1, 5), ExecutionSync())),
-    ("session.expected/only-on-flush", lambda: _talk().server(SessionExpected(SequenceSet()))),
-    ("session.request-timeout/granted", lambda: _talk().client(SessionRequestTimeout(5)).server(SessionTimeout(6))),
+    ("session/attachment", lambda: Talk010().open().client(amqp.SessionFlush(completed=True))),
+    ("session/attachment", lambda: _talk().client(amqp.SessionDetach(b"s"), amqp.SessionFlush())),
+    ("session.attach/one-session", lambda: _talk().client(amqp.SessionAttach(b"other"))),
+    (
+        "session.command-point/newly-attached",
+        lambda: Talk010().open().client(amqp.SessionAttach(b"s"), amqp.ExecutionSync()),
+    ),
+    ("session.command-point/zero-offset", lambda: _talk().client(amqp.SessionCommandPoint(1, 0), _pieces()[1])),
+    (
+        "session.command-point/nonzero-offset",
+        lambda: _talk().client(amqp.SessionCommandPoint(1, 5), amqp.ExecutionSync()),
+    ),
+    ("session.expected/only-on-flush", lambda: _talk().server(amqp.SessionExpected(amqp.SequenceSet()))),
+    (
+        "session.request-timeout/granted",
+        lambda: _talk().client(amqp.SessionRequestTimeout(5)).server(amqp.SessionTimeout(6)),
+    ),
     ("message.subscribe/unique-destination", lambda: _talk().subscribe().subscribe(queue="other")),
 ]
 
@@ -298,26 +273,28 @@ def test_a_broken_rule_is_told_once(rule: str, make: Any) -> None:
 @pytest.mark.rule("0-10/session.attach/idempotence", "0-10/session/attachment")
 def test_what_is_sent_before_the_other_side_is_heard() -> None:
     talk = Talk010().open()
-    talk.client(SessionAttach(b"s"), SessionCommandPoint(0, 0), ExecutionSync())
-    talk.server(SessionAttached(b"s"), SessionCommandPoint(0, 0), completed(0))
+    talk.client(amqp.SessionAttach(b"s"), amqp.SessionCommandPoint(0, 0), amqp.ExecutionSync())
+    talk.server(amqp.SessionAttached(b"s"), amqp.SessionCommandPoint(0, 0), completed(0))
     # The server goes on until it has heard of the detach, the client until it has of a detached.
-    talk.client(SessionDetach(b"s")).server(transfer("d"), SessionDetached(b"s", 0))
-    talk.client(SessionAttach(b"s"), SessionCommandPoint(0, 0)).server(SessionAttached(b"s"))
-    talk.server(SessionCommandPoint(0, 0), SessionDetached(b"s", 1)).client(ExecutionSync())
-    talk.client(SessionAttach(b"t"), SessionCommandPoint(0, 0), SessionAttach(b"t"), ExecutionSync())
+    talk.client(amqp.SessionDetach(b"s")).server(transfer("d"), amqp.SessionDetached(b"s", 0))
+    talk.client(amqp.SessionAttach(b"s"), amqp.SessionCommandPoint(0, 0)).server(amqp.SessionAttached(b"s"))
+    talk.server(amqp.SessionCommandPoint(0, 0), amqp.SessionDetached(b"s", 1)).client(amqp.ExecutionSync())
+    talk.client(
+        amqp.SessionAttach(b"t"), amqp.SessionCommandPoint(0, 0), amqp.SessionAttach(b"t"), amqp.ExecutionSync()
+    )
     assert not talk.finish().rules
     assert [event.command_id for event in _commands(talk)] == [0, 0, 0, 0]
 
 
 def test_a_destination_may_be_used_again() -> None:
-    talk = _talk().subscribe().client(MessageCancel("d"), MessageSubscribe("q", "d"))
+    talk = _talk().subscribe().client(amqp.MessageCancel("d"), amqp.MessageSubscribe("q", "d"))
     assert not talk.rules
 
 
 @pytest.mark.rule("0-10/session.command-point/nonzero-offset")
 def test_the_rest_of_a_command_that_was_sent_before() -> None:
     first, *rest = _pieces()
-    talk = _talk().client(SessionCommandPoint(7, len(first)), *rest, ExecutionSync()).finish()
+    talk = _talk().client(amqp.SessionCommandPoint(7, len(first)), *rest, amqp.ExecutionSync()).finish()
     assert not talk.rules
     assert {unit.event for unit in talk.observed if unit.unit == "frame"} == {"header-frame", "body-frame"}
     assert [event.command_id for event in _commands(talk)] == [8]
@@ -325,7 +302,7 @@ def test_the_rest_of_a_command_that_was_sent_before() -> None:
 
 def test_an_assembly_that_is_given_up_is_partial() -> None:
     first, second, *_ = _pieces()
-    talk = _talk().client(first, second, frames(ExecutionSync())).finish()
+    talk = _talk().client(first, second, frames(amqp.ExecutionSync())).finish()
     assert talk.rules == ["wire/frame-flags"]
     partial, sync = talk.observed[-2:]
     assert (partial.unit, partial.event, partial.size) == ("partial", "message.transfer", len(first + second))
@@ -346,9 +323,9 @@ def test_bodies_above_the_limits_are_counted() -> None:
 
 
 def test_segments_above_the_limit_are_not_kept() -> None:
-    headers = MessageProperties(application_headers={"a": "x" * 500})
+    headers = amqp.MessageProperties(application_headers={"a": "x" * 500})
     talk = _talk(limits=Limits(header=200)).client(transfer("", b"b", headers, largest=60))
-    talk.client(frames(QueueQuery("q" * 250)), ExecutionSync()).finish()
+    talk.client(frames(amqp.QueueQuery("q" * 250)), amqp.ExecutionSync()).finish()
     message, query, sync = talk.observed[-3:]
     assert (message.event, message.body) == ("message.transfer", b"b")
     assert (query.event, query.content) == ("queue.query", b"")
@@ -368,7 +345,7 @@ def test_no_more_channels_are_known_than_the_limits_allow() -> None:
     for channel in range(10):
         talk.session(channel)
     for channel in range(10):
-        talk.client(ExecutionSync(), channel=channel)
+        talk.client(amqp.ExecutionSync(), channel=channel)
     assert not talk.finish().rules
     numbers = [event.command_id for event in _commands(talk)]
     assert len(numbers) == 10
@@ -382,10 +359,10 @@ def test_no_more_channels_are_known_than_the_limits_allow() -> None:
 @pytest.mark.parametrize(
     ("octets", "side"),
     [
-        (frames(ConnectionOpenOk()), Side.SERVER),
-        (frames(ConnectionOpen("/")), Side.CLIENT),
-        (frames(QueueQuery("q")), Side.CLIENT),
-        (frames(completed(4)) + frames(MessageSubscribe("q", "d")), Side.CLIENT),
+        (frames(amqp.ConnectionOpenOk()), Side.SERVER),
+        (frames(amqp.ConnectionOpen("/")), Side.CLIENT),
+        (frames(amqp.QueueQuery("q")), Side.CLIENT),
+        (frames(completed(4)) + frames(amqp.MessageSubscribe("q", "d")), Side.CLIENT),
     ],
 )
 def test_the_first_unit_that_only_one_side_may_send_tells_the_sides(octets: bytes, side: Side) -> None:
@@ -406,7 +383,7 @@ def test_both_headers_seen_by_who_is_told_nothing() -> None:
 
 
 def test_a_connection_whose_client_began_unseen() -> None:
-    start = frames(ConnectionStart({}, ["PLAIN"], ["en_US"]))
+    start = frames(amqp.ConnectionStart({}, ["PLAIN"], ["en_US"]))
     talk = Talk010(late=True).send("y", AMQP_0_10.header + start).finish()
     (identified,) = [event for event in talk.events if isinstance(event, Identified)]
     assert (identified.server, identified.by) == ("y", "frame")
@@ -428,7 +405,7 @@ def test_nothing_tells_the_sides() -> None:
 
 def test_a_snap_length_leaves_the_message() -> None:
     octets = transfer("", b"0123456789" * 10, largest=80)
-    talk = _talk().client(octets[:-10]).gap("client", 10).client(ExecutionSync()).finish()
+    talk = _talk().client(octets[:-10]).gap("client", 10).client(amqp.ExecutionSync()).finish()
     message, sync = _commands(talk)
     assert (message.unit, message.body, message.body_size, message.missing) == ("content", None, 100, 10)
     assert message.size == len(octets) - 10
@@ -436,7 +413,7 @@ def test_a_snap_length_leaves_the_message() -> None:
 
 
 def test_a_gap_within_a_message() -> None:
-    properties = MessageProperties(content_length=100)
+    properties = amqp.MessageProperties(content_length=100)
     octets = transfer("", b"0123456789" * 10, properties, largest=60)
     talk = _talk().client(octets[:100]).gap("client", 20).client(octets[120:] + transfer("n")).finish()
     partial = next(unit for unit in talk.observed if unit.unit == "partial")

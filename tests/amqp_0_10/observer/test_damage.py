@@ -11,16 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Limits, Side
-from amqp_sansio.amqp_0_10 import (
-    ConnectionHeartbeat,
-    ExecutionSync,
-    MessageAccept,
-    QueueQuery,
-    SequenceSet,
-    SessionDetach,
-    TxCommit,
-    TxSelect,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.model.open_ids import OpenIds
 from amqp_sansio.amqp_0_10.observer.resync import PROVEN, REFUTED, Reader
 from amqp_sansio.amqp_1_0 import Begin, Open
@@ -34,11 +25,11 @@ Arrivals = list[tuple[str, bytes | int, int]]
 
 
 def _conversation() -> Talk010:
-    talk = Talk010().open().session().client(TxSelect(), transfer("ex", b"one"))
-    talk.server(completed(0, 1)).subscribe().client(TxCommit(), QueueQuery("q"))
+    talk = Talk010().open().session().client(amqp.TxSelect(), transfer("ex", b"one"))
+    talk.server(completed(0, 1)).subscribe().client(amqp.TxCommit(), amqp.QueueQuery("q"))
     talk.server(transfer("d", b"0123456789" * 20, largest=50), completed(0, 1, 2, 3))
-    talk.client(completed(0), MessageAccept(SequenceSet.of(0)), ConnectionHeartbeat())
-    talk.client(transfer("ex", b"two" * 40, largest=40), ExecutionSync(), SessionDetach(b"s"))
+    talk.client(completed(0), amqp.MessageAccept(amqp.SequenceSet.of(0)), amqp.ConnectionHeartbeat())
+    talk.client(transfer("ex", b"two" * 40, largest=40), amqp.ExecutionSync(), amqp.SessionDetach(b"s"))
     return talk
 
 
@@ -110,7 +101,7 @@ def test_any_octets_behind_the_headers(pieces: list[tuple[bool, bytes]]) -> None
 @given(st.binary(max_size=120), st.booleans())
 def test_proofs_do_not_depend_on_where_octets_end(octets: bytes, begins: bool) -> None:
     """What is proven or refuted by some octets stays so with more of them."""
-    data = octets + frames(ExecutionSync()) + transfer("d", b"body", largest=30) + octets
+    data = octets + frames(amqp.ExecutionSync()) + transfer("d", b"body", largest=30) + octets
     reader = Reader(Side.CLIENT if begins else None)
     for pos in range(0, len(data), 5):
         final = reader.prove(data, pos, True)
@@ -123,14 +114,14 @@ def test_proofs_do_not_depend_on_where_octets_end(octets: bytes, begins: bool) -
 
 
 def test_garbage_between_frames() -> None:
-    talk = Talk010().open().session().client(b"\xff" * 50 + frames(ExecutionSync())).finish()
+    talk = Talk010().open().session().client(b"\xff" * 50 + frames(amqp.ExecutionSync())).finish()
     assert talk.rules == ["wire/frame-reserved-zero"]
     assert talk.skipped == [(50, "resync")]
     assert talk.observed[-1].event == "execution.sync"
 
 
 def test_zeros_are_no_frames() -> None:
-    talk = Talk010().open().session().client(bytes(5000)).client(frames(ExecutionSync())).finish()
+    talk = Talk010().open().session().client(bytes(5000)).client(frames(amqp.ExecutionSync())).finish()
     assert talk.rules == ["wire/frame-size<12 malformed"]
     assert [unit.event for unit in talk.observed[-1:]] == ["execution.sync"]
     # Zeros before a frame may belong to it; what isn't proven to be a frame is skipped.
@@ -163,12 +154,12 @@ def _first(*arrivals: tuple[str, bytes]) -> Identified:
 def test_messages_that_carry_frames_of_other_versions() -> None:
     """What is within a frame that is still coming says nothing of the version that is spoken."""
     classic = Talk(AMQP_0_9_1)
-    amqp_0_10 = transfer("d", b"x" * 30) + frames(QueueQuery("q"))
+    amqp_0_10 = transfer("d", b"x" * 30) + frames(amqp.QueueQuery("q"))
     amqp_1_0 = frame_1_0(Open("c")) + frame_1_0(Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1))
     for carrier, version in (
         (classic.publish(amqp_0_10 * 5, exchange="ex"), AMQP_0_9_1),
-        (transfer("d", classic.publish(b"y") * 5) + frames(QueueQuery("q")), AMQP_0_10),
-        (transfer("d", amqp_1_0 * 5) + frames(QueueQuery("q")), AMQP_0_10),
+        (transfer("d", classic.publish(b"y") * 5) + frames(amqp.QueueQuery("q")), AMQP_0_10),
+        (transfer("d", amqp_1_0 * 5) + frames(amqp.QueueQuery("q")), AMQP_0_10),
     ):
         for cut in (len(carrier), 7, 50):
             pieces = [(CLIENT, carrier[at : at + cut]) for at in range(0, len(carrier), cut)]
@@ -178,7 +169,7 @@ def test_messages_that_carry_frames_of_other_versions() -> None:
 def test_each_version_is_told_from_the_middle() -> None:
     classic = Talk(AMQP_0_9_1)
     assert _first((CLIENT, classic.publish(b"y", exchange="ex"))).version is AMQP_0_9_1
-    assert _first((CLIENT, frames(QueueQuery("q")))).version is AMQP_0_10
+    assert _first((CLIENT, frames(amqp.QueueQuery("q")))).version is AMQP_0_10
     assert _first((CLIENT, frame_1_0(Open("c"))), (SERVER, frame_1_0(Open("s")))).version is AMQP_1_0
 
 
@@ -194,7 +185,7 @@ def test_covered_ids_are_those_in_the_set(first: int, pending: set[int], ranges:
     def number(place: int) -> int:
         return (first + place) % (1 << 32)
 
-    commands = SequenceSet([(number(min(pair)), number(max(pair))) for pair in ranges])
+    commands = amqp.SequenceSet([(number(min(pair)), number(max(pair))) for pair in ranges])
     waiting: OpenIds[int] = OpenIds()
     waiting.update({number(place): place for place in sorted(pending)})
     inside = [each for each in waiting if each in commands]
@@ -205,5 +196,5 @@ def test_a_long_history_of_completions_costs_little() -> None:
     """qpid's clients tell all that was ever completed: only what is open may be looked at."""
     waiting: OpenIds[None] = OpenIds()
     waiting.update(dict.fromkeys(range(1_000_000, 1_000_100)))
-    found = [waiting.named(SequenceSet([(0, upper)])) for upper in range(1_000_000, 1_000_100)]
+    found = [waiting.named(amqp.SequenceSet([(0, upper)])) for upper in range(1_000_000, 1_000_100)]
     assert [len(each) for each in found] == list(range(1, 101))

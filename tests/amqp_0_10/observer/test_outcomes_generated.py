@@ -9,45 +9,9 @@ from typing import Any, Final
 import pytest
 
 from amqp_sansio import AMQP_0_10, Limits
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio._core.observation import Observed, Setting, Skipped
 from amqp_sansio._core.outcomes import OutcomeLedger
-from amqp_sansio.amqp_0_10 import (
-    DtxCommit,
-    DtxEnd,
-    DtxForget,
-    DtxPrepare,
-    DtxRollback,
-    DtxSelect,
-    DtxStart,
-    ExecutionException,
-    ExecutionResult,
-    FileAck,
-    FileConsume,
-    FileDeliver,
-    FileOpen,
-    FileOpenOk,
-    FileProperties,
-    FilePublish,
-    FileReject,
-    FileReturn,
-    MessageAccept,
-    MessageReject,
-    MessageRelease,
-    MessageSubscribe,
-    SequenceSet,
-    SessionAttach,
-    SessionAttached,
-    SessionCommandPoint,
-    SessionDetached,
-    StreamDeliver,
-    StreamProperties,
-    StreamPublish,
-    TxCommit,
-    TxRollback,
-    TxSelect,
-    XaResult,
-    Xid,
-)
 from amqp_sansio.amqp_0_10.observer.connection import Observer
 from amqp_sansio.amqp_0_10.observer.open_messages import OpenMessages
 from amqp_sansio.amqp_0_10.observer.records import Records
@@ -58,38 +22,40 @@ FEW: Final = Limits(channels=2, calls=4, unsettled=3, unconfirmed=3, consumers=2
 
 def _said(choose: random.Random, client: bool, channel: int) -> Any:
     """Something that a side may say, whether it fits or not; ids and tags are small, so that many meet."""
-    ids = SequenceSet.of(*[choose.randrange(20) for _ in range(choose.randrange(1, 5))])
-    xid = Xid(choose.randrange(3), b"g", b"b")
+    ids = amqp.SequenceSet.of(*[choose.randrange(20) for _ in range(choose.randrange(1, 5))])
+    xid = amqp.Xid(choose.randrange(3), b"g", b"b")
     name, tag, flag = choose.choice("ab"), choose.randrange(9), choose.random() < 0.5
     both: list[Any] = [
         *[transfer(choose.choice("de"), b"x", channel=channel, accept_mode=choose.choice([0, 1]))] * 4,
         *[completed(*ids)] * 3,
-        MessageAccept(ids),
-        MessageRelease(ids),
-        MessageReject(ids, 1, "no"),
-        FileOpen(name, 1),
-        FileOpenOk(0),
+        amqp.MessageAccept(ids),
+        amqp.MessageRelease(ids),
+        amqp.MessageReject(ids, 1, "no"),
+        amqp.FileOpen(name, 1),
+        amqp.FileOpenOk(0),
         stage(b"x"),
-        SessionDetached(b"s", 0),
+        amqp.SessionDetached(b"s", 0),
     ]
     if not client:
         return choose.choice([
             *both,
-            ExecutionException(404, tag),
-            *[ExecutionResult(tag, XaResult(choose.randrange(8)))] * 2,
-            *[FileDeliver(name, tag, identifier=name)] * 2,
-            content(StreamDeliver("s", tag), b"s", StreamProperties(), channel=channel),
-            content(FileReturn(312, "", "ex", "k"), b"x", FileProperties(), channel=channel),
-            SessionAttached(choose.choice([b"s", b"t"])),
+            amqp.ExecutionException(404, tag),
+            *[amqp.ExecutionResult(tag, amqp.XaResult(choose.randrange(8)))] * 2,
+            *[amqp.FileDeliver(name, tag, identifier=name)] * 2,
+            content(amqp.StreamDeliver("s", tag), b"s", amqp.StreamProperties(), channel=channel),
+            content(amqp.FileReturn(312, "", "ex", "k"), b"x", amqp.FileProperties(), channel=channel),
+            amqp.SessionAttached(choose.choice([b"s", b"t"])),
         ])  # fmt: skip
     return choose.choice([
         *both,
-        TxSelect(), *[TxCommit(), TxRollback()] * 2, DtxSelect(), *[DtxStart(xid), DtxEnd(xid)] * 2,
-        DtxPrepare(xid), DtxCommit(xid, flag), DtxRollback(xid), DtxForget(xid),
-        MessageSubscribe("q", choose.choice("de"), int(flag), 0), FileConsume("q", name, no_ack=flag),
-        FileAck(tag, flag), FileReject(tag, flag), FilePublish("ex", "k", mandatory=flag, identifier=name),
-        content(StreamPublish("ex", "k", immediate=flag), b"x", StreamProperties(), channel=channel),
-        SessionAttach(choose.choice([b"s", b"t"])), SessionCommandPoint(tag, 0),
+        amqp.TxSelect(), *[amqp.TxCommit(), amqp.TxRollback()] * 2,
+        amqp.DtxSelect(), *[amqp.DtxStart(xid), amqp.DtxEnd(xid)] * 2, amqp.DtxPrepare(xid),
+        amqp.DtxCommit(xid, flag), amqp.DtxRollback(xid), amqp.DtxForget(xid),
+        amqp.MessageSubscribe("q", choose.choice("de"), int(flag), 0), amqp.FileConsume("q", name, no_ack=flag),
+        amqp.FileAck(tag, flag), amqp.FileReject(tag, flag),
+        amqp.FilePublish("ex", "k", mandatory=flag, identifier=name),
+        content(amqp.StreamPublish("ex", "k", immediate=flag), b"x", amqp.StreamProperties(), channel=channel),
+        amqp.SessionAttach(choose.choice([b"s", b"t"])), amqp.SessionCommandPoint(tag, 0),
     ])  # fmt: skip
 
 

@@ -10,21 +10,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import CodecError, LimitExceeded, LocalProtocolError, Side
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Delivery,
-    Disposition,
-    Error,
-    LinkFailed,
-    LinkRequested,
-    Message,
-    Received,
-    Rejected,
-    SessionRequested,
-    Source,
-    Symbol,
-    TransactionalState,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from tests.kit.facing_1_0 import octets_of
 from tests.kit.pair_1_0 import Accepting, Pair, client_config, listen, server_config
 
@@ -51,9 +37,9 @@ def asked(*, links: bool) -> tuple[Pair, Any]:
         session.open_sender("q")
     pair.pump()
     if not links:
-        (event,) = pair.take(SERVER, SessionRequested)
+        (event,) = pair.take(SERVER, amqp.SessionRequested)
         return pair, pair.server.session(event.channel)
-    (event,) = pair.take(SERVER, LinkRequested)
+    (event,) = pair.take(SERVER, amqp.LinkRequested)
     return pair, pair.server.session(event.channel).link(event.link)
 
 
@@ -79,7 +65,7 @@ def saved_state() -> Any:
     pair = Pair(applications={CLIENT: Accepting(deliveries=False)}).open()
     sender = pair.session().open_sender("q", name="n", rcv_settle_mode=1)
     pair.pump()
-    sender.send(Message(b"x"))
+    sender.send(amqp.Message(b"x"))
     pair.pump()
     return pair.peer(sender).saved_state()
 
@@ -90,7 +76,7 @@ LINK_ANSWERS: list[Callable[[Any], object]] = [
     lambda link: link.close("amqp:not-allowed", LONG),
     lambda link: link.accept_attach(state=saved_state(), properties={"a": LONG}),
     lambda link: link.accept_attach(properties={"a": LONG}),
-    lambda link: link.accept_attach(source=Source(LONG)),
+    lambda link: link.accept_attach(source=amqp.Source(LONG)),
     lambda link: link.accept_attach(snd_settle_mode=7),
 ]
 
@@ -127,15 +113,15 @@ def linked(**modes: Any) -> tuple[Pair, Any, Any]:
 
 def info_of(text: object) -> Any:
     """An error that tells something, which may be too long or no value at all."""
-    return Error(Symbol("a:b"), info={Symbol("a"): text})
+    return amqp.Error(amqp.Symbol("a:b"), info={amqp.Symbol("a"): text})
 
 
 SENDS: list[Callable[[Any], object]] = [
-    lambda sender: sender.send(b"x", state=Received(0, 0)),
-    lambda sender: sender.send(b"x" * 2000, state=Received(0, 0)),
-    lambda sender: sender.begin(b"x", state=Received(0, 0)),
+    lambda sender: sender.send(b"x", state=amqp.Received(0, 0)),
+    lambda sender: sender.send(b"x" * 2000, state=amqp.Received(0, 0)),
+    lambda sender: sender.begin(b"x", state=amqp.Received(0, 0)),
     lambda sender: sender.send(b"x", rcv_settle_mode=1),
-    lambda sender: sender.send(b"x", state=TransactionalState(b"t", Rejected(info_of(LONG)))),
+    lambda sender: sender.send(b"x", state=amqp.TransactionalState(b"t", amqp.Rejected(info_of(LONG)))),
     lambda sender: sender.continue_delivery(b"x"),
     lambda sender: sender.abort(),
 ]
@@ -145,17 +131,17 @@ SENDS: list[Callable[[Any], object]] = [
 def test_what_is_not_sent_does_not_count(send: Callable[[Any], object]) -> None:
     pair, sender, _ = linked()
     unchanged(pair.client, lambda: send(sender))
-    handle = sender.send(Message(b"x"))
+    handle = sender.send(amqp.Message(b"x"))
     pair.pump()
-    (delivery,) = pair.take(SERVER, Delivery)
+    (delivery,) = pair.take(SERVER, amqp.Delivery)
     assert delivery.delivery_id == 0
     assert not handle.done
 
 
 PARTS: list[Callable[[Any], object]] = [
-    lambda sender: sender.continue_delivery(b"x", state=TransactionalState(b"other")),
-    lambda sender: sender.continue_delivery(b"x", state=Received(0, 0)),
-    lambda sender: sender.continue_delivery(b"x", state=Rejected(info_of(LONG))),
+    lambda sender: sender.continue_delivery(b"x", state=amqp.TransactionalState(b"other")),
+    lambda sender: sender.continue_delivery(b"x", state=amqp.Received(0, 0)),
+    lambda sender: sender.continue_delivery(b"x", state=amqp.Rejected(info_of(LONG))),
     lambda sender: sender.send(b"y"),
     lambda sender: sender.begin(b"y"),
     lambda sender: sender.settle(next(iter(sender.pending))),
@@ -165,12 +151,12 @@ PARTS: list[Callable[[Any], object]] = [
 @pytest.mark.parametrize("go_on", PARTS)
 def test_a_delivery_in_parts_goes_on_after_a_wrong_part(go_on: Callable[[Any], object]) -> None:
     pair, sender, _ = linked()
-    octets = Message(b"x" * 100).encode()
+    octets = amqp.Message(b"x" * 100).encode()
     sender.begin(octets[:50])
     unchanged(pair.client, lambda: go_on(sender))
     sender.continue_delivery(octets[50:], more=False)
     pair.pump()
-    (delivery,) = pair.take(SERVER, Delivery)
+    (delivery,) = pair.take(SERVER, amqp.Delivery)
     assert delivery.payload == octets
 
 
@@ -178,12 +164,12 @@ def test_deliveries_get_a_state_together_or_not_at_all() -> None:
     """The third has an outcome already, which is its last."""
     pair, sender, receiver = linked(rcv_settle_mode=1)
     for _ in range(3):
-        sender.send(Message(b"x"))
+        sender.send(amqp.Message(b"x"))
     pair.pump()
-    one, two, three = pair.take(SERVER, Delivery)
+    one, two, three = pair.take(SERVER, amqp.Delivery)
     receiver.release(three)
     unchanged(pair.server, lambda: receiver.accept(one, two, three))
-    unchanged(pair.server, lambda: receiver.update([one, three], Accepted()))
+    unchanged(pair.server, lambda: receiver.update([one, three], amqp.Accepted()))
     unchanged(pair.server, lambda: receiver.reject(one, three, error=info_of(LONG)))
     handles = receiver.accept(one, two)
     assert [handle.done for handle in handles] == [False, False]
@@ -191,16 +177,16 @@ def test_deliveries_get_a_state_together_or_not_at_all() -> None:
 
 def test_a_peer_that_says_two_outcomes_changes_none() -> None:
     pair, sender, receiver = linked(rcv_settle_mode=1)
-    handles = [sender.send(Message(b"x")) for _ in range(2)]
+    handles = [sender.send(amqp.Message(b"x")) for _ in range(2)]
     pair.pump()
     receiver.release(1)
     pair.pump()
     own = sender.session.own
     before = [list(each.states) for each in own.deliveries.values()]
     assert before[0] == [None, None]
-    pair.client.receive_data(octets_of(Disposition(True, 0, 1, state=Accepted())), 0.0)
+    pair.client.receive_data(octets_of(amqp.Disposition(True, 0, 1, state=amqp.Accepted())), 0.0)
     pair.drain(CLIENT)
-    (failed,) = pair.take(CLIENT, LinkFailed)
+    (failed,) = pair.take(CLIENT, amqp.LinkFailed)
     assert failed.handles == tuple(handles)
     assert sender.unsettled[handles[0].key[2]].states == [None, None]
 
@@ -208,9 +194,9 @@ def test_a_peer_that_says_two_outcomes_changes_none() -> None:
 @pytest.mark.parametrize("which", ["drained", "set_available", "flow", "update"])
 def test_a_full_backlog_changes_nothing(which: str) -> None:
     pair, sender, receiver = linked(rcv_settle_mode=1)
-    sender.send(Message(b"x"))
+    sender.send(amqp.Message(b"x"))
     pair.pump()
-    (delivery,) = pair.take(SERVER, Delivery)
+    (delivery,) = pair.take(SERVER, amqp.Delivery)
     receiver.flow(7, drain=True)
     pair.pump()
     commands: dict[str, tuple[Any, Callable[[], object]]] = {
@@ -229,10 +215,10 @@ def test_a_full_backlog_changes_nothing(which: str) -> None:
 
 def test_what_cannot_be_encoded_is_not_sent() -> None:
     pair, sender, receiver = linked()
-    sender.send(Message(b"x"))
+    sender.send(amqp.Message(b"x"))
     pair.pump()
-    (delivery,) = pair.take(SERVER, Delivery)
-    state = Rejected(info_of(object()))
+    (delivery,) = pair.take(SERVER, amqp.Delivery)
+    state = amqp.Rejected(info_of(object()))
     unchanged(pair.server, lambda: receiver.update([delivery], state), CodecError)
     sender.begin(b"")
     unchanged(pair.client, lambda: sender.continue_delivery(b"x", state=state), CodecError)

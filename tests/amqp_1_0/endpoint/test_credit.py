@@ -7,17 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import LocalProtocolError, Side
-from amqp_sansio.amqp_1_0 import (
-    AvailableChanged,
-    CreditChanged,
-    Delivery,
-    Drained,
-    Flow,
-    Message,
-    NoCredit,
-    Open,
-    Transfer,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from tests.kit.facing_1_0 import BOTH_SIDES
 from tests.kit.links_1_0 import BODY, Mapped, transfer
 from tests.kit.links_1_0 import flow as session_flow
@@ -25,7 +15,7 @@ from tests.kit.links_1_0 import flow as session_flow
 BIG = 0xFFFF_FFFF
 
 
-def flow(credit: int, count: int | None = 0, **changes: Any) -> Flow:
+def flow(credit: int, count: int | None = 0, **changes: Any) -> amqp.Flow:
     """The peer's flow for the link with handle 0, as its receiver."""
     return session_flow(handle=0, delivery_count=count, link_credit=credit, **changes)
 
@@ -37,16 +27,16 @@ def test_credit_is_zero_at_first_and_goes_down_with_each_delivery(side: Side) ->
     facing = Mapped.begun(side)
     link = facing.sender(credit=0)
     assert link.credit == 0
-    with pytest.raises(NoCredit, match="no credit"):
-        link.send(Message("m"))
+    with pytest.raises(amqp.NoCredit, match="no credit"):
+        link.send(amqp.Message("m"))
     facing.get(flow(2))
-    assert [event.credit for event in facing.of(CreditChanged)] == [2]
-    link.send(Message("m"))
+    assert [event.credit for event in facing.of(amqp.CreditChanged)] == [2]
+    link.send(amqp.Message("m"))
     assert link.credit == 1
-    link.send(Message("m"))
-    with pytest.raises(NoCredit):
-        link.send(Message("m"))
-    assert len([each for each in facing.frames() if isinstance(each, Transfer)]) == 2
+    link.send(amqp.Message("m"))
+    with pytest.raises(amqp.NoCredit):
+        link.send(amqp.Message("m"))
+    assert len([each for each in facing.frames() if isinstance(each, amqp.Transfer)]) == 2
 
 
 @pytest.mark.rule("1.0/transport/flow/link-credit", "1.0/transport/flow/link-credit-owner")
@@ -54,7 +44,7 @@ def test_the_senders_credit_follows_from_both_counts(facing: Mapped) -> None:
     link = facing.sender(credit=0)
     facing.get(flow(5))
     for _ in range(3):
-        link.send(Message("m"), settled=True)
+        link.send(amqp.Message("m"), settled=True)
     # Sent before the first of them had come: count 0 of the receiver, so 3 are on their way.
     facing.get(flow(5, 0))
     assert link.credit == 2
@@ -85,7 +75,7 @@ def test_counts_and_ids_wrap_around(facing: Mapped) -> None:
     for number in (BIG, 0, 1):
         facing.get(transfer(number & 0xFF, delivery_id=number, settled=True), BODY)
     assert link.credit == 0
-    assert [event.delivery_id for event in facing.of(Delivery)] == [BIG, 0, 1]
+    assert [event.delivery_id for event in facing.of(amqp.Delivery)] == [BIG, 0, 1]
 
 
 @pytest.mark.rule("1.0/transport/error/transfer-limit")
@@ -94,7 +84,7 @@ def test_deliveries_far_beyond_the_credit_detach_the_link(facing: Mapped) -> Non
     link = facing.receiver(credit=3)
     for number in range(6):
         facing.get(transfer(number, settled=True), BODY)
-    assert len(facing.of(Delivery)) == 6
+    assert len(facing.of(amqp.Delivery)) == 6
     assert link.credit == 0
     facing.get(transfer(9, settled=True), BODY)
     facing.fails_link("amqp:link:transfer-limit-exceeded", "transport/error/transfer-limit")
@@ -105,7 +95,7 @@ def test_credit_that_is_lowered_is_not_held_against_what_was_on_its_way(facing: 
     link = facing.receiver(credit=5)
     link.flow(0)
     facing.get(transfer(0, settled=True), BODY)
-    assert len(facing.of(Delivery)) == 1
+    assert len(facing.of(amqp.Delivery)) == 1
     assert link.credit == 0
 
 
@@ -119,7 +109,7 @@ def test_a_senders_flow_without_count_detaches_the_link(facing: Mapped) -> None:
 @pytest.mark.rule("1.0/transport/flow/delivery-count-sender", "1.0/transport/flow/echo")
 def test_the_own_senders_flow_has_its_count(facing: Mapped) -> None:
     link = facing.sender()
-    link.send(Message("m"), settled=True)
+    link.send(amqp.Message("m"), settled=True)
     facing.forget()
     facing.get(flow(9, 1, echo=True))
     (told,) = facing.frames()
@@ -157,19 +147,19 @@ def test_a_receivers_flow_without_count_is_taken_as_rabbitmq_means_it(facing: Ma
 def test_available_is_a_hint_with_a_floor_of_zero(facing: Mapped) -> None:
     link = facing.receiver()
     facing.get(session_flow(handle=0, delivery_count=0, available=1))
-    assert [event.available for event in facing.of(AvailableChanged)] == [1]
+    assert [event.available for event in facing.of(amqp.AvailableChanged)] == [1]
     for number in range(3):
         facing.get(transfer(number, settled=True), BODY)
     assert link.available == 0
-    assert len(facing.of(Delivery)) == 3
+    assert len(facing.of(amqp.Delivery)) == 3
 
 
 @pytest.mark.rule("1.0/transport/flow/drain", "1.0/transport/flow/drain-meaning")
 def test_a_sender_that_drains_gives_its_credit_up(facing: Mapped) -> None:
     link = facing.sender(credit=0)
     facing.get(flow(5, drain=True))
-    assert [event.drain for event in facing.of(CreditChanged)] == [True]
-    link.send(Message("last"), settled=True)
+    assert [event.drain for event in facing.of(amqp.CreditChanged)] == [True]
+    link.send(amqp.Message("last"), settled=True)
     facing.forget()
     link.drained()
     (told,) = facing.frames()
@@ -183,14 +173,14 @@ def test_a_receiver_hears_that_its_credit_is_used_or_given_up(facing: Mapped) ->
     link.drain()
     assert [(each.drain, each.link_credit) for each in facing.frames()] == [(True, 3)]
     facing.get(transfer(0, settled=True), BODY)
-    assert not facing.of(Drained)
+    assert not facing.of(amqp.Drained)
     facing.get(session_flow(handle=0, delivery_count=3, link_credit=0, drain=True))
-    assert len(facing.of(Drained)) == 1
+    assert len(facing.of(amqp.Drained)) == 1
     assert link.credit == 0
     link.flow(1)
     link.drain()
     facing.get(transfer(1, settled=True), BODY)
-    assert len(facing.of(Drained)) == 2
+    assert len(facing.of(amqp.Drained)) == 2
 
 
 def test_top_up_waits_until_half_is_used(facing: Mapped) -> None:
@@ -207,7 +197,7 @@ def test_top_up_waits_until_half_is_used(facing: Mapped) -> None:
 
 def given(facing: Mapped) -> list[int | None]:
     """The credit of the flows sent since the last look."""
-    found = [each.link_credit for each in facing.frames() if isinstance(each, Flow)]
+    found = [each.link_credit for each in facing.frames() if isinstance(each, amqp.Flow)]
     facing.out = b""
     return found
 
@@ -217,19 +207,19 @@ def test_credit_that_brought_no_delivery_is_given_again(facing: Mapped) -> None:
     link = facing.receiver(credit=3)
     for number in range(2):
         facing.get(transfer(number, more=True), BODY[:2])
-        facing.get(Transfer(0, aborted=True))
+        facing.get(amqp.Transfer(0, aborted=True))
     assert (link.credit, given(facing)) == (1, [])
     facing.get(transfer(2), BODY)
     assert (link.credit, given(facing)) == (2, [2])
     facing.get(transfer(3), BODY)
     facing.get(transfer(4), BODY)
-    assert (link.credit, given(facing), len(facing.of(Delivery))) == (0, [], 3)
+    assert (link.credit, given(facing), len(facing.of(amqp.Delivery))) == (0, [], 3)
 
 
 def test_credit_given_anew_counts_from_then(facing: Mapped) -> None:
     link = facing.receiver(credit=2)
     facing.get(transfer(0, more=True), BODY[:2])
-    facing.get(Transfer(0, aborted=True))
+    facing.get(amqp.Transfer(0, aborted=True))
     link.flow(1)
     given(facing)
     facing.get(transfer(1), BODY)
@@ -241,12 +231,12 @@ def test_a_drain_ends_with_a_delivery_that_is_aborted(facing: Mapped) -> None:
     link.drain()
     given(facing)
     facing.get(transfer(0, more=True), BODY[:2])
-    facing.get(Transfer(0, aborted=True))
-    assert len(facing.of(Drained)) == 1
+    facing.get(amqp.Transfer(0, aborted=True))
+    assert len(facing.of(amqp.Drained)) == 1
     assert (link.draining, given(facing)) == (False, [])
 
 
-RABBITMQ_3 = Open("rabbit", properties={"product": "RabbitMQ", "version": "3.10.8"})
+RABBITMQ_3 = amqp.Open("rabbit", properties={"product": "RabbitMQ", "version": "3.10.8"})
 
 
 def test_credit_is_taken_back_where_a_drain_would_end_the_session() -> None:
@@ -257,9 +247,9 @@ def test_credit_is_taken_back_where_a_drain_would_end_the_session() -> None:
     # The answer to an earlier flow, and a delivery that crossed the last one.
     facing.get(session_flow(handle=0, delivery_count=0, link_credit=3))
     facing.get(transfer(0), BODY)
-    assert (len(facing.of(Delivery)), facing.of(Drained), link.draining) == (1, [], True)
+    assert (len(facing.of(amqp.Delivery)), facing.of(amqp.Drained), link.draining) == (1, [], True)
     facing.get(session_flow(handle=0, delivery_count=1, link_credit=0, echo=True))
-    assert (len(facing.of(Drained)), link.draining) == (1, False)
+    assert (len(facing.of(amqp.Drained)), link.draining) == (1, False)
     assert [(each.link_credit, each.drain) for each in facing.frames()[1:]] == [(0, False)]
 
 
@@ -272,12 +262,12 @@ def test_credit_that_comes_with_a_drain_is_given_first() -> None:
     assert sent == [(1, False, False), (0, False, True)]
     facing.get(transfer(0), BODY)
     facing.get(session_flow(handle=0, delivery_count=1, link_credit=0))
-    assert len(facing.of(Drained)) == 1
+    assert len(facing.of(amqp.Drained)) == 1
 
 
 @pytest.mark.parametrize("version", ["4.0.1", "4.2", ""])
 def test_later_versions_are_drained(version: str) -> None:
-    peer = Open("rabbit", properties={"product": "RabbitMQ", "version": version})
+    peer = amqp.Open("rabbit", properties={"product": "RabbitMQ", "version": version})
     facing = Mapped.begun(peer=peer)
     link = facing.receiver(credit=3)
     facing.forget()

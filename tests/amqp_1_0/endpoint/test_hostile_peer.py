@@ -15,25 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import Closed, Failed, Limits, Scope, Signal
-from amqp_sansio.amqp_1_0 import (
-    Attach,
-    Begin,
-    Close,
-    Detach,
-    End,
-    Flow,
-    LinkClosed,
-    LinkFailed,
-    LinkOpened,
-    LinkRequested,
-    Message,
-    Open,
-    Performative,
-    SessionRequested,
-    Source,
-    Target,
-    Transfer,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.endpoint import CloseHint, Side
 from tests.kit.facing_1_0 import BOTH_SIDES, CLIENT, SERVER, Facing, octets_of, parse, their_open
 from tests.kit.hostile_1_0 import Choices, Peer
@@ -113,7 +95,7 @@ def test_nothing_breaks_whatever_the_peer_sends(
     assert application.telling.closed
     for sent in parse(facing.out):
         assert sent.size <= frame_size
-        assert isinstance(sent.body, Performative) or sent.body is None
+        assert isinstance(sent.body, amqp.Performative) or sent.body is None
 
 
 @given(PLAYS, st.sampled_from([CLIENT, SERVER]))
@@ -141,57 +123,57 @@ def test_the_strict_books_of_a_peer_take_all_that_is_sent(octets: bytes, side: S
     handles: dict[int, set[int]] = {}
     for sent in parse(facing.out):
         frame = sent.body
-        if isinstance(frame, Begin):
+        if isinstance(frame, amqp.Begin):
             assert sent.channel not in begun
             begun.add(sent.channel)
             handles[sent.channel] = set()
-        elif isinstance(frame, End):
+        elif isinstance(frame, amqp.End):
             begun.remove(sent.channel)
-        elif isinstance(frame, Attach):
+        elif isinstance(frame, amqp.Attach):
             assert frame.handle not in handles[sent.channel]
             handles[sent.channel].add(frame.handle)
-        elif isinstance(frame, Detach):
+        elif isinstance(frame, amqp.Detach):
             handles[sent.channel].remove(frame.handle)
-        elif isinstance(frame, Transfer | Flow) and frame.handle is not None:
+        elif isinstance(frame, amqp.Transfer | amqp.Flow) and frame.handle is not None:
             assert frame.handle in handles[sent.channel]
-        if not isinstance(frame, Begin | Open | Close | End):
+        if not isinstance(frame, amqp.Begin | amqp.Open | amqp.Close | amqp.End):
             assert sent.channel in begun
 
 
 # What was found.
 
-BEGIN = Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50)
+BEGIN = amqp.Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50)
 
 
-def attach(name: str, handle: int = 0, **changes: Any) -> Attach:
+def attach(name: str, handle: int = 0, **changes: Any) -> amqp.Attach:
     """A link whose sender is the peer."""
     values: dict[str, Any] = {
         "name": name,
         "handle": handle,
         "role": False,
-        "source": Source("q"),
-        "target": Target("q"),
+        "source": amqp.Source("q"),
+        "target": amqp.Target("q"),
         "initial_delivery_count": 0,
         **changes,
     }
-    return Attach(**values)
+    return amqp.Attach(**values)
 
 
 def with_session(side: Side, *, accept: bool = True, **changes: Any) -> tuple[Facing, Any]:
     """An endpoint with a session that its peer has begun."""
     facing = facing_of(side, **changes)
     facing.feed(octets_of(BEGIN))
-    (event,) = facing.of(SessionRequested)
+    (event,) = facing.of(amqp.SessionRequested)
     session = facing.end.session(event.channel)
     if accept:
         session.accept()
     return facing.forget(), session
 
 
-def accepted(facing: Facing, session: Any, frame: Attach, channel: int = 0) -> Any:
+def accepted(facing: Facing, session: Any, frame: amqp.Attach, channel: int = 0) -> Any:
     """A link that the peer attaches and the application accepts."""
     facing.feed(octets_of(frame, channel))
-    event = facing.of(LinkRequested)[-1]
+    event = facing.of(amqp.LinkRequested)[-1]
     link = session.link(event.link)
     link.accept_attach()
     facing.forget()
@@ -203,7 +185,7 @@ def test_the_answer_to_a_fault_that_does_not_fit_ends_the_connection(side: Side)
     """The peer takes frames of 512 octets, and attaches a link of a longer name, which can't be refused."""
     facing, _ = with_session(side, max_frame_size=512)
     facing.feed(octets_of(attach("n" * 600)))
-    facing.feed(octets_of(Transfer(0, 0, b"t", 0), payload=Message(b"x").encode()))
+    facing.feed(octets_of(amqp.Transfer(0, 0, b"t", 0), payload=amqp.Message(b"x").encode()))
     assert [event.scope for event in facing.of(Failed)] == [Scope.CONNECTION]
     assert facing.names()[-1] == "close"
 
@@ -213,9 +195,9 @@ def test_a_peer_that_does_not_read_ends_with_the_backlog(side: Side) -> None:
     """Each fault is answered until there is no room for answers."""
     facing, _ = with_session(side)
     facing.end.data_to_send(0.0)
-    wrong = Flow(0, 50, 0, 50, handle=0, link_credit=1)
+    wrong = amqp.Flow(0, 50, 0, 50, handle=0, link_credit=1)
     for number in range(4000):
-        for frame in (attach(f"{number}" + "n" * 200), wrong, Detach(0, True)):
+        for frame in (attach(f"{number}" + "n" * 200), wrong, amqp.Detach(0, True)):
             if facing.end.receive_budget:
                 facing.end.receive_data(octets_of(frame), 0.0)
             take(facing, reads=False)
@@ -229,7 +211,7 @@ def test_a_peer_that_does_not_read_ends_with_the_backlog(side: Side) -> None:
 def test_the_description_of_a_fault_fits_whatever_its_letters(side: Side) -> None:
     facing, _ = with_session(side, max_frame_size=512)
     facing.feed(octets_of(attach("\N{SNOWMAN}" * 110)))
-    facing.feed(octets_of(Flow(0, 50, 0, 50, handle=0, link_credit=1)))
+    facing.feed(octets_of(amqp.Flow(0, 50, 0, 50, handle=0, link_credit=1)))
     assert facing.names() == ["attach", "detach"]
     assert facing.end.is_open
 
@@ -239,12 +221,12 @@ def test_a_link_may_be_stolen_from_a_session_that_ends(side: Side) -> None:
     facing, session = with_session(side)
     accepted(facing, session, attach("n"))
     facing.feed(octets_of(BEGIN, 1))
-    other = facing.end.session(facing.of(SessionRequested)[0].channel)
+    other = facing.end.session(facing.of(amqp.SessionRequested)[0].channel)
     other.accept()
     session.close()
     facing.forget()
     facing.feed(octets_of(attach("n"), 1))
-    assert facing.of(LinkRequested)
+    assert facing.of(amqp.LinkRequested)
     assert not facing.of(Failed)
     assert facing.names() == []
 
@@ -254,13 +236,13 @@ def test_a_link_is_stolen_from_the_question_for_it(side: Side) -> None:
     """The first one is refused, so that its late answer can't be taken for the second one's."""
     facing, session = with_session(side)
     facing.feed(octets_of(attach("n", 0)), octets_of(attach("n", 1)))
-    first, second = [event.link for event in facing.of(LinkRequested)]
+    first, second = [event.link for event in facing.of(amqp.LinkRequested)]
     assert facing.names() == ["attach", "detach"]
     assert facing.sent()[1].body.error.condition == "amqp:link:stolen"
     session.link(second).accept_attach()
-    facing.feed(octets_of(Detach(0, True)))
-    assert [event.link for event in facing.of(LinkOpened)] == [second]
-    assert [event.link for event in facing.of(LinkClosed)] == [first]
+    facing.feed(octets_of(amqp.Detach(0, True)))
+    assert [event.link for event in facing.of(amqp.LinkOpened)] == [second]
+    assert [event.link for event in facing.of(amqp.LinkClosed)] == [first]
     assert session.link(second).is_open
 
 
@@ -277,8 +259,8 @@ def test_a_name_twice_in_a_session_without_an_answer_ends_it(side: Side) -> None
 def test_links_that_come_and_go_before_the_session_is_answered_are_not_kept(side: Side) -> None:
     facing, session = with_session(side, accept=False)
     for number in range(100):
-        facing.feed(octets_of(attach(f"n{number}")), octets_of(Detach(0, number % 2 == 0)))
-    assert len(facing.of(LinkRequested)) == len(facing.of(LinkClosed)) == 100
+        facing.feed(octets_of(attach(f"n{number}")), octets_of(amqp.Detach(0, number % 2 == 0)))
+    assert len(facing.of(amqp.LinkRequested)) == len(facing.of(amqp.LinkClosed)) == 100
     assert not session.names
     assert not session.asked
     session.accept()
@@ -293,10 +275,10 @@ def test_links_that_come_and_go_after_the_own_end_are_not_kept_nor_told(side: Si
     session.close()
     facing.forget()
     for number in range(100):
-        facing.feed(octets_of(attach(f"n{number}")), octets_of(Detach(0, number % 2 == 0)))
+        facing.feed(octets_of(attach(f"n{number}")), octets_of(amqp.Detach(0, number % 2 == 0)))
     assert not facing.events
     assert list(session.names) == [("kept", 1 - session.side)]
-    facing.feed(octets_of(End()))
+    facing.feed(octets_of(amqp.End()))
     assert [event.scope for event in facing.of(Closed)] == [Scope.LINK, Scope.SESSION]
 
 
@@ -317,7 +299,7 @@ def test_links_that_only_one_end_closes_are_forgotten(side: Side) -> None:
     for number in range(300):
         link = accepted(facing, session, attach(f"n{number}"))
         link.close()
-        facing.feed(octets_of(Detach(0)))
+        facing.feed(octets_of(amqp.Detach(0)))
     assert len(session.names) == len(session.crossed) == 64
     again = accepted(facing, session, attach("n0"))
     assert again.is_open
@@ -329,21 +311,21 @@ def test_links_that_only_one_end_closes_are_forgotten(side: Side) -> None:
 def test_the_octets_of_a_delivery_that_ends_with_its_link_are_given_back(side: Side, how: str) -> None:
     """Else a peer could use up Limits.bodies with deliveries that it never completes."""
     facing, session = with_session(side)
-    payload = Message(bytes(3000)).encode()
+    payload = amqp.Message(bytes(3000)).encode()
     for number in range(20):
         link = accepted(facing, session, attach(f"n{number}", snd_settle_mode=number % 2))
         link.flow(5)
-        facing.feed(octets_of(Transfer(0, number, b"t", 0, more=True), payload=payload))
+        facing.feed(octets_of(amqp.Transfer(0, number, b"t", 0, more=True), payload=payload))
         assert facing.end._sessions.transport.bodies == len(payload)
         if how == "own close":
             link.close()
         elif how == "fault":
-            facing.feed(octets_of(Transfer(0, number + 1, b"u", 0, more=True)))
-        facing.feed(octets_of(Detach(0, how == "close")))
+            facing.feed(octets_of(amqp.Transfer(0, number + 1, b"u", 0, more=True)))
+        facing.feed(octets_of(amqp.Detach(0, how == "close")))
         assert link.report is not None
         assert facing.end._sessions.transport.bodies == 0
         assert not session.peer.deliveries
         check_books(facing.end)
-    assert len(facing.of(LinkFailed)) <= 1
+    assert len(facing.of(amqp.LinkFailed)) <= 1
     assert facing.end.close_hint is CloseHint.KEEP
     pickle.dumps(facing.end)

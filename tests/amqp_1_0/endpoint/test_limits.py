@@ -22,28 +22,14 @@ from amqp_sansio import (
     SendResumed,
     Signal,
 )
-from amqp_sansio.amqp_1_0 import (
-    Attach,
-    Begin,
-    Close,
-    Detach,
-    Error,
-    Flow,
-    LinkRequested,
-    Message,
-    Open,
-    SessionRequested,
-    Source,
-    Symbol,
-    Target,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
 from tests.kit.driving_1_0 import OPERATIONS, Driver, Operation
 from tests.kit.facing_1_0 import AMQP_HEADER, BOTH_SIDES, CLIENT, EMPTY, SERVER, Facing, octets_of, their_open
 from tests.kit.pair_1_0 import SIDES, Accepting, Pair, client_config, held_octets, server_config
 
-BEGIN = Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)
+BEGIN = amqp.Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)
 LIMITS = Limits(
     unparsed=6000,
     message=12_000,
@@ -168,7 +154,7 @@ def test_no_more_sessions_than_channels(side: Side) -> None:
     assert facing.end.channel_max == 2
     for channel in range(3):
         facing.feed(octets_of(BEGIN, channel))
-    assert len(facing.of(SessionRequested)) == 3
+    assert len(facing.of(amqp.SessionRequested)) == 3
     facing.feed(octets_of(BEGIN, 3))
     facing.closes("amqp:connection:framing-error", "transport/open/channel-max")
 
@@ -199,7 +185,9 @@ def test_a_session_above_the_own_limit_is_refused_alone(side: Side) -> None:
 def attach(number: int) -> bytes:
     """A peer's attach of a link of its own, as its sender."""
     name = f"theirs-{number}"
-    return octets_of(Attach(name, number, False, source=Source(), target=Target("q"), initial_delivery_count=0))
+    return octets_of(
+        amqp.Attach(name, number, False, source=amqp.Source(), target=amqp.Target("q"), initial_delivery_count=0)
+    )
 
 
 @pytest.mark.rule("1.0/transport/session/handle-max")
@@ -215,7 +203,7 @@ def test_the_own_links_leave_room_for_the_peers(side: Side) -> None:
         session.open_sender("q")
     for number in range(4):
         facing.feed(attach(number))
-    assert [event.link for event in facing.of(LinkRequested)] == [4, 5, 6, 7]
+    assert [event.link for event in facing.of(amqp.LinkRequested)] == [4, 5, 6, 7]
     facing.forget().feed(attach(4))
     facing.closes("amqp:connection:framing-error", "transport/session/handle-max")
 
@@ -254,7 +242,7 @@ def test_the_backlog_is_told() -> None:
     pair.take(CLIENT)
     while pair.client.send_backlog <= 20_000:
         assert pair.client.next_event() is Signal.NEED_DATA
-        sender.send(Message(bytes(1000)))
+        sender.send(amqp.Message(bytes(1000)))
     paused = pair.client.next_event()
     assert paused == SendPaused(pair.client.send_backlog)
     assert pair.client.next_event() is Signal.NEED_DATA
@@ -270,7 +258,7 @@ def test_a_full_backlog_refuses_commands_and_changes_nothing() -> None:
     for _ in range(100):
         before = pickle.dumps(pair.client)
         try:
-            sender.send(Message(bytes(1000)))
+            sender.send(amqp.Message(bytes(1000)))
         except LimitExceeded as error:
             assert "backlog_hard allows 60000" in str(error)
             break
@@ -286,7 +274,7 @@ def test_a_close_goes_out_whatever_waits() -> None:
     pair, sender = sending()
     with pytest.raises(LimitExceeded):
         for _ in range(100):
-            sender.send(Message(bytes(1000)))
+            sender.send(amqp.Message(bytes(1000)))
     pair.client.close()
     with pytest.raises(EndpointClosed):
         sender.send(b"")
@@ -299,12 +287,12 @@ def test_a_close_goes_out_whatever_waits() -> None:
 @BOTH_SIDES
 def test_a_peer_that_provokes_and_does_not_read_is_closed(side: Side) -> None:
     """Each echo asks for a flow; nobody takes them."""
-    facing = Facing.opened(side, config_of(side), Open("peer"))
+    facing = Facing.opened(side, config_of(side), amqp.Open("peer"))
     session = facing.end.open_session()
     facing.settle()
-    facing.feed(octets_of(Begin(remote_channel=0, next_outgoing_id=0, incoming_window=1, outgoing_window=1)))
+    facing.feed(octets_of(amqp.Begin(remote_channel=0, next_outgoing_id=0, incoming_window=1, outgoing_window=1)))
     assert session.is_open
-    echo = octets_of(Flow(next_incoming_id=0, incoming_window=1, next_outgoing_id=0, outgoing_window=1, echo=True))
+    echo = octets_of(amqp.Flow(next_incoming_id=0, incoming_window=1, next_outgoing_id=0, outgoing_window=1, echo=True))
     facing.forget()
     for _ in range(10_000):
         facing.end.receive_data(echo * 10, 0.0)
@@ -319,25 +307,25 @@ def test_a_peer_that_provokes_and_does_not_read_is_closed(side: Side) -> None:
     assert facing.end.send_backlog <= LIMITS.backlog_hard + 1000
     facing.settle()
     assert facing.sent()[-1].name == "close"
-    facing.feed(octets_of(Close()))
+    facing.feed(octets_of(amqp.Close()))
     assert [event for event in facing.of(Closed) if event.scope is Scope.CONNECTION]
 
 
 def test_the_names_of_links_that_ended_in_an_error_are_kept_short() -> None:
     """They outlive their links: a name may be as long as a frame."""
     facing = Facing.opened(Side.SERVER)
-    begin = Begin(None, 0, 9, 9)
+    begin = amqp.Begin(None, 0, 9, 9)
     facing.feed(octets_of(begin))
     facing.end.session(0).accept()
     facing.settle()
     for size in (10, 20_000):
         for number in range(20):
             name = f"{number} " + "n" * size
-            attach = Attach(name, 1, False, source=Source(), target=Target(), initial_delivery_count=0)
+            attach = amqp.Attach(name, 1, False, source=amqp.Source(), target=amqp.Target(), initial_delivery_count=0)
             (requested,) = facing.feed(octets_of(attach))
-            assert isinstance(requested, LinkRequested)
+            assert isinstance(requested, amqp.LinkRequested)
             facing.end.session(0).link(requested.link).accept_attach()
             facing.settle()
-            facing.feed(octets_of(Detach(1, False, Error(Symbol("amqp:internal-error")))))
+            facing.feed(octets_of(amqp.Detach(1, False, amqp.Error(amqp.Symbol("amqp:internal-error")))))
         facing.events.clear()
     assert len(pickle.dumps(facing.end)) < 20_000

@@ -7,29 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Abandoned, By, CodecError, EndpointClosed, Failed, LocalProtocolError, Scope, Side
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Attach,
-    Coordinator,
-    Delivery,
-    DeliveryUpdated,
-    Detach,
-    Disposition,
-    Error,
-    LinkClosed,
-    LinkFailed,
-    LinkOpened,
-    LinkRequested,
-    LinkState,
-    Message,
-    Received,
-    Released,
-    Resumed,
-    SavedDelivery,
-    Source,
-    Symbol,
-    Target,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from tests.kit.facing_1_0 import BOTH_SIDES, octets_of
 from tests.kit.links_1_0 import BODY, Mapped, attach, begin, flow, transfer
 
@@ -40,7 +18,7 @@ ROLES = pytest.mark.parametrize("role", [False, True], ids=["sender", "receiver"
 def asked(facing: Mapped, **changes: Any) -> Any:
     """A link that the peer attached as a receiver and that waits for an answer."""
     facing.get(attach("theirs", 4, True, **changes))
-    (request,) = facing.of(LinkRequested)
+    (request,) = facing.of(amqp.LinkRequested)
     return facing.session.link(request.link)
 
 
@@ -51,35 +29,35 @@ def test_a_link_is_open_when_both_ends_are_attached(side: Side) -> None:
     sender = facing.session.open_sender("there", name="a", properties={"p": 1})
     receiver = facing.session.open_receiver("here", name="b")
     first, second = facing.frames()
-    assert (first.name, first.role, first.handle, first.target) == ("a", False, 0, Target(address="there"))
-    assert (second.name, second.role, second.handle, second.source) == ("b", True, 1, Source(address="here"))
+    assert (first.name, first.role, first.handle, first.target) == ("a", False, 0, amqp.Target(address="there"))
+    assert (second.name, second.role, second.handle, second.source) == ("b", True, 1, amqp.Source(address="here"))
     assert first.initial_delivery_count is not None
     assert second.initial_delivery_count is None
-    facing.get(attach("b", 8, False, source=Source(address="here", durable=2), target=None))
-    facing.get(attach("a", 9, True, source=None, target=Target(address="elsewhere")))
-    opened = facing.of(LinkOpened)
+    facing.get(attach("b", 8, False, source=amqp.Source(address="here", durable=2), target=None))
+    facing.get(attach("a", 9, True, source=None, target=amqp.Target(address="elsewhere")))
+    opened = facing.of(amqp.LinkOpened)
     assert [(each.link, each.name, each.handle) for each in opened] == [
         (1, "b", receiver.opening),
         (0, "a", sender.opening),
     ]
     # The source is as the sender says, the target as the receiver does.
-    assert (receiver.source, receiver.address) == (Source(address="here", durable=2), "here")
-    assert (sender.target, sender.address) == (Target(address="elsewhere"), "elsewhere")
+    assert (receiver.source, receiver.address) == (amqp.Source(address="here", durable=2), "here")
+    assert (sender.target, sender.address) == (amqp.Target(address="elsewhere"), "elsewhere")
     assert sender.source == first.source
 
 
 @pytest.mark.rule("1.0/transport/link/attach-answer", "1.0/transport/link/terminus-create", "1.0/transport/link/adjust")
 @pytest.mark.rule("1.0/transport/link/adjust-report")
 def test_what_the_peer_attaches_is_answered_by_the_application(facing: Mapped) -> None:
-    link = asked(facing, source=Source(address="q", durable=2))
+    link = asked(facing, source=amqp.Source(address="q", durable=2))
     assert (link.role, link.remote.handle) == ("sender", 4)
-    link.accept_attach(source=Source(address="q", durable=0), properties={"made": True})
+    link.accept_attach(source=amqp.Source(address="q", durable=0), properties={"made": True})
     (answer,) = facing.frames()
     assert (answer.name, answer.role, answer.handle) == ("theirs", False, link.handle)
-    assert answer.source == Source(address="q", durable=0)
-    assert answer.target == Target(address="target")
+    assert answer.source == amqp.Source(address="q", durable=0)
+    assert answer.target == amqp.Target(address="target")
     assert answer.properties == {"made": True}
-    assert facing.of(LinkOpened)[0].link == link.handle
+    assert facing.of(amqp.LinkOpened)[0].link == link.handle
     with pytest.raises(LocalProtocolError, match="isn't waiting"):
         link.accept_attach()
 
@@ -91,36 +69,36 @@ def test_a_refused_link_is_attached_without_its_terminus_and_detached_at_once(fa
     link = facing.session.link(0)
     link.refuse_attach("amqp:not-found", "no such node")
     first, second = facing.frames()
-    assert isinstance(first, Attach)
+    assert isinstance(first, amqp.Attach)
     assert (first.source is None) is role
     assert (first.target is None) is not role
-    assert second == Detach(0, True, Error(Symbol("amqp:not-found"), "no such node"))
+    assert second == amqp.Detach(0, True, amqp.Error(amqp.Symbol("amqp:not-found"), "no such node"))
     # Credit that the peer sent before it knew does no harm.
     if role:
         facing.get(flow(handle=4, delivery_count=0, link_credit=5))
-    facing.get(Detach(4, True))
-    assert [(event.link, event.resumable) for event in facing.of(LinkClosed)] == [(0, False)]
+    facing.get(amqp.Detach(4, True))
+    assert [(event.link, event.resumable) for event in facing.of(amqp.LinkClosed)] == [(0, False)]
     assert facing.session.is_open
 
 
 @pytest.mark.rule("1.0/transport/link/terminus-refused")
-@pytest.mark.parametrize("error", [None, Error(Symbol("amqp:not-found"), "no queue")], ids=["bare", "error"])
+@pytest.mark.parametrize("error", [None, amqp.Error(amqp.Symbol("amqp:not-found"), "no queue")], ids=["bare", "error"])
 @ROLES
-def test_a_link_that_the_peer_refuses_fails_in_one_way(facing: Mapped, role: bool, error: Error | None) -> None:
+def test_a_link_that_the_peer_refuses_fails_in_one_way(facing: Mapped, role: bool, error: amqp.Error | None) -> None:
     """Broker-J nulls both termini, others one; the detach has an error or hasn't."""
     link: Any = facing.session.open_receiver("q") if role else facing.session.open_sender("q")
     facing.settle()
     facing.get(attach(link.name, 0, not role, source=None, target=None))
-    assert not facing.of(LinkOpened)
+    assert not facing.of(amqp.LinkOpened)
     assert not link.is_open
     facing.forget()
-    facing.get(Detach(0, True, error))
-    (failed,) = facing.of(LinkFailed)
+    facing.get(amqp.Detach(0, True, error))
+    (failed,) = facing.of(amqp.LinkFailed)
     assert (failed.by, failed.handles) == (By.REMOTE, (link.opening,))
     assert failed.error.condition == ("" if error is None else "amqp:not-found")
     assert link.name in str(failed.error) or "no queue" in str(failed.error)
-    assert len(facing.of(LinkClosed)) == 1
-    assert facing.frames() == [Detach(0, True)]
+    assert len(facing.of(amqp.LinkClosed)) == 1
+    assert facing.frames() == [amqp.Detach(0, True)]
     with pytest.raises(EndpointClosed):
         link.detach()
         link._check()
@@ -130,22 +108,22 @@ def test_a_link_that_the_peer_refuses_fails_in_one_way(facing: Mapped, role: boo
 def test_a_link_without_own_terminus_is_recovered_from_the_peers(facing: Mapped) -> None:
     link = facing.session.open_sender(None, name="known")
     assert facing.frames()[0].target is None
-    facing.get(attach("known", 0, True, target=Target(address="found")))
+    facing.get(attach("known", 0, True, target=amqp.Target(address="found")))
     assert link.is_open
     assert link.address == "found"
 
 
 @pytest.mark.rule("1.0/transport/link/verify")
 def test_an_unfit_terminus_is_the_applications_to_detach(facing: Mapped) -> None:
-    link = facing.receiver(theirs={"source": Source(address="other", distribution_mode=Symbol("copy"))})
-    assert link.source == Source(address="other", distribution_mode=Symbol("copy"))
+    link = facing.receiver(theirs={"source": amqp.Source(address="other", distribution_mode=amqp.Symbol("copy"))})
+    assert link.source == amqp.Source(address="other", distribution_mode=amqp.Symbol("copy"))
     link.close("amqp:precondition-failed", "wanted move")
-    assert facing.frames() == [Detach(0, True, Error(Symbol("amqp:precondition-failed"), "wanted move"))]
+    assert facing.frames() == [amqp.Detach(0, True, amqp.Error(amqp.Symbol("amqp:precondition-failed"), "wanted move"))]
 
 
 @pytest.mark.rule("1.0/source.filter/receiver-checks")
 def test_the_filter_in_place_is_seen_by_the_receiver(facing: Mapped) -> None:
-    link = facing.receiver(theirs={"source": Source(address="source")})
+    link = facing.receiver(theirs={"source": amqp.Source(address="source")})
     source: Any = link.source
     assert source.filter is None
 
@@ -180,12 +158,12 @@ def test_a_link_that_is_attached_once_more_is_stolen(elsewhere: bool) -> None:
     facing.feed(octets_of(attach("theirs", 6, True), channel))
     (detach,) = facing.frames()
     assert (detach.handle, detach.closed, detach.error.condition) == (0, True, "amqp:link:stolen")
-    (request,) = facing.of(LinkRequested)
+    (request,) = facing.of(amqp.LinkRequested)
     second = facing.end.session(1 if elsewhere else 0).link(request.link)
     second.accept_attach()
-    facing.get(Detach(4, True))
+    facing.get(amqp.Detach(4, True))
     assert second.is_open
-    (closed,) = facing.of(LinkClosed)
+    (closed,) = facing.of(amqp.LinkClosed)
     assert (closed.link, closed.report.condition) == (0, "amqp:link:stolen")
 
 
@@ -206,9 +184,9 @@ def test_a_sender_without_initial_delivery_count_ends_the_session(facing: Mapped
 @ROLES
 def test_a_detach_is_answered_and_the_handle_free(facing: Mapped, role: bool) -> None:
     link: Any = facing.receiver() if role else facing.sender()
-    facing.get(Detach(0))
-    assert facing.frames() == [Detach(0)]
-    (closed,) = facing.of(LinkClosed)
+    facing.get(amqp.Detach(0))
+    assert facing.frames() == [amqp.Detach(0)]
+    (closed,) = facing.of(amqp.LinkClosed)
     assert (closed.resumable, closed.report.by) == (True, By.REMOTE)
     with pytest.raises(EndpointClosed, match="detached"):
         link._check()
@@ -219,28 +197,28 @@ def test_a_detach_is_answered_and_the_handle_free(facing: Mapped, role: bool) ->
 @pytest.mark.rule("1.0/transport/link/detach")
 def test_detach_by_this_end_suspends_the_link(facing: Mapped) -> None:
     link = facing.sender()
-    handle = link.send(Message("m"))
+    handle = link.send(amqp.Message("m"))
     link.detach()
-    assert facing.frames()[-1] == Detach(0)
+    assert facing.frames()[-1] == amqp.Detach(0)
     with pytest.raises(EndpointClosed):
-        link.send(Message("m"))
-    facing.get(Detach(0))
+        link.send(amqp.Message("m"))
+    facing.get(amqp.Detach(0))
     (abandoned,) = facing.of(Abandoned)
     assert (abandoned.handles, abandoned.resumable) == ((handle,), True)
-    (closed,) = facing.of(LinkClosed)
+    (closed,) = facing.of(amqp.LinkClosed)
     assert (closed.resumable, closed.report.by) == (True, By.LOCAL)
     state = link.saved_state()
-    assert [each.payload for each in state.unsettled] == [Message("m").encode()]
+    assert [each.payload for each in state.unsettled] == [amqp.Message("m").encode()]
 
 
 @pytest.mark.rule("1.0/transport/link/detached-deliveries", "1.0/transport/disposition/detached-links")
 def test_deliveries_of_a_detached_link_can_still_be_settled(facing: Mapped) -> None:
     link = facing.sender()
-    handle = link.send(Message("m"))
+    handle = link.send(amqp.Message("m"))
     link.detach()
-    facing.get(Disposition(True, 0, None, True, Accepted()))
-    assert handle.result == Accepted()
-    facing.get(Detach(0))
+    facing.get(amqp.Disposition(True, 0, None, True, amqp.Accepted()))
+    assert handle.result == amqp.Accepted()
+    facing.get(amqp.Detach(0))
     assert not facing.of(Abandoned)
 
 
@@ -250,11 +228,11 @@ def test_deliveries_of_a_detached_link_can_still_be_settled(facing: Mapped) -> N
 def test_a_closing_detach_is_answered_by_one(side: Side, role: bool) -> None:
     facing = Mapped.begun(side)
     link: Any = facing.receiver() if role else facing.sender()
-    facing.get(Detach(0, True, Error(Symbol("amqp:link:detach-forced"), "bye")))
-    assert facing.frames() == [Detach(0, True)]
-    (failed,) = facing.of(LinkFailed)
+    facing.get(amqp.Detach(0, True, amqp.Error(amqp.Symbol("amqp:link:detach-forced"), "bye")))
+    assert facing.frames() == [amqp.Detach(0, True)]
+    (failed,) = facing.of(amqp.LinkFailed)
     assert (failed.by, failed.error.condition) == (By.REMOTE, "amqp:link:detach-forced")
-    (closed,) = facing.of(LinkClosed)
+    (closed,) = facing.of(amqp.LinkClosed)
     assert (closed.resumable, closed.report.condition) == (False, "amqp:link:detach-forced")
     assert link.report == closed.report
 
@@ -265,23 +243,23 @@ def test_a_detach_crossed_by_a_closing_one_is_followed_by_attach_and_close(facin
     link.detach()
     facing.settle()
     facing.forget()
-    facing.get(Detach(0, True))
+    facing.get(amqp.Detach(0, True))
     first, second = facing.frames()
-    assert isinstance(first, Attach)
+    assert isinstance(first, amqp.Attach)
     assert (first.name, first.handle, first.unsettled) == ("out", 0, None)
-    assert second == Detach(0, True)
-    assert [event.resumable for event in facing.of(LinkClosed)] == [False]
+    assert second == amqp.Detach(0, True)
+    assert [event.resumable for event in facing.of(amqp.LinkClosed)] == [False]
 
 
 @pytest.mark.rule("1.0/transport/link/close-crossing")
 def test_the_attach_of_a_peer_that_only_closes_is_no_request(facing: Mapped) -> None:
     link = facing.sender()
     link.close()
-    facing.get(Detach(0))
+    facing.get(amqp.Detach(0))
     facing.forget()
     facing.get(attach("out", 0, True))
-    facing.get(Detach(0, True))
-    assert not facing.of(LinkRequested)
+    facing.get(amqp.Detach(0, True))
+    assert not facing.of(amqp.LinkRequested)
     assert not facing.frames()
     assert facing.session.is_open
 
@@ -293,21 +271,21 @@ def test_a_link_in_error_is_gone_and_what_was_on_its_way_is_dropped(facing: Mapp
     facing.get(transfer(8), BODY)
     facing.forget()
     facing.get(transfer(1), BODY)
-    assert facing.of(LinkFailed)[0].error.condition == "amqp:link:transfer-limit-exceeded"
+    assert facing.of(amqp.LinkFailed)[0].error.condition == "amqp:link:transfer-limit-exceeded"
     assert link.report is not None
     facing.forget()
     facing.get(transfer(2), BODY)
     assert not facing.events
-    facing.get(Detach(0, True))
-    assert len(facing.of(LinkClosed)) == 1
+    facing.get(amqp.Detach(0, True))
+    assert len(facing.of(amqp.LinkClosed)) == 1
 
 
 @pytest.mark.rule("1.0/transport/link/errant-link", "1.0/transport/link/resume-unsettled-nonnull")
 def test_a_link_that_failed_may_only_be_resumed(facing: Mapped) -> None:
     link = facing.receiver()
     # An error that doesn't close: the link may be resumed, not attached as if nothing had been.
-    facing.inside._sessions.transport.send(0, Detach(0, False, Error(Symbol("amqp:internal-error"))))
-    facing.get(Detach(0))
+    facing.inside._sessions.transport.send(0, amqp.Detach(0, False, amqp.Error(amqp.Symbol("amqp:internal-error"))))
+    facing.get(amqp.Detach(0))
     facing.forget()
     facing.get(attach("in", 0, False, unsettled=None))
     facing.fails_session("amqp:session:errant-link", "transport/link/errant-link")
@@ -317,22 +295,22 @@ def test_a_link_that_failed_may_only_be_resumed(facing: Mapped) -> None:
 @pytest.mark.rule("1.0/transport/link/resume-unsettled-nonnull")
 def test_a_link_that_failed_is_resumed_with_an_unsettled_map(facing: Mapped) -> None:
     facing.receiver()
-    facing.inside._sessions.transport.send(0, Detach(0, False, Error(Symbol("amqp:internal-error"))))
-    facing.get(Detach(0))
+    facing.inside._sessions.transport.send(0, amqp.Detach(0, False, amqp.Error(amqp.Symbol("amqp:internal-error"))))
+    facing.get(amqp.Detach(0))
     facing.forget()
     facing.get(attach("in", 0, False, unsettled={}))
-    assert facing.of(LinkRequested)
+    assert facing.of(amqp.LinkRequested)
 
 
 @pytest.mark.rule("1.0/transport/link/unsettled-on-attach", "1.0/transport/attach/unsettled-compare")
 def test_a_link_that_is_known_is_attached_with_its_unsettled_map(facing: Mapped) -> None:
-    saved = SavedDelivery(b"t", 0, Message("m").encode(), None, None)
-    state = LinkState("out", True, Source(address="s"), Target(address="t"), 2, 0, 1, (saved,))
+    saved = amqp.SavedDelivery(b"t", 0, amqp.Message("m").encode(), None, None)
+    state = amqp.LinkState("out", True, amqp.Source(address="s"), amqp.Target(address="t"), 2, 0, 1, (saved,))
     facing.session.open_sender(None, state=state)
     (sent,) = facing.frames()
     assert dict(sent.unsettled) == {b"t": None}
     facing.get(attach("out", 0, True, unsettled={}))
-    (resumed,) = facing.of(Resumed)
+    (resumed,) = facing.of(amqp.Resumed)
     assert [handle.key for handle in resumed.handles] == [("out", "out", b"t")]
     with pytest.raises(LocalProtocolError, match="sender, resume it as one"):
         facing.session.open_receiver(None, state=state)
@@ -342,7 +320,7 @@ def test_a_link_that_is_known_is_attached_with_its_unsettled_map(facing: Mapped)
 def test_a_link_attached_anew_has_no_unsettled_map(facing: Mapped) -> None:
     link = facing.sender()
     link.detach()
-    facing.get(Detach(0))
+    facing.get(amqp.Detach(0))
     facing.forget()
     facing.session.open_sender("target", name="out")
     (sent,) = facing.frames()
@@ -363,8 +341,10 @@ def test_a_key_of_the_unsettled_map_that_is_no_tag_ends_the_session(facing: Mapp
 def test_an_unsettled_map_above_the_frame_size_is_sent_incomplete(facing: Mapped) -> None:
     facing.peer_takes(512)
     count = 100
-    saved = tuple([SavedDelivery(b"%032d" % number, 0, b"\x00\x53\x77\x41", None, None) for number in range(count)])
-    state = LinkState("out", True, Source(address="s"), Target(address="t"), 2, 0, 1, saved)
+    saved = tuple(
+        [amqp.SavedDelivery(b"%032d" % number, 0, b"\x00\x53\x77\x41", None, None) for number in range(count)]
+    )
+    state = amqp.LinkState("out", True, amqp.Source(address="s"), amqp.Target(address="t"), 2, 0, 1, saved)
     link = facing.session.open_sender(None, state=state)
     (sent,) = facing.frames()
     assert sent.incomplete_unsettled
@@ -372,7 +352,7 @@ def test_an_unsettled_map_above_the_frame_size_is_sent_incomplete(facing: Mapped
     assert len(sent.encode()) + 8 <= 512
     facing.get(attach("out", 0, True, unsettled={}))
     facing.get(flow(handle=0, delivery_count=0, link_credit=1000))
-    (resumed,) = facing.of(Resumed)
+    (resumed,) = facing.of(amqp.Resumed)
     assert resumed.incomplete
     # Only what the map names is proven; the rest stays for the next time.
     assert len(resumed.handles) == len(sent.unsettled)
@@ -383,54 +363,54 @@ def test_an_unsettled_map_above_the_frame_size_is_sent_incomplete(facing: Mapped
 def test_nothing_new_is_sent_while_the_receivers_map_is_incomplete(facing: Mapped) -> None:
     link = facing.sender(theirs={"unsettled": {}, "incomplete_unsettled": True})
     with pytest.raises(LocalProtocolError, match="incomplete") as raised:
-        link.send(Message("m"))
+        link.send(amqp.Message("m"))
     assert raised.value.rule == "1.0/transport/attach/incomplete-no-new"
 
 
 @pytest.mark.rule("1.0/transport/attach/incomplete-detach", "1.0/transport/attach/incomplete-no-new")
 def test_a_new_delivery_after_the_own_incomplete_map_detaches_the_link(facing: Mapped) -> None:
     facing.peer_takes(512)
-    saved = tuple([SavedDelivery(b"%032d" % number, 0, None, Accepted(), None) for number in range(100)])
-    state = LinkState("in", False, Source(address="s"), Target(address="t"), 2, 1, 0, saved)
+    saved = tuple([amqp.SavedDelivery(b"%032d" % number, 0, None, amqp.Accepted(), None) for number in range(100)])
+    state = amqp.LinkState("in", False, amqp.Source(address="s"), amqp.Target(address="t"), 2, 1, 0, saved)
     facing.session.open_receiver(None, state=state, credit=5)
     facing.settle()
     facing.get(attach("in", 0, False, unsettled={}))
     facing.forget()
     facing.get(transfer(0), BODY)
-    assert not facing.of(Delivery)
+    assert not facing.of(amqp.Delivery)
     facing.fails_link("amqp:not-allowed", "transport/attach/incomplete-no-new")
 
 
 @pytest.mark.rule("1.0/source.address/dynamic-receiver", "1.0/source.address/dynamic-sender")
 def test_a_dynamic_source_gets_its_address_from_the_sender(facing: Mapped) -> None:
-    link = facing.session.open_receiver(Source(dynamic=True))
+    link = facing.session.open_receiver(amqp.Source(dynamic=True))
     (sent,) = facing.frames()
     assert (sent.source.dynamic, sent.source.address) == (True, None)
-    facing.get(attach(link.name, 0, False, source=Source(address="temp-1", dynamic=True)))
+    facing.get(attach(link.name, 0, False, source=amqp.Source(address="temp-1", dynamic=True)))
     assert link.address == "temp-1"
     with pytest.raises(LocalProtocolError, match="dynamic"):
-        facing.session.open_receiver(Source(address="mine", dynamic=True))
-    theirs = asked(facing, source=Source(dynamic=True))
+        facing.session.open_receiver(amqp.Source(address="mine", dynamic=True))
+    theirs = asked(facing, source=amqp.Source(dynamic=True))
     with pytest.raises(LocalProtocolError, match="address"):
         theirs.accept_attach()
-    theirs.accept_attach(source=Source(address="made", dynamic=True))
+    theirs.accept_attach(source=amqp.Source(address="made", dynamic=True))
     assert facing.frames()[-1].source.address == "made"
 
 
 @pytest.mark.rule("1.0/target.address/dynamic-sender", "1.0/target.address/dynamic-receiver")
 def test_a_dynamic_target_gets_its_address_from_the_receiver(facing: Mapped) -> None:
-    link = facing.session.open_sender(Target(dynamic=True))
+    link = facing.session.open_sender(amqp.Target(dynamic=True))
     (sent,) = facing.frames()
     assert (sent.target.dynamic, sent.target.address) == (True, None)
-    facing.get(attach(link.name, 0, True, target=Target(address="temp-1", dynamic=True)))
+    facing.get(attach(link.name, 0, True, target=amqp.Target(address="temp-1", dynamic=True)))
     assert link.address == "temp-1"
     with pytest.raises(LocalProtocolError, match="dynamic"):
-        facing.session.open_sender(Target(address="mine", dynamic=True))
-    facing.get(attach("theirs", 4, False, target=Target(dynamic=True)))
-    theirs = facing.session.link(facing.of(LinkRequested)[0].link)
+        facing.session.open_sender(amqp.Target(address="mine", dynamic=True))
+    facing.get(attach("theirs", 4, False, target=amqp.Target(dynamic=True)))
+    theirs = facing.session.link(facing.of(amqp.LinkRequested)[0].link)
     with pytest.raises(LocalProtocolError, match="address"):
         theirs.accept_attach()
-    theirs.accept_attach(target=Target(address="made", dynamic=True))
+    theirs.accept_attach(target=amqp.Target(address="made", dynamic=True))
     assert facing.frames()[-1].target.address == "made"
 
 
@@ -442,10 +422,10 @@ def test_the_own_sides_settle_mode_is_the_fact(facing: Mapped) -> None:
 
 def test_a_request_that_the_peer_takes_back(facing: Mapped) -> None:
     link = asked(facing)
-    facing.get(Detach(4, True))
+    facing.get(amqp.Detach(4, True))
     first, second = facing.frames()
-    assert (first.NAME, first.source, second) == ("attach", None, Detach(0, True))
-    assert [event.link for event in facing.of(LinkClosed)] == [0]
+    assert (first.NAME, first.source, second) == ("attach", None, amqp.Detach(0, True))
+    assert [event.link for event in facing.of(amqp.LinkClosed)] == [0]
     with pytest.raises((LocalProtocolError, EndpointClosed)):
         link.accept_attach()
 
@@ -453,9 +433,9 @@ def test_a_request_that_the_peer_takes_back(facing: Mapped) -> None:
 @pytest.mark.rule("1.0/source.default-outcome/valid")
 def test_a_default_outcome_is_an_outcome(facing: Mapped) -> None:
     with pytest.raises(CodecError, match="default_outcome"):
-        facing.session.open_receiver(Source(address="q", default_outcome=Received(0, 0)))
+        facing.session.open_receiver(amqp.Source(address="q", default_outcome=amqp.Received(0, 0)))
     assert not facing.frames()
-    assert facing.session.open_receiver(Source(address="q", default_outcome=Released())).handle == 0
+    assert facing.session.open_receiver(amqp.Source(address="q", default_outcome=amqp.Released())).handle == 0
 
 
 def test_a_handle_is_free_when_the_application_has_heard_of_its_end(facing: Mapped) -> None:
@@ -463,7 +443,7 @@ def test_a_handle_is_free_when_the_application_has_heard_of_its_end(facing: Mapp
     first.close()
     assert facing.session.open_sender("other").handle == 1
     assert facing.session.link(0) is first
-    facing.get(Detach(0, True))
+    facing.get(amqp.Detach(0, True))
     assert facing.session.open_sender("third").handle == 0
 
 
@@ -480,15 +460,15 @@ def test_unknown_links_and_settle_modes_are_misuse(facing: Mapped) -> None:
 def test_the_peers_word_on_deliveries_received(facing: Mapped) -> None:
     facing.receiver()
     facing.get(transfer(0), BODY)
-    facing.get(Disposition(False, 0, None, False, Accepted()))
-    facing.get(Disposition(False, 0, None, True))
-    assert [(event.delivery_ids, event.state, event.settled) for event in facing.of(DeliveryUpdated)] == [
-        ((0,), Accepted(), False),
+    facing.get(amqp.Disposition(False, 0, None, False, amqp.Accepted()))
+    facing.get(amqp.Disposition(False, 0, None, True))
+    assert [(event.delivery_ids, event.state, event.settled) for event in facing.of(amqp.DeliveryUpdated)] == [
+        ((0,), amqp.Accepted(), False),
         ((0,), None, True),
     ]
 
 
 def test_a_sender_to_a_coordinator_names_it(facing: Mapped) -> None:
-    facing.session.open_sender(Coordinator(("amqp:local-transactions",)))
+    facing.session.open_sender(amqp.Coordinator(("amqp:local-transactions",)))
     (sent,) = facing.frames()
-    assert sent.target == Coordinator(("amqp:local-transactions",))
+    assert sent.target == amqp.Coordinator(("amqp:local-transactions",))

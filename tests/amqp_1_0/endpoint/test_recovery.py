@@ -15,18 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import Event, Opened, OpenRequested, Scope, Settled, Side
-from amqp_sansio.amqp_1_0 import (
-    Config,
-    Connection,
-    CreditChanged,
-    Delivery,
-    DeliveryAborted,
-    LinkRequested,
-    LinkState,
-    Message,
-    Resumed,
-    SessionRequested,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from tests.kit.pair_1_0 import STEPS, Pair
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
@@ -56,10 +45,10 @@ class Producer:
         self.modes = modes
         self.next = 0
         self.done: list[int] = []
-        self.state: LinkState | None = None
+        self.state: amqp.LinkState | None = None
         self.link: Any = None
 
-    def __call__(self, connection: Connection, event: Event) -> None:
+    def __call__(self, connection: amqp.Connection, event: Event) -> None:
         match event:
             case Opened(Scope.CONNECTION):
                 connection.open_session()
@@ -69,7 +58,7 @@ class Producer:
                 self.link = session.open_sender(
                     "Y", name="N", snd_settle_mode=snd, rcv_settle_mode=rcv, state=self.state
                 )
-            case CreditChanged() | Resumed():
+            case amqp.CreditChanged() | amqp.Resumed():
                 self.send()
             case Settled(handles):
                 self.done += [handle.key[2][0] for handle in handles]  # type: ignore[index]
@@ -81,7 +70,7 @@ class Producer:
         while self.next < self.count and self.link.credit:
             number = self.next
             self.next += 1
-            self.link.send(Message(body(number)), delivery_tag=bytes([number]))
+            self.link.send(amqp.Message(body(number)), delivery_tag=bytes([number]))
 
     def save(self) -> None:
         """The connection is gone: keep what the link has, as an application would write it down."""
@@ -95,25 +84,25 @@ class Consumer:
 
     def __init__(self) -> None:
         self.processed: list[bytes] = []
-        self.state: LinkState | None = None
+        self.state: amqp.LinkState | None = None
         self.link: Any = None
 
-    def __call__(self, connection: Connection, event: Event) -> None:
+    def __call__(self, connection: amqp.Connection, event: Event) -> None:
         match event:
             case OpenRequested():
                 connection.accept_open()
-            case SessionRequested(channel):
+            case amqp.SessionRequested(channel):
                 connection.session(channel).accept()
-            case LinkRequested(channel, handle):
+            case amqp.LinkRequested(channel, handle):
                 self.link = connection.session(channel).link(handle)
                 self.link.accept_attach(state=self.state)
                 self.link.flow(3)
-            case Delivery():
+            case amqp.Delivery():
                 self.processed.append(event.body)
                 if not event.settled:
                     self.link.accept(event)
                 self.link.top_up(3)
-            case Settled() | DeliveryAborted():
+            case Settled() | amqp.DeliveryAborted():
                 # What a resumed link settles takes credit too.
                 self.link.top_up(3)
             case _:
@@ -129,7 +118,7 @@ class Consumer:
 def run(count: int, modes: tuple[int, int], cuts: list[tuple[int, int]]) -> tuple[Producer, Consumer]:
     """Send messages; connection after connection is cut when so many octets came to the server or to the client."""
     producer, consumer = Producer(count, modes), Consumer()
-    config = {side: Config(container_id=side.value, max_frame_size=512, incoming_window=4) for side in Side}
+    config = {side: amqp.Config(container_id=side.value, max_frame_size=512, incoming_window=4) for side in Side}
     for to_server, to_client in [*cuts, (1 << 30, 1 << 30)]:
         pair = Pair(client=config[CLIENT], server=config[SERVER], applications={CLIENT: producer, SERVER: consumer})
         left = {SERVER: to_server, CLIENT: to_client}

@@ -12,19 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from amqp_sansio import Event, Opened, Scope, Settled
-from amqp_sansio.amqp_1_0 import (
-    Config,
-    Connection,
-    CreditChanged,
-    Delivery,
-    DeliveryAborted,
-    LinkClosed,
-    LinkRequested,
-    Message,
-    Received,
-    Resumed,
-    Session,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.endpoint import Side
 from tests.amqp_1_0.endpoint.test_recovery import CLIENT, MODES, SERVER, Consumer, Producer, body, check, pump_until
 from tests.kit.pair_1_0 import Accepting, Pair
@@ -43,27 +31,27 @@ class Resuming(Producer):
     incomplete = False
     again = False
 
-    def __call__(self, connection: Connection, event: Event) -> None:
+    def __call__(self, connection: amqp.Connection, event: Event) -> None:
         match event:
             case Opened(Scope.CONNECTION):
                 connection.open_session()
             case Opened(Scope.SESSION, channel):
                 self.open(connection.session(channel))
-            case CreditChanged():
+            case amqp.CreditChanged():
                 self.go_on()
-            case Resumed():
+            case amqp.Resumed():
                 self.incomplete = event.incomplete
                 self.go_on()
             case Settled(handles):
                 self.done += [handle.key[2][0] for handle in handles]  # type: ignore[index]
                 self.go_on()
-            case LinkClosed(channel=channel) if self.again and connection.is_open:
+            case amqp.LinkClosed(channel=channel) if self.again and connection.is_open:
                 self.save()
                 self.open(connection.session(channel))
             case _:
                 pass
 
-    def open(self, session: Session) -> None:
+    def open(self, session: amqp.Session) -> None:
         """Attach the link, with what is known of it."""
         self.again = self.incomplete = False
         snd, rcv = self.modes
@@ -79,26 +67,26 @@ class Resuming(Producer):
             return
         while self.next < self.count and link.credit:
             self.next += 1
-            link.send(Message(body(self.next - 1)), delivery_tag=tag_of(self.next - 1))
+            link.send(amqp.Message(body(self.next - 1)), delivery_tag=tag_of(self.next - 1))
 
 
 class Taking(Consumer):
     """Keeps what its link knows when the peer suspends it."""
 
-    def __call__(self, connection: Connection, event: Event) -> None:
+    def __call__(self, connection: amqp.Connection, event: Event) -> None:
         match event:
-            case LinkRequested(channel, handle):
+            case amqp.LinkRequested(channel, handle):
                 self.link = connection.session(channel).link(handle)
                 self.link.accept_attach(state=self.state)
                 self.link.flow(40)
-            case Delivery():
+            case amqp.Delivery():
                 self.processed.append(event.body)
                 if not event.settled:
                     self.link.accept(event)
                 self.link.top_up(40)
-            case Settled() | DeliveryAborted():
+            case Settled() | amqp.DeliveryAborted():
                 self.link.top_up(40)
-            case LinkClosed():
+            case amqp.LinkClosed():
                 self.save()
             case _:
                 Consumer.__call__(self, connection, event)
@@ -107,7 +95,7 @@ class Taking(Consumer):
 def run(count: int, modes: tuple[int, int], cuts: list[tuple[int, int]], window: int) -> tuple[Producer, Consumer, int]:
     """As in test_recovery; also how many maps were incomplete."""
     producer, consumer, incomplete = Resuming(count, modes), Taking(), 0
-    configs = {side: Config(container_id=side.value, max_frame_size=512, incoming_window=window) for side in Side}
+    configs = {side: amqp.Config(container_id=side.value, max_frame_size=512, incoming_window=window) for side in Side}
     for to_server, to_client in [*cuts, (MANY, MANY)]:
         pair = Pair(client=configs[CLIENT], server=configs[SERVER], applications={CLIENT: producer, SERVER: consumer})
         cut = pump_until(pair, {SERVER: to_server, CLIENT: to_client})
@@ -116,7 +104,7 @@ def run(count: int, modes: tuple[int, int], cuts: list[tuple[int, int]], window:
             producer.save()
             consumer.save()
         for side in Side:
-            resumed = [event for event in pair.events[side] if isinstance(event, Resumed)]
+            resumed = [event for event in pair.events[side] if isinstance(event, amqp.Resumed)]
             incomplete += sum([event.incomplete for event in resumed])
         if not cut:
             break
@@ -154,17 +142,17 @@ def test_a_link_resumed_again_and_again_in_one_session_is_small(mode: str, decid
     for _ in range(20):
         sender = session.open_sender("q", name="n", snd_settle_mode=snd, rcv_settle_mode=rcv, state=state)
         pair.pump()
-        event = pair.take(SERVER, LinkRequested)[-1]
+        event = pair.take(SERVER, amqp.LinkRequested)[-1]
         receiver: Any = pair.server.session(event.channel).link(event.link)
         receiver.accept_attach(state=known)
         receiver.flow(10)
         pair.pump()
         while sender.credit and len(sender.pending) < 3:
-            sender.send(Message(b"x"))
+            sender.send(amqp.Message(b"x"))
         pair.pump()
-        deliveries = pair.take(SERVER, Delivery)
+        deliveries = pair.take(SERVER, amqp.Delivery)
         if decides and deliveries:
-            receiver.update(deliveries, Received(0, 1), settled=False)
+            receiver.update(deliveries, amqp.Received(0, 1), settled=False)
         assert len(session.own.deliveries) <= 3
         assert len(receiver.session.peer.deliveries) <= 3
         sender.detach()

@@ -14,32 +14,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from amqp_sansio import Event, LocalProtocolError, Settled, Side
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Config,
-    Connection,
-    Delivery,
-    Detach,
-    Disposition,
-    LinkClosed,
-    LinkRequested,
-    LinkState,
-    Message,
-    Resumed,
-    SavedDelivery,
-    Source,
-    Target,
-    Transfer,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0.model.resume import ROUNDS
 from tests.kit.links_1_0 import Mapped, attach, flow
 from tests.kit.pair_1_0 import Accepting, Pair
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
-ACCEPTED = Accepted()
-PAYLOAD = Message(b"m" * 20).encode()
+ACCEPTED = amqp.Accepted()
+PAYLOAD = amqp.Message(b"m" * 20).encode()
 FRAME = 512
-SOURCE, TARGET = Source(address="X"), Target(address="Y")
+SOURCE, TARGET = amqp.Source(address="X"), amqp.Target(address="Y")
 
 
 def tag_of(number: int) -> bytes:
@@ -57,9 +41,9 @@ TAKES = {"decided": (None, ACCEPTED, None), "begun": (PAYLOAD[:9], None, None)}
 """What a receiver may have."""
 
 
-def saved(kinds: dict[str, Any], chosen: dict[int, str]) -> tuple[SavedDelivery, ...]:
+def saved(kinds: dict[str, Any], chosen: dict[int, str]) -> tuple[amqp.SavedDelivery, ...]:
     """The deliveries of a saved link."""
-    return tuple([SavedDelivery(tag_of(number), 0, *kinds[kind]) for number, kind in chosen.items()])
+    return tuple([amqp.SavedDelivery(tag_of(number), 0, *kinds[kind]) for number, kind in chosen.items()])
 
 
 class Ends:
@@ -68,15 +52,15 @@ class Ends:
     def __init__(self, begins: str, modes: tuple[int, int], sends: dict[int, str], takes: dict[int, str]) -> None:
         self.begins = begins
         self.modes = modes
-        config = {side: Config(container_id=side.value, max_frame_size=FRAME) for side in Side}
+        config = {side: amqp.Config(container_id=side.value, max_frame_size=FRAME) for side in Side}
         self.quiet = Accepting(deliveries=False, links=False)
         self.pair = Pair(
             client=config[CLIENT], server=config[SERVER], applications={CLIENT: self.hear, SERVER: self.serve}
         ).open()
         self.session = self.pair.session()
         self.saved = {
-            "sender": LinkState("N", True, SOURCE, TARGET, *modes, 0, saved(SENDS, sends)),
-            "receiver": LinkState("N", False, SOURCE, TARGET, *modes, 0, saved(TAKES, takes)),
+            "sender": amqp.LinkState("N", True, SOURCE, TARGET, *modes, 0, saved(SENDS, sends)),
+            "receiver": amqp.LinkState("N", False, SOURCE, TARGET, *modes, 0, saved(TAKES, takes)),
         }
         self.settled: list[bytes] = []
         self.receiver: Any = None
@@ -85,14 +69,14 @@ class Ends:
         """What an end has unsettled."""
         return {each.delivery_tag for each in self.saved[end].unsettled}
 
-    def serve(self, connection: Connection, event: Event) -> None:
+    def serve(self, connection: amqp.Connection, event: Event) -> None:
         """The server's part: what any server does, and what both ends do."""
         self.quiet(connection, event)
         self.hear(connection, event)
 
-    def hear(self, connection: Connection, event: Event) -> None:
+    def hear(self, connection: amqp.Connection, event: Event) -> None:
         """Accept what comes, and note what a sender settles."""
-        if isinstance(event, Delivery):
+        if isinstance(event, amqp.Delivery):
             self.receiver.accept(event)
         elif isinstance(event, Settled):
             keys: list[Any] = [each.key for each in event.handles]
@@ -106,7 +90,7 @@ class Ends:
         else:
             one = self.receiver = self.session.open_receiver(None, state=saved["receiver"], credit=1000)
         pair.pump()
-        event = pair.take(SERVER, LinkRequested)[-1]
+        event = pair.take(SERVER, amqp.LinkRequested)[-1]
         other: Any = pair.server.session(event.channel).link(event.link)
         if self.begins == "sender":
             self.receiver = other
@@ -120,7 +104,7 @@ class Ends:
         attaches = sender.local, self.receiver.local
         one.detach()
         pair.pump()
-        assert len(pair.take(CLIENT, LinkClosed)) == 1
+        assert len(pair.take(CLIENT, amqp.LinkClosed)) == 1
         saved["sender"], saved["receiver"] = sender.saved_state(), self.receiver.saved_state()
         return attaches
 
@@ -177,7 +161,7 @@ class Stubborn:
         self.is_sender = kind == "sender"
         chosen = dict.fromkeys(range(count), "decided")
         deliveries = saved(SENDS if self.is_sender else TAKES, chosen)
-        self.state = LinkState("N", self.is_sender, SOURCE, TARGET, 0, 1, 0, deliveries, rounds)
+        self.state = amqp.LinkState("N", self.is_sender, SOURCE, TARGET, 0, 1, 0, deliveries, rounds)
         self.facing = Mapped.begun()
         self.facing.peer_takes(FRAME)
 
@@ -195,9 +179,9 @@ class Stubborn:
             events += facing.get(flow(handle=0, delivery_count=0, link_credit=100))
         ours, *frames = facing.frames()
         link.detach()
-        facing.get(Detach(0, False))
+        facing.get(amqp.Detach(0, False))
         self.state = link.saved_state()
-        (resumed,) = [each for each in events if isinstance(each, Resumed)]
+        (resumed,) = [each for each in events if isinstance(each, amqp.Resumed)]
         return ours, resumed, frames
 
 
@@ -229,11 +213,11 @@ def test_a_sender_settles_what_only_the_receivers_map_names() -> None:
     ours, resumed, frames = end.round({known: ACCEPTED, old: ACCEPTED, begun: None})
     assert known not in ours.unsettled
     assert [handle.key[2] for handle in resumed.handles] == [known]
-    sent = [each for each in frames if isinstance(each, Transfer)]
+    sent = [each for each in frames if isinstance(each, amqp.Transfer)]
     assert [(each.delivery_tag, each.resume, each.aborted) for each in sent] == [
         (known, True, False), (old, True, False), (begun, True, True),
     ]  # fmt: skip
-    assert [each.settled for each in frames if isinstance(each, Disposition)] == [True, True]
+    assert [each.settled for each in frames if isinstance(each, amqp.Disposition)] == [True, True]
     settled = [handle.key[2] for event in end.facing.of(Settled) for handle in event.handles]
     assert settled == [known]
     assert len(end.state.unsettled) == 39
@@ -243,9 +227,9 @@ def test_a_sender_settles_what_only_the_receivers_map_names() -> None:
 def test_what_has_to_be_sent_anew_waits_for_a_complete_map() -> None:
     """The receiver has a part of what the sender takes for decided: it is aborted now, and sent when it may be."""
     end = Stubborn("sender")
-    end.state = LinkState("N", True, SOURCE, TARGET, 0, 1, 0, saved(SENDS, dict.fromkeys(range(40), "decided")))
+    end.state = amqp.LinkState("N", True, SOURCE, TARGET, 0, 1, 0, saved(SENDS, dict.fromkeys(range(40), "decided")))
     _, _, frames = end.round({tag_of(3): None})
-    (sent,) = [each for each in frames if isinstance(each, Transfer)]
+    (sent,) = [each for each in frames if isinstance(each, amqp.Transfer)]
     assert (sent.delivery_tag, sent.aborted) == (tag_of(3), True)
     (left,) = [each for each in end.state.unsettled if each.delivery_tag == tag_of(3)]
     assert (left.payload, left.local) == (PAYLOAD, None)
@@ -280,10 +264,10 @@ def test_a_round_that_settles_something_begins_the_count_anew() -> None:
 def test_the_bound_holds_for_who_answers_too() -> None:
     ends = Ends("sender", (0, 1), {}, dict.fromkeys(range(40), "decided"))
     state = ends.saved["receiver"]
-    worn = LinkState("N", False, SOURCE, TARGET, 0, 1, 0, state.unsettled, ROUNDS)
+    worn = amqp.LinkState("N", False, SOURCE, TARGET, 0, 1, 0, state.unsettled, ROUNDS)
     ends.session.open_sender(None, state=ends.saved["sender"])
     ends.pair.pump()
-    event = ends.pair.take(SERVER, LinkRequested)[-1]
+    event = ends.pair.take(SERVER, amqp.LinkRequested)[-1]
     link: Any = ends.pair.server.session(event.channel).link(event.link)
     with pytest.raises(LocalProtocolError, match="in doubt"):
         link.accept_attach(state=worn)

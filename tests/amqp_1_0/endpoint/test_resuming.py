@@ -7,47 +7,25 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Settled, Side
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Attach,
-    Begin,
-    Delivery,
-    DeliveryAborted,
-    Disposition,
-    Flow,
-    LinkState,
-    Message,
-    Properties,
-    Received,
-    Released,
-    Resend,
-    ResumeAction,
-    Resumed,
-    SavedDelivery,
-    Sender,
-    Source,
-    Target,
-    Transfer,
-    resume_action,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0.codec.message import position_octets
 from tests.kit.facing_1_0 import octets_of
 from tests.kit.links_1_0 import Mapped
 
-MESSAGE = Message(
+MESSAGE = amqp.Message(
     b"d" * 4000,
     message_annotations={"x-opt-note": "a" * 2500},
-    properties=Properties(subject="s" * 2600),
+    properties=amqp.Properties(subject="s" * 2600),
     application_properties={"key": "v" * 2700},
 ).encode()
 """Four sections of more than 2,500 octets each, so that every position of the example is within it."""
 
-ACCEPTED, RELEASED = Accepted(), Released()
+ACCEPTED, RELEASED = amqp.Accepted(), amqp.Released()
 
 
-def at(section_number: int, section_offset: int) -> Received:
+def at(section_number: int, section_offset: int) -> amqp.Received:
     """A position."""
-    return Received(section_number, section_offset)
+    return amqp.Received(section_number, section_offset)
 
 
 LOCAL: dict[int, Any] = {
@@ -85,21 +63,23 @@ class Case:
 
     def __init__(self, number: int, *, payload: bytes | None = MESSAGE, credit: int = 10) -> None:
         decided = LOCAL[number] is ACCEPTED
-        saved = SavedDelivery(tag(number), 0, None if decided else payload, LOCAL[number], None)
-        state = LinkState("N", True, Source(address="X"), Target(address="Y"), 2, 0, 1, (saved,))
+        saved = amqp.SavedDelivery(tag(number), 0, None if decided else payload, LOCAL[number], None)
+        state = amqp.LinkState("N", True, amqp.Source(address="X"), amqp.Target(address="Y"), 2, 0, 1, (saved,))
         self.facing = Mapped.opened(Side.CLIENT)
         session = self.facing.end.open_session()
-        self.sender: Sender = session.open_sender(None, state=state)
+        self.sender: amqp.Sender = session.open_sender(None, state=state)
         theirs = {tag(number): REMOTE[number]} if number in REMOTE else {}
-        attach = Attach("N", 2, True, source=Source(address="X"), target=Target(address="Y"), unsettled=theirs)
-        self.facing.feed(octets_of(Begin(0, 0, 2048, 2048)))
+        attach = amqp.Attach(
+            "N", 2, True, source=amqp.Source(address="X"), target=amqp.Target(address="Y"), unsettled=theirs
+        )
+        self.facing.feed(octets_of(amqp.Begin(0, 0, 2048, 2048)))
         (ours,) = [each.body for each in self.facing.sent() if each.name == "attach"]
         assert dict(ours.unsettled) == {tag(number): LOCAL[number]}
-        assert (ours.source, ours.target) == (Source(address="X"), Target(address="Y"))
+        assert (ours.source, ours.target) == (amqp.Source(address="X"), amqp.Target(address="Y"))
         self.facing.forget()
         self.facing.feed(octets_of(attach))
-        (self.resumed,) = self.facing.of(Resumed)
-        self.facing.feed(octets_of(Flow(0, 2048, 0, 2048, 2, 0, credit)))
+        (self.resumed,) = self.facing.of(amqp.Resumed)
+        self.facing.feed(octets_of(amqp.Flow(0, 2048, 0, 2048, 2, 0, credit)))
         self.handle = self.resumed.handles[0] if self.resumed.handles else None
 
     def transfers(self) -> list[Any]:
@@ -110,31 +90,31 @@ class Case:
 @pytest.mark.parametrize(
     ("number", "expected"),
     [
-        (1, ResumeAction(Resend.NEW)),
-        (2, ResumeAction(Resend.CONTINUE, at(3, 0))),
-        (3, ResumeAction(Resend.SETTLE, ACCEPTED)),
-        (4, ResumeAction(Resend.CONTINUE)),
-        (5, ResumeAction(Resend.NEW)),
-        (6, ResumeAction(Resend.CONTINUE, at(2, 0))),
-        (7, ResumeAction(Resend.ABORT)),
-        (8, ResumeAction(Resend.SETTLE, ACCEPTED)),
-        (9, ResumeAction(Resend.ABORT)),
-        (10, ResumeAction(Resend.FORGET, ACCEPTED)),
-        (11, ResumeAction(Resend.ABORT)),
-        (12, ResumeAction(Resend.SETTLE)),
-        (13, ResumeAction(Resend.RESTATE, ACCEPTED)),
-        (14, ResumeAction(Resend.ABORT)),
+        (1, amqp.ResumeAction(amqp.Resend.NEW)),
+        (2, amqp.ResumeAction(amqp.Resend.CONTINUE, at(3, 0))),
+        (3, amqp.ResumeAction(amqp.Resend.SETTLE, ACCEPTED)),
+        (4, amqp.ResumeAction(amqp.Resend.CONTINUE)),
+        (5, amqp.ResumeAction(amqp.Resend.NEW)),
+        (6, amqp.ResumeAction(amqp.Resend.CONTINUE, at(2, 0))),
+        (7, amqp.ResumeAction(amqp.Resend.ABORT)),
+        (8, amqp.ResumeAction(amqp.Resend.SETTLE, ACCEPTED)),
+        (9, amqp.ResumeAction(amqp.Resend.ABORT)),
+        (10, amqp.ResumeAction(amqp.Resend.FORGET, ACCEPTED)),
+        (11, amqp.ResumeAction(amqp.Resend.ABORT)),
+        (12, amqp.ResumeAction(amqp.Resend.SETTLE)),
+        (13, amqp.ResumeAction(amqp.Resend.RESTATE, ACCEPTED)),
+        (14, amqp.ResumeAction(amqp.Resend.ABORT)),
     ],
 )
-def test_what_a_sender_does_about_each_case(number: int, expected: ResumeAction) -> None:
-    assert resume_action(LOCAL[number], number in REMOTE, REMOTE.get(number)) == expected
+def test_what_a_sender_does_about_each_case(number: int, expected: amqp.ResumeAction) -> None:
+    assert amqp.resume_action(LOCAL[number], number in REMOTE, REMOTE.get(number)) == expected
 
 
 @pytest.mark.rule("1.0/resume/tag1-unknown-at-receiver", "1.0/transport/resume/source-only")
 def test_tag_1_is_sent_again_as_a_new_delivery() -> None:
     case = Case(1)
     (sent,) = case.transfers()
-    assert sent.body == Transfer(0, 0, tag(1), 0)
+    assert sent.body == amqp.Transfer(0, 0, tag(1), 0)
     assert sent.payload == MESSAGE
 
 
@@ -143,7 +123,7 @@ def test_tag_1_is_sent_again_as_a_new_delivery() -> None:
 def test_tag_2_goes_on_where_the_receiver_is() -> None:
     case = Case(2)
     (sent,) = case.transfers()
-    assert sent.body == Transfer(0, 0, tag(2), 0, state=at(3, 0), resume=True)
+    assert sent.body == amqp.Transfer(0, 0, tag(2), 0, state=at(3, 0), resume=True)
     assert sent.payload == MESSAGE[position_octets(MESSAGE, 3, 0) :]
 
 
@@ -152,7 +132,7 @@ def test_tag_2_goes_on_where_the_receiver_is() -> None:
 def test_tag_3_takes_over_what_the_receiver_decided() -> None:
     case = Case(3)
     (sent,) = case.transfers()
-    assert sent.body == Transfer(0, 0, tag(3), 0, True, state=ACCEPTED, resume=True)
+    assert sent.body == amqp.Transfer(0, 0, tag(3), 0, True, state=ACCEPTED, resume=True)
     assert sent.payload == b""
     assert [event.state for event in case.facing.of(Settled)] == [ACCEPTED]
     assert case.handle is not None
@@ -163,7 +143,7 @@ def test_tag_3_takes_over_what_the_receiver_decided() -> None:
 def test_tag_4_is_resumed_from_its_first_octet() -> None:
     case = Case(4)
     (sent,) = case.transfers()
-    assert sent.body == Transfer(0, 0, tag(4), 0, resume=True)
+    assert sent.body == amqp.Transfer(0, 0, tag(4), 0, resume=True)
     assert sent.payload == MESSAGE
 
 
@@ -171,7 +151,7 @@ def test_tag_4_is_resumed_from_its_first_octet() -> None:
 def test_tag_5_is_new_where_the_message_is_still_there() -> None:
     case = Case(5)
     (sent,) = case.transfers()
-    assert sent.body == Transfer(0, 0, tag(5), 0)
+    assert sent.body == amqp.Transfer(0, 0, tag(5), 0)
     assert sent.payload == MESSAGE
 
 
@@ -186,7 +166,7 @@ def test_tag_5_is_reported_where_the_message_is_gone() -> None:
 def test_tag_6_goes_on_where_the_receiver_is() -> None:
     case = Case(6)
     (sent,) = case.transfers()
-    assert sent.body == Transfer(0, 0, tag(6), 0, state=at(2, 0), resume=True)
+    assert sent.body == amqp.Transfer(0, 0, tag(6), 0, state=at(2, 0), resume=True)
     assert sent.payload == MESSAGE[position_octets(MESSAGE, 2, 0) :]
 
 
@@ -202,22 +182,22 @@ def test_tag_6_goes_on_where_the_receiver_is() -> None:
 def test_tags_7_9_11_and_14_are_aborted(number: int) -> None:
     case = Case(number, payload=None)
     (sent,) = case.transfers()
-    assert sent.body == Transfer(0, 0, tag(number), 0, resume=True, aborted=True)
+    assert sent.body == amqp.Transfer(0, 0, tag(number), 0, resume=True, aborted=True)
     assert sent.payload == b""
     assert case.resumed.lost == (tag(number),)
 
 
 def test_tag_7_is_sent_as_a_new_delivery_after_the_abort_where_the_message_is_still_there() -> None:
     first, second = Case(7).transfers()
-    assert first.body == Transfer(0, 0, tag(7), 0, resume=True, aborted=True)
-    assert second.body == Transfer(0, 1, tag(7), 0)
+    assert first.body == amqp.Transfer(0, 0, tag(7), 0, resume=True, aborted=True)
+    assert second.body == amqp.Transfer(0, 1, tag(7), 0)
     assert second.payload == MESSAGE
 
 
 @pytest.mark.rule("1.0/resume/tag8-as-3")
 def test_tag_8_is_as_tag_3() -> None:
     (sent,) = Case(8).transfers()
-    assert sent.body == Transfer(0, 0, tag(8), 0, True, state=ACCEPTED, resume=True)
+    assert sent.body == amqp.Transfer(0, 0, tag(8), 0, True, state=ACCEPTED, resume=True)
     assert sent.payload == b""
 
 
@@ -233,7 +213,7 @@ def test_of_tag_10_nothing_is_sent() -> None:
 def test_tag_12_is_settled() -> None:
     case = Case(12)
     (sent,) = case.transfers()
-    assert sent.body == Transfer(0, 0, tag(12), 0, True, resume=True)
+    assert sent.body == amqp.Transfer(0, 0, tag(12), 0, True, resume=True)
     assert sent.payload == b""
     assert [event.state for event in case.facing.of(Settled)] == [ACCEPTED]
 
@@ -242,7 +222,7 @@ def test_the_credit_that_a_settlement_takes_is_given_again() -> None:
     case = Resuming(3)
     link: Any = case.facing.end.session(0).link(0)
     link.flow(1)
-    facing = case.transfer(Transfer(2, 7, tag(3), 0, True, state=ACCEPTED, resume=True))
+    facing = case.transfer(amqp.Transfer(2, 7, tag(3), 0, True, state=ACCEPTED, resume=True))
     assert [each.body.link_credit for each in facing.sent() if each.name == "flow"] == [1, 1]
     assert link.credit == 1
 
@@ -251,10 +231,10 @@ def test_the_credit_that_a_settlement_takes_is_given_again() -> None:
 def test_of_tag_13_the_senders_outcome_counts() -> None:
     case = Case(13)
     (sent,) = case.transfers()
-    assert sent.body == Transfer(0, 0, tag(13), 0, state=ACCEPTED, resume=True)
+    assert sent.body == amqp.Transfer(0, 0, tag(13), 0, state=ACCEPTED, resume=True)
     assert sent.payload == b""
     assert not case.facing.of(Settled)
-    case.facing.feed(octets_of(Disposition(True, 0, 0, True, ACCEPTED)))
+    case.facing.feed(octets_of(amqp.Disposition(True, 0, 0, True, ACCEPTED)))
     assert [event.state for event in case.facing.of(Settled)] == [ACCEPTED]
 
 
@@ -262,12 +242,12 @@ def test_of_tag_13_the_senders_outcome_counts() -> None:
 def test_what_a_sender_decided_by_itself_is_not_in_its_map_while_it_can_resend() -> None:
     facing = Mapped.begun()
     link = facing.sender()
-    handle = link.send(Message("m"))
+    handle = link.send(amqp.Message("m"))
     link.update(handle, RELEASED)
     facing.end.connection_lost("reset", facing.now)
     facing.settle()
     (saved,) = link.saved_state().unsettled
-    assert (saved.local, saved.payload) == (RELEASED, Message("m").encode())
+    assert (saved.local, saved.payload) == (RELEASED, amqp.Message("m").encode())
     again = Mapped.begun()
     again.session.open_sender(None, state=link.saved_state())
     (attach,) = again.frames()
@@ -278,7 +258,7 @@ def test_resumed_deliveries_wait_for_credit() -> None:
     case = Case(2, credit=0)
     assert not case.transfers()
     assert list(case.sender.pending) == [tag(2)]
-    case.facing.feed(octets_of(Flow(0, 2048, 0, 2048, 2, 0, 1)))
+    case.facing.feed(octets_of(amqp.Flow(0, 2048, 0, 2048, 2, 0, 1)))
     assert len(case.transfers()) == 1
 
 
@@ -288,26 +268,26 @@ class Resuming:
     def __init__(self, number: int) -> None:
         remote = REMOTE[number]
         held = None
-        if isinstance(remote, Received):
+        if isinstance(remote, amqp.Received):
             held = MESSAGE[: position_octets(MESSAGE, remote.section_number, remote.section_offset)]
         local = None if held is not None else remote
-        saved = SavedDelivery(tag(number), 0, held, local, None)
-        state = LinkState("N", False, Source(address="X"), Target(address="Y"), 2, 1, 0, (saved,))
+        saved = amqp.SavedDelivery(tag(number), 0, held, local, None)
+        state = amqp.LinkState("N", False, amqp.Source(address="X"), amqp.Target(address="Y"), 2, 1, 0, (saved,))
         self.facing = Mapped.opened(Side.CLIENT)
         session = self.facing.end.open_session()
         session.open_receiver(None, state=state, credit=10, rcv_settle_mode=1)
         (ours,) = [each.body for each in self.facing.sent() if each.name == "attach"] or [None]
-        self.facing.feed(octets_of(Begin(0, 0, 2048, 2048)))
+        self.facing.feed(octets_of(amqp.Begin(0, 0, 2048, 2048)))
         (ours,) = [each.body for each in self.facing.sent() if each.name == "attach"]
         assert dict(ours.unsettled) == {tag(number): remote}
         self.facing.forget()
-        attach = Attach(
-            "N", 2, False, rcv_settle_mode=1, source=Source(address="X"), target=Target(address="Y"),
+        attach = amqp.Attach(
+            "N", 2, False, rcv_settle_mode=1, source=amqp.Source(address="X"), target=amqp.Target(address="Y"),
             unsettled={tag(number): LOCAL[number]}, initial_delivery_count=0,
         )  # fmt: skip
         self.facing.feed(octets_of(attach))
 
-    def transfer(self, frame: Transfer, payload: bytes = b"") -> Mapped:
+    def transfer(self, frame: amqp.Transfer, payload: bytes = b"") -> Mapped:
         """The sender's transfer."""
         self.facing.feed(octets_of(frame, 0, payload))
         return self.facing
@@ -319,16 +299,16 @@ def test_a_receiver_ignores_what_it_has(start: tuple[int, int] | None) -> None:
     state = None if start is None else at(*start)
     rest = MESSAGE if start is None else MESSAGE[position_octets(MESSAGE, *start) :]
     case = Resuming(2)
-    facing = case.transfer(Transfer(2, 7, tag(2), 0, state=state, resume=True), rest)
-    (delivery,) = facing.of(Delivery)
+    facing = case.transfer(amqp.Transfer(2, 7, tag(2), 0, state=state, resume=True), rest)
+    (delivery,) = facing.of(amqp.Delivery)
     assert delivery.payload == MESSAGE
     assert (delivery.resumed, delivery.delivery_id) == (True, 7)
 
 
 def test_a_receiver_takes_the_settlement_of_what_it_decided() -> None:
     case = Resuming(3)
-    facing = case.transfer(Transfer(2, 7, tag(3), 0, True, state=ACCEPTED, resume=True))
-    assert not facing.of(Delivery)
+    facing = case.transfer(amqp.Transfer(2, 7, tag(3), 0, True, state=ACCEPTED, resume=True))
+    assert not facing.of(amqp.Delivery)
     assert [event.state for event in facing.of(Settled)] == [ACCEPTED]
     assert facing.names() == []
 
@@ -336,17 +316,17 @@ def test_a_receiver_takes_the_settlement_of_what_it_decided() -> None:
 @pytest.mark.rule("1.0/resume/tag13-sender-wins")
 def test_a_receiver_echoes_the_senders_outcome_and_settles() -> None:
     case = Resuming(13)
-    facing = case.transfer(Transfer(2, 10, tag(13), 0, False, state=ACCEPTED, resume=True))
+    facing = case.transfer(amqp.Transfer(2, 10, tag(13), 0, False, state=ACCEPTED, resume=True))
     assert [event.state for event in facing.of(Settled)] == [ACCEPTED]
     (sent,) = facing.sent()
-    assert sent.body == Disposition(True, 10, None, True, ACCEPTED)
+    assert sent.body == amqp.Disposition(True, 10, None, True, ACCEPTED)
 
 
 def test_a_receiver_drops_what_is_aborted() -> None:
     case = Resuming(7)
-    facing = case.transfer(Transfer(2, 5, tag(7), 0, resume=True, aborted=True), b"ignored")
-    assert [event.delivery_tag for event in facing.of(DeliveryAborted)] == [tag(7)]
-    assert not facing.of(Delivery)
+    facing = case.transfer(amqp.Transfer(2, 5, tag(7), 0, resume=True, aborted=True), b"ignored")
+    assert [event.delivery_tag for event in facing.of(amqp.DeliveryAborted)] == [tag(7)]
+    assert not facing.of(amqp.Delivery)
     assert facing.held == 0
 
 
@@ -358,19 +338,19 @@ def test_a_receiver_ignores_resumed_deliveries_that_it_does_not_know() -> None:
     attach = {tag(7): None, tag(9): None}
     facing = Mapped.opened(Side.CLIENT)
     session = facing.end.open_session()
-    saved = SavedDelivery(tag(7), 0, b"", None, None)
-    state = LinkState("N", False, Source(address="X"), Target(address="Y"), 2, 0, 0, (saved,))
+    saved = amqp.SavedDelivery(tag(7), 0, b"", None, None)
+    state = amqp.LinkState("N", False, amqp.Source(address="X"), amqp.Target(address="Y"), 2, 0, 0, (saved,))
     session.open_receiver(None, state=state, credit=10)
     facing.feed(
-        octets_of(Begin(0, 0, 2048, 2048)),
+        octets_of(amqp.Begin(0, 0, 2048, 2048)),
         octets_of(
-            Attach("N", 2, False, source=Source(address="X"), target=Target(address="Y"),
+            amqp.Attach("N", 2, False, source=amqp.Source(address="X"), target=amqp.Target(address="Y"),
                    unsettled=attach, initial_delivery_count=0)
         ),
-        octets_of(Transfer(2, 0, tag(9), 0, resume=True, more=True), 0, MESSAGE[:100]),
-        octets_of(Transfer(2, more=False), 0, MESSAGE[100:]),
+        octets_of(amqp.Transfer(2, 0, tag(9), 0, resume=True, more=True), 0, MESSAGE[:100]),
+        octets_of(amqp.Transfer(2, more=False), 0, MESSAGE[100:]),
     )  # fmt: skip
-    assert not facing.of(Delivery)
+    assert not facing.of(amqp.Delivery)
     assert facing.held == 0
 
 
@@ -378,16 +358,16 @@ def test_a_receiver_ignores_resumed_deliveries_that_it_does_not_know() -> None:
 def test_what_only_the_receiver_has_is_settled() -> None:
     facing = Mapped.opened(Side.CLIENT)
     session = facing.end.open_session()
-    saved = SavedDelivery(tag(3), 0, None, ACCEPTED, None)
-    state = LinkState("N", False, Source(address="X"), Target(address="Y"), 2, 1, 0, (saved,))
+    saved = amqp.SavedDelivery(tag(3), 0, None, ACCEPTED, None)
+    state = amqp.LinkState("N", False, amqp.Source(address="X"), amqp.Target(address="Y"), 2, 1, 0, (saved,))
     session.open_receiver(None, state=state)
     facing.feed(
-        octets_of(Begin(0, 0, 2048, 2048)),
+        octets_of(amqp.Begin(0, 0, 2048, 2048)),
         octets_of(
-            Attach("N", 2, False, source=Source(address="X"), target=Target(address="Y"),
+            amqp.Attach("N", 2, False, source=amqp.Source(address="X"), target=amqp.Target(address="Y"),
                    unsettled={}, initial_delivery_count=0)
         ),
     )  # fmt: skip
-    (resumed,) = facing.of(Resumed)
+    (resumed,) = facing.of(amqp.Resumed)
     assert resumed.forgotten == (tag(3),)
     assert [event.state for event in facing.of(Settled)] == [ACCEPTED]

@@ -20,21 +20,7 @@ from amqp_sansio import (
     Scope,
     Side,
 )
-from amqp_sansio.amqp_1_0 import (
-    Attach,
-    Begin,
-    Config,
-    CreditChanged,
-    Delivery,
-    End,
-    Error,
-    LinkClosed,
-    Message,
-    NoCredit,
-    SessionRequested,
-    Symbol,
-    Transfer,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from tests.kit.facing_1_0 import BOTH_SIDES, Facing, octets_of, their_open
 from tests.kit.links_1_0 import BODY, Mapped, attach, begin, flow, transfer
 
@@ -49,7 +35,7 @@ def test_the_initiator_begins_without_remote_channel_on_the_lowest_free_channel(
     facing.settle()
     begins = [(each.channel, each.body) for each in facing.sent()]
     assert [channel for channel, _ in begins] == [0, 1]
-    assert all([isinstance(frame, Begin) and frame.remote_channel is None for _, frame in begins])
+    assert all([isinstance(frame, amqp.Begin) and frame.remote_channel is None for _, frame in begins])
     facing.feed(octets_of(begin(1), 5), octets_of(begin(0), 9))
     opened = facing.of(Opened)
     assert [(each.scope, each.channel, each.handle) for each in opened] == [
@@ -57,7 +43,7 @@ def test_the_initiator_begins_without_remote_channel_on_the_lowest_free_channel(
         (Scope.SESSION, 0, first.opening),
     ]
     first.close()
-    facing.feed(octets_of(End(), 9))
+    facing.feed(octets_of(amqp.End(), 9))
     assert facing.end.open_session().channel == 0
 
 
@@ -66,7 +52,7 @@ def test_the_initiator_begins_without_remote_channel_on_the_lowest_free_channel(
 def test_the_answer_names_the_channel_of_the_begin(side: Side) -> None:
     facing = Facing.opened(side)
     facing.feed(octets_of(begin(None), 7))
-    (asked,) = facing.of(SessionRequested)
+    (asked,) = facing.of(amqp.SessionRequested)
     facing.end.session(asked.channel).accept(properties={"a": 1})
     facing.settle()
     (answer,) = facing.sent()
@@ -89,8 +75,8 @@ def test_a_refused_session_is_begun_and_ended_with_the_error() -> None:
     facing.settle()
     first, second = facing.sent()
     assert (first.name, second.name) == ("begin", "end")
-    assert second.body.error == Error(Symbol("amqp:not-allowed"), "no sessions today")
-    facing.feed(octets_of(End()))
+    assert second.body.error == amqp.Error(amqp.Symbol("amqp:not-allowed"), "no sessions today")
+    facing.feed(octets_of(amqp.End()))
     assert [event.scope for event in facing.of(Closed)] == [Scope.SESSION]
     assert facing.end.sessions == ()
 
@@ -98,7 +84,9 @@ def test_a_refused_session_is_begun_and_ended_with_the_error() -> None:
 def test_what_a_refused_session_waited_for_fails_with_the_peers_words() -> None:
     facing = Facing.opened(CLIENT)
     session = facing.end.open_session()
-    facing.feed(octets_of(begin()), octets_of(End(Error(Symbol("amqp:unauthorized-access"), "who are you"))))
+    facing.feed(
+        octets_of(begin()), octets_of(amqp.End(amqp.Error(amqp.Symbol("amqp:unauthorized-access"), "who are you")))
+    )
     assert facing.of(Opened)[0].handle == session.opening
     (failed,) = facing.of(Failed)
     assert (failed.by, failed.error.condition) == (By.REMOTE, "amqp:unauthorized-access")
@@ -112,7 +100,7 @@ def test_what_a_refused_session_waited_for_fails_with_the_peers_words() -> None:
 @BOTH_SIDES
 def test_end_is_answered_by_end_and_both_channels_are_free(side: Side) -> None:
     facing = Mapped.begun(side, channel=3)
-    facing.get(End())
+    facing.get(amqp.End())
     assert facing.names() == ["end"]
     assert [(event.scope, event.report.by) for event in facing.of(Closed)] == [(Scope.SESSION, By.REMOTE)]
     facing.forget()
@@ -125,7 +113,7 @@ def test_end_is_answered_by_end_and_both_channels_are_free(side: Side) -> None:
 def test_both_may_end_at_once(facing: Mapped) -> None:
     facing.session.close()
     facing.settle()
-    facing.get(End(Error(Symbol("amqp:internal-error"))))
+    facing.get(amqp.End(amqp.Error(amqp.Symbol("amqp:internal-error"))))
     assert facing.names() == ["end"]
     (closed,) = facing.of(Closed)
     assert (closed.report.by, closed.report.condition) == (By.REMOTE, "amqp:internal-error")
@@ -139,8 +127,8 @@ def test_a_session_that_this_end_left_takes_the_rest_of_the_peer(facing: Mapped)
     facing.forget()
     facing.get(transfer(0), BODY)
     assert not facing.frames()
-    facing.get(End())
-    assert [type(event) for event in facing.events] == [LinkClosed, Closed]
+    facing.get(amqp.End())
+    assert [type(event) for event in facing.events] == [amqp.LinkClosed, Closed]
     assert facing.events[0].resumable  # type: ignore[attr-defined]
     with pytest.raises(EndpointClosed):
         facing.session.flow()
@@ -149,7 +137,7 @@ def test_a_session_that_this_end_left_takes_the_rest_of_the_peer(facing: Mapped)
 @pytest.mark.rule("1.0/transport/session/ends-with-connection")
 def test_sessions_end_with_their_connection(facing: Mapped) -> None:
     link = facing.sender()
-    handle = link.send(Message("m"))
+    handle = link.send(amqp.Message("m"))
     facing.end.connection_lost("reset", facing.now)
     facing.settle()
     (abandoned,) = facing.of(Abandoned)
@@ -182,7 +170,7 @@ def test_begin_on_a_channel_in_use_ends_the_session(facing: Mapped) -> None:
 
 @pytest.mark.rule("1.0/transport/session/handle-max")
 def test_a_handle_above_handle_max_closes_the_connection() -> None:
-    facing = Mapped.begun(config=Config(container_id="x", limits=Limits(consumers=4)))
+    facing = Mapped.begun(config=amqp.Config(container_id="x", limits=Limits(consumers=4)))
     assert facing.session.own.begin is not None
     assert facing.session.own.begin.handle_max == 3
     facing.get(attach("big", 4, True))
@@ -209,15 +197,15 @@ def test_no_transfer_beyond_the_peers_incoming_window() -> None:
     facing.get(flow(handle=0, delivery_count=0, link_credit=10, incoming_window=2))
     facing.forget()
     for _ in range(2):
-        link.send(Message("m"))
+        link.send(amqp.Message("m"))
     assert facing.session.outgoing_window == 0
     assert link.credit == 0
-    with pytest.raises(NoCredit, match="window"):
-        link.send(Message("m"))
+    with pytest.raises(amqp.NoCredit, match="window"):
+        link.send(amqp.Message("m"))
     assert len(facing.frames()) == 2
     facing.get(flow(next_incoming_id=2, incoming_window=2))
-    assert [event.credit for event in facing.of(CreditChanged)] == [8]
-    link.send(Message("m"))
+    assert [event.credit for event in facing.of(amqp.CreditChanged)] == [8]
+    link.send(amqp.Message("m"))
 
 
 @pytest.mark.rule("1.0/transport/session.window/on-flow", "1.0/transport/session.window/on-flow-compute")
@@ -226,8 +214,8 @@ def test_no_transfer_beyond_the_peers_incoming_window() -> None:
 )
 def test_the_window_is_recomputed_from_each_flow(facing: Mapped, next_incoming_id: int, expected: int) -> None:
     link = facing.sender()
-    link.send(Message("m"), settled=True)
-    link.send(Message("m"), settled=True)
+    link.send(amqp.Message("m"), settled=True)
+    link.send(amqp.Message("m"), settled=True)
     facing.get(flow(next_incoming_id=next_incoming_id, incoming_window=5))
     assert facing.session.outgoing_window == expected
 
@@ -263,19 +251,19 @@ def test_the_peers_next_outgoing_id_and_window_are_followed() -> None:
 
 @pytest.mark.rule("1.0/transport/session.window/incoming")
 def test_the_own_window_is_told_again_when_half_of_it_is_used() -> None:
-    facing = Mapped.begun(config=Config(container_id="x", incoming_window=4))
+    facing = Mapped.begun(config=amqp.Config(container_id="x", incoming_window=4))
     facing.receiver()
     facing.get(transfer(0, settled=True), BODY)
     assert not facing.frames()
     facing.get(transfer(1, settled=True), BODY)
     (told,) = facing.frames()
     assert (told.NAME, told.handle, told.next_incoming_id, told.incoming_window) == ("flow", None, 2, 4)
-    assert len(facing.of(Delivery)) == 2
+    assert len(facing.of(amqp.Delivery)) == 2
 
 
 @pytest.mark.rule("1.0/transport/session.window/violation")
 def test_a_transfer_beyond_the_own_window_ends_the_session() -> None:
-    facing = Facing.opened(SERVER, Config(container_id="x", incoming_window=2))
+    facing = Facing.opened(SERVER, amqp.Config(container_id="x", incoming_window=2))
     facing.feed(octets_of(begin(None)))
     session: Any = facing.end.session(0)
     session.accept()
@@ -337,7 +325,7 @@ def test_an_echo_is_answered_with_the_state_of_the_session(facing: Mapped) -> No
 
 
 def test_more_sessions_than_limits_allow() -> None:
-    config = Config(container_id="x", limits=Limits(channels=2))
+    config = amqp.Config(container_id="x", limits=Limits(channels=2))
     facing = Facing.opened(CLIENT, config, their_open(channel_max=9))
     facing.end.open_session()
     facing.end.open_session()
@@ -362,7 +350,7 @@ def test_a_late_answer_is_refused_with_the_reason() -> None:
     facing = Facing.opened(SERVER)
     facing.feed(octets_of(begin(None)))
     session = facing.end.session(0)
-    facing.feed(octets_of(End()))
+    facing.feed(octets_of(amqp.End()))
     assert facing.names() == ["begin", "end"]
     with pytest.raises(LocalProtocolError):
         session.accept()
@@ -370,5 +358,5 @@ def test_a_late_answer_is_refused_with_the_reason() -> None:
 
 def test_the_version_is_1_0() -> None:
     assert Facing.opened(CLIENT).end.VERSION is AMQP_1_0
-    assert isinstance(attach("x", 0, True), Attach)
-    assert isinstance(transfer(0), Transfer)
+    assert isinstance(attach("x", 0, True), amqp.Attach)
+    assert isinstance(transfer(0), amqp.Transfer)

@@ -8,35 +8,12 @@ from typing import Any
 import pytest
 
 from amqp_sansio import EndpointClosed, LocalProtocolError, Settled, Side
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    AmqpValue,
-    Controller,
-    Coordinator,
-    CreditChanged,
-    Declare,
-    Declared,
-    Delivery,
-    Detach,
-    Discharge,
-    Disposition,
-    LinkRequested,
-    Message,
-    Rejected,
-    Resource,
-    Source,
-    Symbol,
-    Transaction,
-    TransactionalState,
-    TransactionRequested,
-    Transfer,
-    Updated,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from tests.kit.links_1_0 import BODY, Mapped, attach, transfer
 from tests.kit.links_1_0 import flow as session_flow
 from tests.kit.steps import count_steps
 
-LOCAL = Coordinator(("amqp:local-transactions",))
+LOCAL = amqp.Coordinator(("amqp:local-transactions",))
 CONTROL, WORK = 7, 8
 """The controller's handles."""
 
@@ -44,7 +21,7 @@ CONTROL, WORK = 7, 8
 class Controlling(Mapped):
     """A client with a control link, facing a coordinator that the test makes up."""
 
-    controller: Controller
+    controller: amqp.Controller
 
     @classmethod
     def ready(cls, **changes: Any) -> Controlling:
@@ -52,9 +29,9 @@ class Controlling(Mapped):
         facing: Any = cls.begun(Side.CLIENT)
         link = facing.session.open_sender(LOCAL, name="control")
         facing.settle()
-        facing.get(attach("control", 0, True, target=Coordinator(**changes)))
+        facing.get(attach("control", 0, True, target=amqp.Coordinator(**changes)))
         facing.get(session_flow(handle=0, delivery_count=0, link_credit=10))
-        facing.controller = Controller(link)
+        facing.controller = amqp.Controller(link)
         facing.forget()
         return facing  # type: ignore[no-any-return]
 
@@ -66,11 +43,11 @@ def test_declare_is_alone_in_an_amqp_value_and_brings_the_txn_id() -> None:
     handle = facing.controller.declare()
     facing.settle()
     (sent,) = facing.sent()
-    message = Message.from_wire(sent.payload)
+    message = amqp.Message.from_wire(sent.payload)
     assert [name for name, _, _ in message.sections] == ["amqp-value"]
-    assert message.body == Declare()
+    assert message.body == amqp.Declare()
     assert not sent.body.settled
-    facing.get(Disposition(True, 0, None, True, Declared(b"\x01")))
+    facing.get(amqp.Disposition(True, 0, None, True, amqp.Declared(b"\x01")))
     assert handle.result.txn_id == b"\x01"
 
 
@@ -81,10 +58,10 @@ def test_discharge_names_the_transaction(fail: bool) -> None:
     handle = facing.controller.discharge(b"\x01", fail=fail)
     facing.settle()
     (sent,) = facing.sent()
-    assert Message.from_wire(sent.payload).body == Discharge(b"\x01", fail)
+    assert amqp.Message.from_wire(sent.payload).body == amqp.Discharge(b"\x01", fail)
     assert not sent.body.settled
-    facing.get(Disposition(True, 0, None, True, Accepted()))
-    assert handle.result == Accepted()
+    facing.get(amqp.Disposition(True, 0, None, True, amqp.Accepted()))
+    assert handle.result == amqp.Accepted()
 
 
 @pytest.mark.rule("1.0/transactions/declare/unsettled", "1.0/transactions/control-link-no-work")
@@ -93,10 +70,10 @@ def test_what_does_not_go_over_a_control_link() -> None:
     facing = Controlling.ready()
     sender = facing.controller.sender
     with pytest.raises(LocalProtocolError, match="settled") as raised:
-        sender.send(Message(AmqpValue(Declare())), settled=True)
+        sender.send(amqp.Message(amqp.AmqpValue(amqp.Declare())), settled=True)
     assert raised.value.rule == "1.0/transactions/declare/unsettled"
     with pytest.raises(LocalProtocolError, match="coordinator") as raised:
-        sender.send(Message("work"), state=TransactionalState(b"\x01"))
+        sender.send(amqp.Message("work"), state=amqp.TransactionalState(b"\x01"))
     assert raised.value.rule == "1.0/transactions/control-link-no-work"
     with pytest.raises(LocalProtocolError, match="distributed"):
         facing.controller.declare(b"global")
@@ -104,7 +81,7 @@ def test_what_does_not_go_over_a_control_link() -> None:
         facing.controller.discharge(b"t" * 33)
     assert not facing.frames()
     with pytest.raises(LocalProtocolError, match="no coordinator"):
-        Controller(Mapped.begun().sender())
+        amqp.Controller(Mapped.begun().sender())
 
 
 @pytest.mark.rule("1.0/transactions/declare/global-id", "1.0/transactions/coordinator/capabilities")
@@ -112,7 +89,7 @@ def test_a_coordinator_of_distributed_transactions_takes_a_global_id() -> None:
     facing = Controlling.ready(capabilities=("amqp:distributed-transactions",))
     facing.controller.declare(b"global")
     facing.settle()
-    assert Message.from_wire(facing.sent()[0].payload).body == Declare(b"global")
+    assert amqp.Message.from_wire(facing.sent()[0].payload).body == amqp.Declare(b"global")
 
 
 @pytest.mark.rule("1.0/transactions/posting/all-frames", "1.0/transactions/txn-work/state")
@@ -120,32 +97,32 @@ def test_every_frame_of_a_posting_names_the_transaction() -> None:
     facing = Mapped.begun()
     link = facing.sender()
     facing.peer_takes(512)
-    state = TransactionalState(b"\x01")
-    link.send(Message(b"x" * 1500), state=state)
+    state = amqp.TransactionalState(b"\x01")
+    link.send(amqp.Message(b"x" * 1500), state=state)
     frames = facing.frames()
     assert len(frames) > 2
     assert all([frame.state == state for frame in frames])
-    handle = link.send(Message("m"), state=state)
-    told = TransactionalState(b"\x01", Accepted())
-    facing.get(Disposition(True, 1, None, False, told))
-    assert [(event.handles, event.state) for event in facing.of(Updated)] == [((handle,), told)]
-    facing.get(Disposition(True, 1, None, True, told))
+    handle = link.send(amqp.Message("m"), state=state)
+    told = amqp.TransactionalState(b"\x01", amqp.Accepted())
+    facing.get(amqp.Disposition(True, 1, None, False, told))
+    assert [(event.handles, event.state) for event in facing.of(amqp.Updated)] == [((handle,), told)]
+    facing.get(amqp.Disposition(True, 1, None, True, told))
     assert handle.result == told
 
 
 class Coordinating(Mapped):
     """A server with a Resource, facing a controller that the test makes up: a control link and one that posts."""
 
-    resource: Resource
+    resource: amqp.Resource
 
     @classmethod
     def ready(cls, *, outcomes: tuple[str, ...] = (), acquisition: bool = False) -> Coordinating:
         """Both links attached, with credit."""
         facing: Any = cls.begun(Side.SERVER)
-        facing.resource = Resource(facing.end, acquisition=acquisition)
-        facing.get(attach("control", CONTROL, False, source=Source(outcomes=outcomes), target=LOCAL))
+        facing.resource = amqp.Resource(facing.end, acquisition=acquisition)
+        facing.get(attach("control", CONTROL, False, source=amqp.Source(outcomes=outcomes), target=LOCAL))
         facing.get(attach("work", WORK, False))
-        for request in facing.of(LinkRequested):
+        for request in facing.of(amqp.LinkRequested):
             link = facing.session.link(request.link)
             link.accept_attach()
             link.flow(10)
@@ -153,23 +130,23 @@ class Coordinating(Mapped):
         facing.forget()
         return facing  # type: ignore[no-any-return]
 
-    def ask(self, number: int, body: Any, **changes: Any) -> TransactionRequested:
+    def ask(self, number: int, body: Any, **changes: Any) -> amqp.TransactionRequested:
         """The controller's message to the coordinator."""
-        self.get(transfer(number, handle=CONTROL, **changes), Message(AmqpValue(body)).encode())
-        found: TransactionRequested = self.of(TransactionRequested)[-1]
+        self.get(transfer(number, handle=CONTROL, **changes), amqp.Message(amqp.AmqpValue(body)).encode())
+        found: amqp.TransactionRequested = self.of(amqp.TransactionRequested)[-1]
         return found
 
-    def declared(self, number: int = 0) -> Transaction:
+    def declared(self, number: int = 0) -> amqp.Transaction:
         """A transaction that is open."""
-        transaction = self.resource.declare(self.ask(number, Declare()))
+        transaction = self.resource.declare(self.ask(number, amqp.Declare()))
         self.settle()
         self.forget()
         return transaction
 
-    def posted(self, number: int, txn_id: bytes, **changes: Any) -> Delivery:
+    def posted(self, number: int, txn_id: bytes, **changes: Any) -> amqp.Delivery:
         """A delivery that names a transaction."""
-        self.get(transfer(number, handle=WORK, state=TransactionalState(txn_id), **changes), BODY)
-        found: Delivery = self.of(Delivery)[-1]
+        self.get(transfer(number, handle=WORK, state=amqp.TransactionalState(txn_id), **changes), BODY)
+        found: amqp.Delivery = self.of(amqp.Delivery)[-1]
         return found
 
 
@@ -177,23 +154,26 @@ class Coordinating(Mapped):
 def test_a_declare_is_answered_with_a_new_txn_id() -> None:
     facing = Coordinating.ready()
     facing.get(
-        transfer(0, handle=CONTROL), Message(AmqpValue(Declare()), application_properties={"ignored": 1}).encode()
+        transfer(0, handle=CONTROL),
+        amqp.Message(amqp.AmqpValue(amqp.Declare()), application_properties={"ignored": 1}).encode(),
     )
-    (request,) = facing.of(TransactionRequested)
+    (request,) = facing.of(amqp.TransactionRequested)
     first = facing.resource.declare(request)
-    second = facing.resource.declare(facing.ask(1, Declare()))
+    second = facing.resource.declare(facing.ask(1, amqp.Declare()))
     assert first.txn_id != second.txn_id
     answers = facing.frames()
     assert [(each.state, each.settled) for each in answers] == [
-        (Declared(first.txn_id), True),
-        (Declared(second.txn_id), True),
+        (amqp.Declared(first.txn_id), True),
+        (amqp.Declared(second.txn_id), True),
     ]
     with pytest.raises(LocalProtocolError):
         facing.resource.discharge(request)
 
 
 @pytest.mark.rule("1.0/transactions/declare/failed", "1.0/transactions/discharge/failed")
-@pytest.mark.parametrize("asked", [Declare(), Discharge(b"\x00\x00\x00\x00", False)], ids=lambda each: each.NAME)
+@pytest.mark.parametrize(
+    "asked", [amqp.Declare(), amqp.Discharge(b"\x00\x00\x00\x00", False)], ids=lambda each: each.NAME
+)
 @pytest.mark.parametrize(
     ("outcomes", "rejects"),
     [((), True), (("amqp:rejected:list",), True), (("amqp:accepted:list",), False)],
@@ -209,12 +189,12 @@ def test_what_fails_is_rejected_or_detaches_the_control_link(
     facing.resource.refuse(request, "amqp:transaction:timeout", "too slow")
     (answer,) = facing.frames()
     if rejects:
-        assert isinstance(answer.state, Rejected)
+        assert isinstance(answer.state, amqp.Rejected)
         assert answer.state.error is not None
         assert answer.state.error.condition == "amqp:transaction:timeout"
         assert answer.settled
     else:
-        assert isinstance(answer, Detach)
+        assert isinstance(answer, amqp.Detach)
         assert answer.error is not None
         assert answer.error.condition == "amqp:transaction:timeout"
 
@@ -223,26 +203,26 @@ def test_what_fails_is_rejected_or_detaches_the_control_link(
 def test_a_rollback_can_not_be_refused() -> None:
     facing = Coordinating.ready()
     transaction = facing.declared()
-    request = facing.ask(1, Discharge(transaction.txn_id, True))
+    request = facing.ask(1, amqp.Discharge(transaction.txn_id, True))
     with pytest.raises(LocalProtocolError, match="rollback can't fail"):
         facing.resource.refuse(request, "amqp:internal-error")
     assert facing.resource.discharge(request) is transaction
     facing.forget()
     facing.resource.complete(request)
-    assert facing.frames() == [Disposition(True, 1, None, True, Accepted())]
+    assert facing.frames() == [amqp.Disposition(True, 1, None, True, amqp.Accepted())]
     assert not facing.resource.transactions
 
 
 @pytest.mark.rule("1.0/transactions/error/unknown-id")
 def test_an_unknown_txn_id_is_said_to_be_one() -> None:
     facing = Coordinating.ready()
-    request = facing.ask(0, Discharge(b"none", True))
+    request = facing.ask(0, amqp.Discharge(b"none", True))
     facing.forget()
     assert facing.resource.discharge(request) is None
     (answer,) = facing.frames()
     assert answer.state.error.condition == "amqp:transaction:unknown-id"
     facing.forget()
-    assert facing.resource.post(facing.posted(1, b"none"), Accepted()) is None
+    assert facing.resource.post(facing.posted(1, b"none"), amqp.Accepted()) is None
     (detach,) = facing.frames()
     assert detach.error.condition == "amqp:transaction:unknown-id"
 
@@ -250,20 +230,20 @@ def test_an_unknown_txn_id_is_said_to_be_one() -> None:
 @pytest.mark.rule("1.0/transactions/declare/settled-detach")
 def test_a_settled_declare_detaches_the_control_link() -> None:
     facing = Coordinating.ready()
-    facing.get(transfer(0, handle=CONTROL, settled=True), Message(AmqpValue(Declare())).encode())
-    assert not facing.of(TransactionRequested)
+    facing.get(transfer(0, handle=CONTROL, settled=True), amqp.Message(amqp.AmqpValue(amqp.Declare())).encode())
+    assert not facing.of(amqp.TransactionRequested)
     (detach,) = facing.frames()
     assert detach.error.condition == "amqp:not-allowed"
 
 
 @pytest.mark.rule("1.0/transactions/declare/body")
-@pytest.mark.parametrize("payload", [BODY, Message(b"data").encode(), b"\xff"], ids=["true", "data", "junk"])
+@pytest.mark.parametrize("payload", [BODY, amqp.Message(b"data").encode(), b"\xff"], ids=["true", "data", "junk"])
 def test_a_coordinator_takes_nothing_else(payload: bytes) -> None:
     facing = Coordinating.ready()
     facing.get(transfer(0, handle=CONTROL), payload)
-    assert not facing.of(TransactionRequested)
+    assert not facing.of(amqp.TransactionRequested)
     (detach,) = facing.frames()
-    assert isinstance(detach, Detach)
+    assert isinstance(detach, amqp.Detach)
     assert detach.error is not None
 
 
@@ -274,15 +254,15 @@ def test_the_controller_is_told_the_outcome_before_the_discharge() -> None:
     transaction = facing.declared()
     delivery = facing.posted(1, transaction.txn_id)
     facing.forget()
-    assert facing.resource.post(delivery, Accepted()) is transaction
-    told = TransactionalState(transaction.txn_id, Accepted())
-    assert facing.frames() == [Disposition(True, 1, None, False, told)]
-    request = facing.ask(2, Discharge(transaction.txn_id, False))
+    assert facing.resource.post(delivery, amqp.Accepted()) is transaction
+    told = amqp.TransactionalState(transaction.txn_id, amqp.Accepted())
+    assert facing.frames() == [amqp.Disposition(True, 1, None, False, told)]
+    request = facing.ask(2, amqp.Discharge(transaction.txn_id, False))
     assert facing.resource.discharge(request) is transaction
-    assert transaction.posted == [(delivery, Accepted())]
+    assert transaction.posted == [(delivery, amqp.Accepted())]
     with pytest.raises(LocalProtocolError, match="names no transaction"):
         facing.get(transfer(3, handle=WORK), BODY)
-        facing.resource.post(facing.of(Delivery)[-1], Accepted())
+        facing.resource.post(facing.of(amqp.Delivery)[-1], amqp.Accepted())
 
 
 @pytest.mark.rule("1.0/transactions/settled/posting")
@@ -291,11 +271,11 @@ def test_a_settled_posting_belongs_to_the_transaction_without_an_answer() -> Non
     transaction = facing.declared()
     delivery = facing.posted(1, transaction.txn_id, settled=True)
     facing.forget()
-    facing.resource.post(delivery, Rejected())
+    facing.resource.post(delivery, amqp.Rejected())
     assert not facing.frames()
-    assert transaction.posted == [(delivery, Rejected())]
+    assert transaction.posted == [(delivery, amqp.Rejected())]
     # It can't be applied, so the discharge must not succeed.
-    request = facing.ask(2, Discharge(transaction.txn_id, False))
+    request = facing.ask(2, amqp.Discharge(transaction.txn_id, False))
     facing.resource.discharge(request)
     facing.forget()
     facing.resource.refuse(request, "amqp:transaction:rollback", "the posting was refused")
@@ -307,9 +287,9 @@ def test_a_settled_posting_belongs_to_the_transaction_without_an_answer() -> Non
 def test_a_discharge_with_a_delivery_half_sent_ends_the_control_link() -> None:
     facing = Coordinating.ready()
     transaction = facing.declared()
-    state = TransactionalState(transaction.txn_id)
+    state = amqp.TransactionalState(transaction.txn_id)
     facing.get(transfer(1, handle=WORK, state=state, more=True), BODY[:2])
-    request = facing.ask(2, Discharge(transaction.txn_id, False))
+    request = facing.ask(2, amqp.Discharge(transaction.txn_id, False))
     facing.forget()
     assert facing.resource.discharge(request) is None
     (detach,) = facing.frames()
@@ -320,9 +300,9 @@ def test_a_discharge_with_a_delivery_half_sent_ends_the_control_link() -> None:
 def test_a_further_frame_that_names_another_transaction_detaches_the_link() -> None:
     facing = Coordinating.ready()
     first, second = facing.declared(0), facing.declared(1)
-    facing.get(transfer(2, handle=WORK, state=TransactionalState(first.txn_id), more=True), BODY[:2])
+    facing.get(transfer(2, handle=WORK, state=amqp.TransactionalState(first.txn_id), more=True), BODY[:2])
     facing.forget()
-    facing.get(Transfer(WORK, state=TransactionalState(second.txn_id)), BODY[2:])
+    facing.get(amqp.Transfer(WORK, state=amqp.TransactionalState(second.txn_id)), BODY[2:])
     (detach,) = facing.frames()
     assert detach.error.condition == "amqp:illegal-state"
 
@@ -331,17 +311,17 @@ def test_a_further_frame_that_names_another_transaction_detaches_the_link() -> N
 def test_transactions_end_with_their_control_link() -> None:
     facing = Coordinating.ready()
     transaction = facing.declared()
-    facing.get(Detach(CONTROL, True))
+    facing.get(amqp.Detach(CONTROL, True))
     lost = facing.resource.control_link_closed(transaction.channel, transaction.link)
     assert lost == (transaction,)
     facing.forget()
-    assert facing.resource.post(facing.posted(1, transaction.txn_id), Accepted()) is None
+    assert facing.resource.post(facing.posted(1, transaction.txn_id), amqp.Accepted()) is None
 
 
 def serving(facing: Coordinating) -> Any:
     """A sender of the server, with two deliveries on their way."""
     facing.get(attach("reading", 9, True))
-    link = facing.session.link(facing.of(LinkRequested)[-1].link)
+    link = facing.session.link(facing.of(amqp.LinkRequested)[-1].link)
     link.accept_attach()
     facing.get(session_flow(handle=9, delivery_count=0, link_credit=10))
     return link
@@ -352,14 +332,14 @@ def test_an_outcome_is_bound_to_one_transaction() -> None:
     facing = Coordinating.ready()
     first, second = facing.declared(0), facing.declared(1)
     link = serving(facing)
-    handles = (link.send(Message("1")), link.send(Message("2")))
-    state = TransactionalState(first.txn_id, Accepted())
-    facing.get(Disposition(True, 0, 1, False, state))
-    (updated,) = facing.of(Updated)
+    handles = (link.send(amqp.Message("1")), link.send(amqp.Message("2")))
+    state = amqp.TransactionalState(first.txn_id, amqp.Accepted())
+    facing.get(amqp.Disposition(True, 0, 1, False, state))
+    (updated,) = facing.of(amqp.Updated)
     assert facing.resource.retire(link, updated.handles, state) is first
-    assert first.retired == [(handles[0], Accepted()), (handles[1], Accepted())]
-    other = TransactionalState(second.txn_id, Accepted())
-    facing.get(Disposition(True, 1, None, False, other))
+    assert first.retired == [(handles[0], amqp.Accepted()), (handles[1], amqp.Accepted())]
+    other = amqp.TransactionalState(second.txn_id, amqp.Accepted())
+    facing.get(amqp.Disposition(True, 1, None, False, other))
     facing.forget()
     assert facing.resource.retire(link, handles[1:], other) is None
     (detach,) = facing.frames()
@@ -370,13 +350,13 @@ def test_outcomes_settled_by_the_controller_come_with_their_transaction() -> Non
     facing = Coordinating.ready()
     transaction = facing.declared()
     link = serving(facing)
-    handle = link.send(Message("1"))
-    state = TransactionalState(transaction.txn_id, Accepted())
-    facing.get(Disposition(True, 0, None, True, state))
+    handle = link.send(amqp.Message("1"))
+    state = amqp.TransactionalState(transaction.txn_id, amqp.Accepted())
+    facing.get(amqp.Disposition(True, 0, None, True, state))
     (settled,) = facing.of(Settled)
     assert (settled.handles, settled.state) == ((handle,), state)
     assert facing.resource.retire(link, settled.handles, state) is transaction
-    assert facing.resource.retire(link, settled.handles, TransactionalState(b"none", Accepted())) is None
+    assert facing.resource.retire(link, settled.handles, amqp.TransactionalState(b"none", amqp.Accepted())) is None
 
 
 @pytest.mark.rule("1.0/transactions/acquisition/unsupported", "1.0/transactions/acquisition/flow-txn-id")
@@ -387,14 +367,14 @@ def test_a_flow_may_bind_what_will_be_acquired(supported: bool) -> None:
     link = serving(facing)
     facing.settle()
     facing.forget()
-    properties = {Symbol("txn-id"): transaction.txn_id}
+    properties = {amqp.Symbol("txn-id"): transaction.txn_id}
     facing.get(session_flow(handle=9, delivery_count=0, link_credit=5, properties=properties))
-    (event,) = facing.of(CreditChanged)
+    (event,) = facing.of(amqp.CreditChanged)
     found = facing.resource.acquire(link, event)
     if supported:
         assert found is transaction
-        state = TransactionalState(transaction.txn_id)
-        link.send(Message("m"), state=state)
+        state = amqp.TransactionalState(transaction.txn_id)
+        link.send(amqp.Message("m"), state=state)
         assert facing.frames()[-1].state == state
     else:
         assert found is None
@@ -412,8 +392,8 @@ def test_retiring_and_undoing_cost_what_is_retired() -> None:
         transaction = facing.declared(0)
         link = serving(facing)
         facing.get(session_flow(handle=9, delivery_count=0, link_credit=2 * count))
-        state = TransactionalState(transaction.txn_id, Accepted())
-        handles = [link.send(Message("m")) for _ in range(2 * count)][:count]
+        state = amqp.TransactionalState(transaction.txn_id, amqp.Accepted())
+        handles = [link.send(amqp.Message("m")) for _ in range(2 * count)][:count]
 
         retire = partial(facing.resource.retire, link, state=state)
         costs.append(sum([count_steps(partial(retire, (each,))) for each in handles]))

@@ -7,20 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Failed, LimitExceeded, Limits, LocalProtocolError, Settled, Side
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Config,
-    CreditChanged,
-    Delivery,
-    DeliveryAborted,
-    Disposition,
-    Flow,
-    Message,
-    NoCredit,
-    Received,
-    Released,
-    Transfer,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from tests.kit.facing_1_0 import octets_of
 from tests.kit.links_1_0 import BODY, Mapped, attach, transfer
 from tests.kit.links_1_0 import flow as session_flow
@@ -28,7 +15,7 @@ from tests.kit.links_1_0 import flow as session_flow
 BIG = 0xFFFF_FFFF
 
 
-def flow(credit: int, count: int | None = 0, **changes: Any) -> Flow:
+def flow(credit: int, count: int | None = 0, **changes: Any) -> amqp.Flow:
     """The peer's flow for the link with handle 0, as its receiver."""
     return session_flow(handle=0, delivery_count=count, link_credit=credit, **changes)
 
@@ -39,12 +26,12 @@ def flow(credit: int, count: int | None = 0, **changes: Any) -> Flow:
 @pytest.mark.rule("1.0/transport/transfer/more", "1.0/transport/transfer/settled-default")
 def test_a_delivery_of_several_frames_is_one_event(facing: Mapped) -> None:
     facing.receiver()
-    payload = Message(b"0123456789").encode()
+    payload = amqp.Message(b"0123456789").encode()
     facing.get(transfer(0, more=True, settled=True), payload[:4])
-    facing.get(Transfer(0, more=True), payload[4:7])
-    assert not facing.of(Delivery)
-    facing.get(Transfer(0, 0, b"\x00"), payload[7:])
-    (delivery,) = facing.of(Delivery)
+    facing.get(amqp.Transfer(0, more=True), payload[4:7])
+    assert not facing.of(amqp.Delivery)
+    facing.get(amqp.Transfer(0, 0, b"\x00"), payload[7:])
+    (delivery,) = facing.of(amqp.Delivery)
     assert (delivery.payload, delivery.settled, delivery.body) == (payload, True, b"0123456789")
     assert facing.held == 0
 
@@ -56,9 +43,9 @@ def test_deliveries_of_different_links_may_mix(facing: Mapped) -> None:
     facing.get(attach("second", 1, False))
     facing.get(transfer(0, more=True), b"\x00\x53")
     facing.get(transfer(1, handle=1, more=True), b"\x00\x53")
-    facing.get(Transfer(0), b"\x77\x41")
-    facing.get(Transfer(1), b"\x77\x42")
-    assert [(event.link, event.body) for event in facing.of(Delivery)] == [(0, True), (other.handle, False)]
+    facing.get(amqp.Transfer(0), b"\x77\x41")
+    facing.get(amqp.Transfer(1), b"\x77\x42")
+    assert [(event.link, event.body) for event in facing.of(amqp.Delivery)] == [(0, True), (other.handle, False)]
 
 
 @pytest.mark.rule("1.0/transport/transfer/no-interleave")
@@ -66,12 +53,12 @@ def test_deliveries_of_different_links_may_mix(facing: Mapped) -> None:
     ("frame", "rule"),
     [
         (transfer(1), "transport/transfer/delivery-id"),
-        (Transfer(0, 0, b"other"), "transport/transfer/no-interleave"),
-        (Transfer(0, message_format=256), "transport/transfer/message-format"),
+        (amqp.Transfer(0, 0, b"other"), "transport/transfer/no-interleave"),
+        (amqp.Transfer(0, message_format=256), "transport/transfer/message-format"),
     ],
     ids=["delivery-id", "delivery-tag", "message-format"],
 )
-def test_deliveries_of_one_link_do_not_mix(facing: Mapped, frame: Transfer, rule: str) -> None:
+def test_deliveries_of_one_link_do_not_mix(facing: Mapped, frame: amqp.Transfer, rule: str) -> None:
     facing.receiver()
     facing.get(transfer(0, more=True), BODY[:2])
     facing.get(frame, BODY)
@@ -82,14 +69,14 @@ def test_deliveries_of_one_link_do_not_mix(facing: Mapped, frame: Transfer, rule
 @pytest.mark.parametrize(
     ("frame", "rule"),
     [
-        pytest.param(Transfer(0, None, b"t", 0), "transport/transfer/delivery-id",
+        pytest.param(amqp.Transfer(0, None, b"t", 0), "transport/transfer/delivery-id",
                      marks=pytest.mark.rule("1.0/transport/transfer/delivery-id")),
-        pytest.param(Transfer(0, 0, None, 0), "transport/transfer/delivery-tag",
+        pytest.param(amqp.Transfer(0, 0, None, 0), "transport/transfer/delivery-tag",
                      marks=[pytest.mark.rule("1.0/transport/transfer/delivery-tag"),
                             pytest.mark.rule("1.0/transport/delivery/tag-present")]),
     ],
 )  # fmt: skip
-def test_the_first_transfer_names_its_delivery(facing: Mapped, frame: Transfer, rule: str) -> None:
+def test_the_first_transfer_names_its_delivery(facing: Mapped, frame: amqp.Transfer, rule: str) -> None:
     facing.receiver()
     facing.get(frame, BODY)
     error = facing.fails_link("amqp:invalid-field", rule)
@@ -101,9 +88,9 @@ def test_the_first_transfer_names_its_delivery(facing: Mapped, frame: Transfer, 
 def test_a_first_transfer_without_message_format_has_0(facing: Mapped, again: int | None) -> None:
     """Real clients leave it out; an observer has a row for it."""
     facing.receiver()
-    facing.get(Transfer(0, 0, b"t", None, more=True), BODY[:2])
-    facing.get(Transfer(0, message_format=again), BODY[2:])
-    (delivery,) = facing.of(Delivery)
+    facing.get(amqp.Transfer(0, 0, b"t", None, more=True), BODY[:2])
+    facing.get(amqp.Transfer(0, message_format=again), BODY[2:])
+    (delivery,) = facing.of(amqp.Delivery)
     assert (delivery.message_format, delivery.body) == (0, True)
     assert not facing.of(Failed)
 
@@ -112,8 +99,8 @@ def test_a_first_transfer_without_message_format_has_0(facing: Mapped, again: in
 def test_a_continuation_may_repeat_the_message_format(facing: Mapped) -> None:
     facing.receiver()
     facing.get(transfer(0, message_format=7, more=True), b"a")
-    facing.get(Transfer(0, message_format=7), b"b")
-    (delivery,) = facing.of(Delivery)
+    facing.get(amqp.Transfer(0, message_format=7), b"b")
+    (delivery,) = facing.of(amqp.Delivery)
     assert (delivery.message_format, delivery.payload) == (7, b"ab")
 
 
@@ -121,7 +108,7 @@ def test_a_continuation_may_repeat_the_message_format(facing: Mapped) -> None:
 def test_a_delivery_tag_has_at_most_32_octets(facing: Mapped) -> None:
     facing.receiver()
     facing.get(transfer(0, delivery_tag=b"t" * 32, settled=True), BODY)
-    assert len(facing.of(Delivery)) == 1
+    assert len(facing.of(amqp.Delivery)) == 1
     octets = transfer(1, delivery_tag=b"t" * 32).encode()
     longer = octets.replace(b"\xa0\x20", b"\xa0\x21t")
     assert octets[3] == 0xC0
@@ -132,7 +119,7 @@ def test_a_delivery_tag_has_at_most_32_octets(facing: Mapped) -> None:
 
 @pytest.mark.rule("1.0/transport/delivery/tag-unique")
 @pytest.mark.parametrize("frame", [transfer(0), transfer(7, delivery_tag=b"\x00")], ids=["id", "tag"])
-def test_a_delivery_that_is_not_settled_keeps_its_id_and_tag(facing: Mapped, frame: Transfer) -> None:
+def test_a_delivery_that_is_not_settled_keeps_its_id_and_tag(facing: Mapped, frame: amqp.Transfer) -> None:
     link = facing.receiver()
     facing.get(transfer(0), BODY)
     facing.get(frame, BODY)
@@ -144,9 +131,9 @@ def test_a_delivery_that_is_not_settled_keeps_its_id_and_tag(facing: Mapped, fra
 def test_a_settled_delivery_gives_its_tag_free(facing: Mapped) -> None:
     link = facing.receiver()
     facing.get(transfer(0), BODY)
-    link.accept(*facing.of(Delivery))
+    link.accept(*facing.of(amqp.Delivery))
     facing.get(transfer(1, delivery_tag=b"\x00"), BODY)
-    assert len(facing.of(Delivery)) == 2
+    assert len(facing.of(amqp.Delivery)) == 2
 
 
 @pytest.mark.rule("1.0/transport/transfer/aborted", "1.0/transport/transfer/aborted-payload")
@@ -155,14 +142,14 @@ def test_a_settled_delivery_gives_its_tag_free(facing: Mapped) -> None:
 def test_an_aborted_delivery_is_dropped_and_settled(facing: Mapped, more: bool) -> None:
     link = facing.receiver()
     facing.get(transfer(0, more=True), BODY[:2])
-    facing.get(Transfer(0, more=more, aborted=True), b"payload that counts for nothing")
-    assert [event.delivery_tag for event in facing.of(DeliveryAborted)] == [b"\x00"]
-    assert not facing.of(Delivery)
+    facing.get(amqp.Transfer(0, more=more, aborted=True), b"payload that counts for nothing")
+    assert [event.delivery_tag for event in facing.of(amqp.DeliveryAborted)] == [b"\x00"]
+    assert not facing.of(amqp.Delivery)
     assert facing.held == 0
     with pytest.raises(LocalProtocolError, match="isn't unsettled"):
         link.accept(0)
     facing.get(transfer(0), BODY)
-    assert len(facing.of(Delivery)) == 1
+    assert len(facing.of(amqp.Delivery)) == 1
 
 
 def test_an_abort_of_nothing_detaches_the_link(facing: Mapped) -> None:
@@ -182,8 +169,8 @@ def test_a_sender_that_never_settles_does_not(facing: Mapped) -> None:
 def test_a_sender_that_settles_all_does(facing: Mapped) -> None:
     facing.receiver(theirs={"snd_settle_mode": 1})
     facing.get(transfer(0, more=True), BODY[:2])
-    facing.get(Transfer(0, settled=True), BODY[2:])
-    assert len(facing.of(Delivery)) == 1
+    facing.get(amqp.Transfer(0, settled=True), BODY[2:])
+    assert len(facing.of(amqp.Delivery)) == 1
     facing.get(transfer(1), BODY)
     facing.fails_link("amqp:not-allowed", "transport/transfer/settled-mode-settled")
 
@@ -192,7 +179,7 @@ def test_a_sender_that_settles_all_does(facing: Mapped) -> None:
 def test_mode_second_where_the_link_has_first(facing: Mapped) -> None:
     facing.receiver()
     facing.get(transfer(0, rcv_settle_mode=1, settled=True), BODY)
-    assert len(facing.of(Delivery)) == 1
+    assert len(facing.of(amqp.Delivery)) == 1
     facing.get(transfer(1, rcv_settle_mode=1), BODY)
     facing.fails_link("amqp:invalid-field", "transport/transfer/rcv-illegal")
 
@@ -205,13 +192,13 @@ def test_a_message_above_the_announced_size_detaches_the_link(facing: Mapped) ->
     facing.get(attach("in", 0, False))
     facing.forget()
     facing.get(transfer(0, more=True), b"123456")
-    facing.get(Transfer(0, more=True), b"12345")
+    facing.get(amqp.Transfer(0, more=True), b"12345")
     facing.fails_link("amqp:link:message-size-exceeded", "transport/attach/max-message-size")
     assert facing.held == 0
 
 
 def test_messages_under_way_are_bounded_together() -> None:
-    facing = Mapped.begun(config=Config(container_id="x", limits=Limits(message=100, bodies=150)))
+    facing = Mapped.begun(config=amqp.Config(container_id="x", limits=Limits(message=100, bodies=150)))
     facing.receiver()
     facing.session.open_receiver("source", name="second", credit=5)
     facing.get(attach("second", 1, False))
@@ -223,7 +210,7 @@ def test_messages_under_way_are_bounded_together() -> None:
 
 
 def test_unsettled_deliveries_are_bounded() -> None:
-    facing = Mapped.begun(config=Config(container_id="x", limits=Limits(unsettled=2)))
+    facing = Mapped.begun(config=amqp.Config(container_id="x", limits=Limits(unsettled=2)))
     facing.receiver()
     for number in range(3):
         facing.get(transfer(number), BODY)
@@ -233,15 +220,15 @@ def test_unsettled_deliveries_are_bounded() -> None:
 @pytest.mark.rule("1.0/delivery-state/terminal-final", "1.0/transport/transfer/state-terminal")
 def test_a_terminal_state_of_the_sender_stays(facing: Mapped) -> None:
     facing.receiver()
-    facing.get(transfer(0, more=True, state=Accepted()), BODY[:2])
-    facing.get(Transfer(0, state=Released()), BODY[2:])
+    facing.get(transfer(0, more=True, state=amqp.Accepted()), BODY[:2])
+    facing.get(amqp.Transfer(0, state=amqp.Released()), BODY[2:])
     facing.fails_link("amqp:illegal-state", "delivery-state/terminal-final")
 
 
 @pytest.mark.rule("1.0/received/sender-only-first-resume")
 def test_a_sender_says_received_only_when_it_resumes(facing: Mapped) -> None:
     facing.receiver()
-    facing.get(transfer(0, state=Received(0, 0)), BODY)
+    facing.get(transfer(0, state=amqp.Received(0, 0)), BODY)
     facing.fails_link("amqp:invalid-field", "received/sender-only-first-resume")
 
 
@@ -265,7 +252,7 @@ def test_other_formats_are_not_looked_into() -> None:
     facing = Mapped.begun(Side.SERVER)
     facing.receiver()
     facing.get(transfer(0, message_format=0x0102_0300), b"\xff anything")
-    (delivery,) = facing.of(Delivery)
+    (delivery,) = facing.of(amqp.Delivery)
     assert (delivery.payload, delivery.message_format) == (b"\xff anything", 0x0102_0300)
 
 
@@ -277,7 +264,7 @@ def test_other_formats_are_not_looked_into() -> None:
 def test_a_large_message_is_cut_at_the_peers_frame_size(facing: Mapped) -> None:
     link = facing.sender()
     facing.peer_takes(512)
-    payload = Message(b"x" * 2000).encode()
+    payload = amqp.Message(b"x" * 2000).encode()
     handle = link.send(payload, delivery_tag=b"tag")
     facing.settle()
     sent = facing.sent()
@@ -307,25 +294,25 @@ def test_a_large_message_goes_on_as_the_window_opens(facing: Mapped) -> None:
     facing.peer_takes(512)
     facing.get(flow(10, incoming_window=2))
     facing.forget()
-    handle = link.send(Message(b"x" * 2000))
-    with pytest.raises(NoCredit, match="earlier delivery"):
-        link.send(Message("next"))
+    handle = link.send(amqp.Message(b"x" * 2000))
+    with pytest.raises(amqp.NoCredit, match="earlier delivery"):
+        link.send(amqp.Message("next"))
     assert len(facing.frames()) == 2
     facing.get(session_flow(next_incoming_id=2, incoming_window=2))
     assert len(facing.frames()) == 4
     assert link.credit == 0
     facing.get(session_flow(next_incoming_id=4, incoming_window=2))
-    assert [event.credit for event in facing.of(CreditChanged)] == [9]
-    facing.get(Disposition(True, 0, None, True, Accepted()))
-    assert handle.result == Accepted()
-    link.send(Message("next"))
+    assert [event.credit for event in facing.of(amqp.CreditChanged)] == [9]
+    facing.get(amqp.Disposition(True, 0, None, True, amqp.Accepted()))
+    assert handle.result == amqp.Accepted()
+    link.send(amqp.Message("next"))
 
 
 def test_a_delivery_in_parts(facing: Mapped) -> None:
     link = facing.sender()
     handle = link.begin(b"\x00\x53\x75\xa0\x04")
     with pytest.raises(LocalProtocolError, match="under way"):
-        link.send(Message("m"))
+        link.send(amqp.Message("m"))
     link.continue_delivery(b"ab")
     link.continue_delivery(b"cd", more=False)
     facing.settle()
@@ -335,8 +322,8 @@ def test_a_delivery_in_parts(facing: Mapped) -> None:
         (True, b"ab"),
         (False, b"cd"),
     ]
-    facing.get(Disposition(True, 0, None, True, Accepted()))
-    assert handle.result == Accepted()
+    facing.get(amqp.Disposition(True, 0, None, True, amqp.Accepted()))
+    assert handle.result == amqp.Accepted()
     with pytest.raises(LocalProtocolError, match="begun in parts"):
         link.continue_delivery(b"x")
 
@@ -349,19 +336,19 @@ def test_a_delivery_given_up(facing: Mapped) -> None:
     assert [(each.body.more, each.body.aborted) for each in facing.sent()] == [(True, False), (False, True)]
     assert handle.result is None
     assert [event.handles for event in facing.of(Settled)] == [(handle,)]
-    link.send(Message("m"))
+    link.send(amqp.Message("m"))
 
 
 @pytest.mark.rule("1.0/transport/delivery/tag-unique", "1.0/transport/delivery/tag-size")
 def test_own_tags_are_unique_and_short(facing: Mapped) -> None:
     link = facing.sender()
-    link.send(Message("m"), delivery_tag=b"a")
+    link.send(amqp.Message("m"), delivery_tag=b"a")
     with pytest.raises(LocalProtocolError, match="unsettled delivery"):
-        link.send(Message("m"), delivery_tag=b"a")
+        link.send(amqp.Message("m"), delivery_tag=b"a")
     with pytest.raises(LocalProtocolError, match="32 is the most"):
-        link.send(Message("m"), delivery_tag=b"a" * 33)
+        link.send(amqp.Message("m"), delivery_tag=b"a" * 33)
     for _ in range(3):
-        link.send(Message("m"))
+        link.send(amqp.Message("m"))
     tags = [each.delivery_tag for each in facing.frames()]
     assert len(set(tags)) == 4
 
@@ -370,18 +357,18 @@ def test_own_tags_are_unique_and_short(facing: Mapped) -> None:
 @pytest.mark.rule("1.0/transport/transfer/settled-mode-unsettled")
 def test_the_links_mode_says_what_may_be_settled(facing: Mapped) -> None:
     link = facing.sender(snd_settle_mode=1)
-    assert link.send(Message("m")).done
+    assert link.send(amqp.Message("m")).done
     with pytest.raises(LocalProtocolError, match="snd-settle-mode settled"):
-        link.send(Message("m"), settled=False)
+        link.send(amqp.Message("m"), settled=False)
     facing = Mapped.begun()
     link = facing.sender(snd_settle_mode=0)
-    assert not link.send(Message("m")).done
+    assert not link.send(amqp.Message("m")).done
     with pytest.raises(LocalProtocolError, match="snd-settle-mode unsettled"):
-        link.send(Message("m"), settled=True)
+        link.send(amqp.Message("m"), settled=True)
 
 
 def test_the_peers_size_limit_and_own_limits() -> None:
-    facing = Mapped.begun(config=Config(container_id="x", limits=Limits(unsettled=1, bodies=50)))
+    facing = Mapped.begun(config=amqp.Config(container_id="x", limits=Limits(unsettled=1, bodies=50)))
     link = facing.sender(theirs={"max_message_size": 60})
     with pytest.raises(LocalProtocolError, match="the peer takes 60"):
         link.send(b"x" * 61)

@@ -6,20 +6,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Attach,
-    Begin,
-    CreditChanged,
-    Delivery,
-    Disposition,
-    Drained,
-    Flow,
-    Message,
-    Source,
-    Target,
-    Transfer,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0.endpoint.config import Config
 from tests.kit.facing_1_0 import CLIENT, Facing, octets_of
 
@@ -32,20 +19,20 @@ def sending(start: int, window: int, credit: int) -> tuple[Facing, Any]:
     facing = Facing.opened(CLIENT)
     session = facing.end.open_session()
     facing.settle()
-    begin = Begin(remote_channel=0, next_outgoing_id=start, incoming_window=window, outgoing_window=TOP)
+    begin = amqp.Begin(remote_channel=0, next_outgoing_id=start, incoming_window=window, outgoing_window=TOP)
     facing.feed(octets_of(begin))
     sender = session.open_sender("q", name="n")
     facing.settle()
     facing.feed(
-        octets_of(Attach("n", 0, True, source=Source("client"), target=Target("q"))),
+        octets_of(amqp.Attach("n", 0, True, source=amqp.Source("client"), target=amqp.Target("q"))),
         octets_of(flow(0, window, start, handle=0, delivery_count=0, link_credit=credit)),
     )
     return facing.forget(), sender
 
 
-def flow(next_incoming_id: int, window: int, next_outgoing_id: int, **of_link: Any) -> Flow:
+def flow(next_incoming_id: int, window: int, next_outgoing_id: int, **of_link: Any) -> amqp.Flow:
     """A flow of the peer."""
-    return Flow(
+    return amqp.Flow(
         next_incoming_id=next_incoming_id,
         incoming_window=window,
         next_outgoing_id=next_outgoing_id,
@@ -61,19 +48,19 @@ def test_the_largest_windows_and_credits_let_send(most: int, start: int) -> None
     facing, sender = sending(start, most, most)
     assert sender.credit >= 1
     assert sender.session.outgoing_window >= 1
-    handle = sender.send(Message(b"x"))
+    handle = sender.send(amqp.Message(b"x"))
     facing.settle()
     assert facing.names() == ["transfer"]
-    facing.feed(octets_of(Disposition(True, 0, settled=True, state=Accepted())))
-    assert handle.result == Accepted()
+    facing.feed(octets_of(amqp.Disposition(True, 0, settled=True, state=amqp.Accepted())))
+    assert handle.result == amqp.Accepted()
 
 
 def test_a_credit_that_is_given_again_stays_large() -> None:
     facing, sender = sending(0, TOP, TOP)
     for _ in range(3):
-        sender.send(Message(b"x"))
+        sender.send(amqp.Message(b"x"))
     facing.feed(octets_of(flow(3, TOP, 0, handle=0, delivery_count=3, link_credit=TOP)))
-    assert facing.of(CreditChanged)
+    assert facing.of(amqp.CreditChanged)
     assert sender.credit >= 0x7FFF_FFFF - 3
 
 
@@ -82,11 +69,13 @@ def receiving(start: int, count: int, credit: int, window: int) -> tuple[Facing,
     facing = Facing.opened(CLIENT, Config(container_id="client", incoming_window=window))
     session = facing.end.open_session()
     facing.settle()
-    begin = Begin(remote_channel=0, next_outgoing_id=start, incoming_window=100, outgoing_window=TOP)
+    begin = amqp.Begin(remote_channel=0, next_outgoing_id=start, incoming_window=100, outgoing_window=TOP)
     facing.feed(octets_of(begin))
     receiver = session.open_receiver("q", name="n", credit=credit)
     facing.settle()
-    answer = Attach("n", 0, False, source=Source("q"), target=Target("client"), initial_delivery_count=count)
+    answer = amqp.Attach(
+        "n", 0, False, source=amqp.Source("q"), target=amqp.Target("client"), initial_delivery_count=count
+    )
     facing.feed(octets_of(answer))
     return facing.forget(), receiver
 
@@ -97,11 +86,11 @@ def receiving(start: int, count: int, credit: int, window: int) -> tuple[Facing,
 def test_deliveries_go_on_over_the_end_of_the_numbers(start: int, count: int, settled: bool) -> None:
     """Ids, delivery-counts and windows all pass 4,294,967,295 in the middle."""
     facing, receiver = receiving(start, count, 5, 4)
-    payload = Message(b"x").encode()
+    payload = amqp.Message(b"x").encode()
     for number in range(12):
         delivery_id = (start + number) & TOP
-        facing.feed(octets_of(Transfer(0, delivery_id, b"%d" % number, 0, settled=settled), payload=payload))
-        (delivery,) = facing.of(Delivery)
+        facing.feed(octets_of(amqp.Transfer(0, delivery_id, b"%d" % number, 0, settled=settled), payload=payload))
+        (delivery,) = facing.of(amqp.Delivery)
         assert delivery.delivery_id == delivery_id
         assert receiver.credit == 4
         if not settled:
@@ -115,11 +104,11 @@ def test_deliveries_go_on_over_the_end_of_the_numbers(start: int, count: int, se
 @pytest.mark.parametrize("count", STARTS)
 def test_deliveries_are_accepted_together_over_the_end_of_the_numbers(count: int) -> None:
     facing, receiver = receiving(TOP - 2, count, 10, 100)
-    payload = Message(b"x").encode()
+    payload = amqp.Message(b"x").encode()
     for number in range(6):
-        frame = Transfer(0, (TOP - 2 + number) & TOP, b"%d" % number, 0)
+        frame = amqp.Transfer(0, (TOP - 2 + number) & TOP, b"%d" % number, 0)
         facing.feed(octets_of(frame, payload=payload))
-    receiver.accept(*facing.of(Delivery))
+    receiver.accept(*facing.of(amqp.Delivery))
     facing.settle()
     sent = [each.body for each in facing.sent() if each.name == "disposition"]
     assert [(each.first, each.last) for each in sent] == [(TOP - 2, 3 - 1)]
@@ -131,7 +120,7 @@ def test_a_drain_ends_over_the_end_of_the_numbers(count: int) -> None:
     facing, receiver = receiving(0, count, 5, 100)
     receiver.drain()
     facing.feed(octets_of(flow(0, 100, 0, handle=0, delivery_count=(count + 5) & TOP, link_credit=0, drain=True)))
-    assert facing.of(Drained)
+    assert facing.of(amqp.Drained)
     assert receiver.credit == 0
 
 
@@ -139,7 +128,7 @@ def test_a_drain_ends_over_the_end_of_the_numbers(count: int) -> None:
 def test_dispositions_of_the_peer_reach_over_the_end_of_the_numbers(first: int) -> None:
     facing, sender = sending(0, 100, 100)
     sender.session.next_delivery_id = first
-    handles = [sender.send(Message(b"x")) for _ in range(5)]
+    handles = [sender.send(amqp.Message(b"x")) for _ in range(5)]
     last = (first + 4) & TOP
-    facing.feed(octets_of(Disposition(True, first, last, settled=True, state=Accepted())))
-    assert [handle.result for handle in handles] == [Accepted()] * 5
+    facing.feed(octets_of(amqp.Disposition(True, first, last, settled=True, state=amqp.Accepted())))
+    assert [handle.result for handle in handles] == [amqp.Accepted()] * 5

@@ -11,19 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import Limits
-from amqp_sansio.amqp_1_0 import (
-    Array,
-    Attach,
-    Data,
-    Described,
-    Header,
-    Message,
-    Properties,
-    Source,
-    Symbol,
-    Target,
-    encode,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from tests.kit.talk_1_0 import Talk10, begin, credit, transfer
 
 
@@ -33,7 +21,7 @@ def _open(**options: Any) -> Talk10:
 
 
 def _body(octets: bytes) -> bytes:
-    return Message(octets).encode()
+    return amqp.Message(octets).encode()
 
 
 def test_a_message_above_the_limit_is_counted_and_not_kept() -> None:
@@ -66,7 +54,7 @@ def test_deliveries_that_never_end_are_not_held_for_ever() -> None:
     talk = _open(limits=limits)
     for handle in range(2000):
         talk.client(transfer(handle, _body(b"x" * 30), handle=handle, more=True))
-        talk.client(Attach(f"n{handle}", handle, True, source=Source(), target=Target()))
+        talk.client(amqp.Attach(f"n{handle}", handle, True, source=amqp.Source(), target=amqp.Target()))
         talk.client(transfer(5000 + handle, _body(b"x"), handle=0))
         talk.client(begin(), channel=handle % 255 + 1)
     assert talk.observer.held <= limits.bodies
@@ -83,7 +71,7 @@ def test_deliveries_that_never_end_are_not_held_for_ever() -> None:
 
 def test_the_hash_is_that_of_the_data_of_all_sections() -> None:
     talk = _open(body="all")
-    payload = Message(Data(b"one", b"two"), header=Header(priority=7)).encode()
+    payload = amqp.Message(amqp.Data(b"one", b"two"), header=amqp.Header(priority=7)).encode()
     for cut in range(1, len(payload)):
         talk.client(transfer(cut, payload[:cut], more=True), transfer(None, payload[cut:]))
     units = [unit for unit in talk.observed if unit.unit == "content"]
@@ -95,7 +83,7 @@ def test_the_hash_is_that_of_the_data_of_all_sections() -> None:
 
 @pytest.mark.parametrize("body", ["text", 5, None, [1, b"x"], {"k": [1, 2]}, b""])
 def test_bodies_that_are_no_data_are_their_encoded_sections(body: Any) -> None:
-    message = Message(body, properties=Properties(subject="s"))
+    message = amqp.Message(body, properties=amqp.Properties(subject="s"))
     payload = message.encode()
     encoded = b"" if body == b"" else payload[payload.rindex(b"\0\x53\x77") :]
     for treatment in ("keep", "size"):
@@ -125,9 +113,9 @@ _VALUES: Final = (
     b"octets",
     1.5,
     [1, [2, b"x" * 300]],
-    {"k": Described(Symbol("a:b"), Described(7, "inner"))},
-    Described(Described(1, 2), [3]),
-    Array([1, 2, 3]),
+    {"k": amqp.Described(amqp.Symbol("a:b"), amqp.Described(7, "inner"))},
+    amqp.Described(amqp.Described(1, 2), [3]),
+    amqp.Array([1, 2, 3]),
 )
 
 
@@ -151,17 +139,17 @@ def test_a_message_that_is_only_counted_is_counted_right(
     forms: tuple[int, int, int], data: list[bytes], value: Any, kind: int, foot: bool, cuts: list[int]
 ) -> None:
     """Sections with descriptors of all forms, cut anywhere: their sizes are those of the message that was kept."""
-    properties = Properties(message_id="m").encode()
+    properties = amqp.Properties(message_id="m").encode()
     payload = _descriptor(0x73, forms[0]) + properties[3:]
     if kind == 0x75:
-        sections = [_descriptor(kind, forms[1]) + encode(octets) for octets in data]
+        sections = [_descriptor(kind, forms[1]) + amqp.encode(octets) for octets in data]
         size = sum(map(len, data))
     else:
-        sections = [_descriptor(kind, forms[1]) + encode([value] if kind == 0x76 else value)]
+        sections = [_descriptor(kind, forms[1]) + amqp.encode([value] if kind == 0x76 else value)]
         size = len(sections[0])
     payload += b"".join(sections)
     if foot:
-        payload += _descriptor(0x78, forms[2]) + encode({Symbol("x-opt-f"): 1})
+        payload += _descriptor(0x78, forms[2]) + amqp.encode({amqp.Symbol("x-opt-f"): 1})
     ends = sorted({0, len(payload), *[min(cut, len(payload)) for cut in cuts]})
     for treatment in ("all", "size"):
         talk = _open(body=treatment)
@@ -177,7 +165,7 @@ def test_a_message_that_is_only_counted_is_counted_right(
 
 def test_a_message_with_an_unknown_section_is_counted_up_to_there() -> None:
     """Whoever only counts bodies keeps no octets of it that could be checked."""
-    payload = Properties(message_id="m").encode() + b"\0\x53\x79\x45"
+    payload = amqp.Properties(message_id="m").encode() + b"\0\x53\x79\x45"
     talk = _open(body="size").client(transfer(0, payload[:9], more=True)).client(transfer(None, payload[9:]))
     unit = talk.last()
     assert (unit.unit, unit.body_size, unit.properties.message_id, talk.rules) == ("content", 0, "m", [])

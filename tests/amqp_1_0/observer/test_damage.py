@@ -10,29 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import Side
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Attach,
-    Begin,
-    Close,
-    Composite,
-    Detach,
-    Disposition,
-    End,
-    Flow,
-    Message,
-    Open,
-    Properties,
-    SaslChallenge,
-    SaslInit,
-    SaslMechanisms,
-    SaslOutcome,
-    SaslResponse,
-    Source,
-    Symbol,
-    Target,
-    Transfer,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.observer import Observer, Skipped
 from tests.kit.observing import CLIENT, SERVER, watch
 from tests.kit.talk_1_0 import AMQP, SASL, Talk10, begin, credit, frame, opened, settle, transfer
@@ -50,7 +28,7 @@ def _told(talk: Talk10) -> list[tuple[int, str]]:
 
 
 def _body(octets: bytes) -> bytes:
-    return Message(octets).encode()
+    return amqp.Message(octets).encode()
 
 
 # Gaps.
@@ -58,7 +36,7 @@ def _body(octets: bytes) -> bytes:
 
 def test_a_gap_between_frames() -> None:
     talk = opened().gap(CLIENT, 100).client(transfer(5, _body(b"x")))
-    talk.server(settle(4, Accepted()), settle(5, Accepted())).finish()
+    talk.server(settle(4, amqp.Accepted()), settle(5, amqp.Accepted())).finish()
     assert not talk.rules
     assert _told(talk) == [(100, "gap")]
     assert [unit.body for unit in talk.observed if unit.event == "transfer"] == [b"x"]
@@ -104,7 +82,7 @@ def test_frames_in_the_rest_of_a_body_are_not_taken_for_frames() -> None:
 
 def test_where_the_capture_cut_a_transfer_its_message_is_known_all_the_same() -> None:
     talk = opened()
-    message = Message(b"0123456789" * 20, properties=Properties(message_id="m")).encode()
+    message = amqp.Message(b"0123456789" * 20, properties=amqp.Properties(message_id="m")).encode()
     cut = transfer(0, message)
     talk.client(cut[:90]).gap(CLIENT, len(cut) - 90).client(transfer(1, _body(b"next"))).finish()
     first, second = talk.observed[-2:]
@@ -147,17 +125,17 @@ def test_a_delivery_that_lost_a_frame_is_never_put_together_with_another() -> No
 def test_what_was_opened_closed_or_given_in_a_gap_is_no_fault() -> None:
     talk = opened().gap(CLIENT, 30).gap(SERVER, 30)
     talk.client(transfer(17, _body(b"x"), handle=7)).server(transfer(3, _body(b"x"), handle=8))
-    talk.client(transfer(1, _body(b"x"), channel=5), credit(9), settle(12)).server(Detach(44, True))
-    talk.server(begin(13), channel=6).server(End(), channel=77).client(begin(), channel=0)
-    talk.client(Attach("x", 0, True, source=Source(), target=Target()))
-    talk.gap(CLIENT, 5).client(Attach("y", 0, True, source=Source(), target=Target()))
-    talk.client(Close()).server(Close()).finish()
+    talk.client(transfer(1, _body(b"x"), channel=5), credit(9), settle(12)).server(amqp.Detach(44, True))
+    talk.server(begin(13), channel=6).server(amqp.End(), channel=77).client(begin(), channel=0)
+    talk.client(amqp.Attach("x", 0, True, source=amqp.Source(), target=amqp.Target()))
+    talk.gap(CLIENT, 5).client(amqp.Attach("y", 0, True, source=amqp.Source(), target=amqp.Target()))
+    talk.client(amqp.Close()).server(amqp.Close()).finish()
     assert not talk.rules
 
 
 def test_credit_and_windows_that_were_given_in_a_gap_are_no_fault() -> None:
     talk = Talk10().open()
-    narrow = Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)
+    narrow = amqp.Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)
     talk.client(narrow).server(narrow.replace(remote_channel=0)).sender()
     talk.gap(SERVER, 60)
     for number in range(5):
@@ -182,8 +160,8 @@ def test_an_opening_of_which_anything_is_missing() -> None:
                 talk.gap(sender, len(what))
             else:
                 talk.send(sender, what)
-        talk.client(transfer(0, _body(b"x"))).server(settle(0, Accepted()))
-        talk.client(Close()).server(Close()).finish()
+        talk.client(transfer(0, _body(b"x"))).server(settle(0, amqp.Accepted()))
+        talk.client(amqp.Close()).server(amqp.Close()).finish()
         assert not talk.rules, (index, talk.rules)
         units = {told(event) for event in whole.observed} - {told(event) for event in talk.observed}
         assert len(units) <= 2
@@ -220,9 +198,9 @@ def test_a_transfer_needs_what_follows_it() -> None:
 
 def test_a_transfer_that_can_not_be_proven_is_not_made_of_what_looks_like_one() -> None:
     lone = transfer(0, _body(b"x"))
-    talk = opened().client(b"\0\0\0\7?" + lone + b"\0\0\0\x07" + frame(Flow(None, 1, 1, 1))[:-1]).finish()
+    talk = opened().client(b"\0\0\0\7?" + lone + b"\0\0\0\x07" + frame(amqp.Flow(None, 1, 1, 1))[:-1]).finish()
     assert talk.last().event == "flow"
-    assert sum([each.octets for each in _skipped(talk)]) == 5 + len(lone) + 4 + len(frame(Flow(None, 1, 1, 1))) - 1
+    assert sum([each.octets for each in _skipped(talk)]) == 5 + len(lone) + 4 + len(frame(amqp.Flow(None, 1, 1, 1))) - 1
 
 
 def test_a_transfer_at_the_end_of_all_octets_is_proven() -> None:
@@ -243,7 +221,7 @@ def test_a_size_that_nobody_means_is_not_waited_for(size: int) -> None:
 
 def test_a_frame_that_can_not_be_read_leaves_what_it_did_in_doubt() -> None:
     """An attach with a field of the wrong type: transfers of its handle are no second fault."""
-    attach = bytearray(frame(Attach("n", 5, False, initial_delivery_count=0)))
+    attach = bytearray(frame(amqp.Attach("n", 5, False, initial_delivery_count=0)))
     attach[attach.index(b"\xa1\x01n")] = 0xA0
     talk = opened().client(bytes(attach), transfer(0, _body(b"x"), handle=5)).finish()
     assert len(talk.rules) == 1
@@ -276,22 +254,22 @@ def test_octets_of_any_kind_behind_a_header(pieces: list[tuple[str, bytes]]) -> 
 
 _NUMBERS = st.integers(0, 3)
 _RECORDS: Final[tuple[Callable[[int, bool], Any], ...]] = (
-    lambda n, s: Open("c", max_frame_size=512 << n, channel_max=n),
-    lambda n, s: Begin(n if s else None, next_outgoing_id=n, incoming_window=n, outgoing_window=n),
-    lambda n, s: Attach(f"l{n % 2}", n, s, initial_delivery_count=None if s else n),
-    lambda n, s: Attach("l", n, s, unsettled={b"t": None}, initial_delivery_count=n, incomplete_unsettled=s),
-    lambda n, s: Flow(n if s else None, n, n, n, n if s else None, n if s else None, n if s else None),
-    lambda n, s: Transfer(n, n if s else None, b"%d" % n, 0, more=s, settled=not s or None),
-    lambda n, s: Transfer(n, n, b"%d" % n, 0, aborted=s, resume=not s, state=Accepted()),
-    lambda n, s: Disposition(s, n, 3, n > 1, Accepted()),
-    lambda n, s: Detach(n, s),
-    lambda n, s: End(),
-    lambda n, s: Close(),
-    lambda n, s: SaslMechanisms((Symbol("PLAIN"),)),
-    lambda n, s: SaslInit(Symbol("PLAIN"), b"x"),
-    lambda n, s: SaslChallenge(b"x"),
-    lambda n, s: SaslResponse(b"x"),
-    lambda n, s: SaslOutcome(n),
+    lambda n, s: amqp.Open("c", max_frame_size=512 << n, channel_max=n),
+    lambda n, s: amqp.Begin(n if s else None, next_outgoing_id=n, incoming_window=n, outgoing_window=n),
+    lambda n, s: amqp.Attach(f"l{n % 2}", n, s, initial_delivery_count=None if s else n),
+    lambda n, s: amqp.Attach("l", n, s, unsettled={b"t": None}, initial_delivery_count=n, incomplete_unsettled=s),
+    lambda n, s: amqp.Flow(n if s else None, n, n, n, n if s else None, n if s else None, n if s else None),
+    lambda n, s: amqp.Transfer(n, n if s else None, b"%d" % n, 0, more=s, settled=not s or None),
+    lambda n, s: amqp.Transfer(n, n, b"%d" % n, 0, aborted=s, resume=not s, state=amqp.Accepted()),
+    lambda n, s: amqp.Disposition(s, n, 3, n > 1, amqp.Accepted()),
+    lambda n, s: amqp.Detach(n, s),
+    lambda n, s: amqp.End(),
+    lambda n, s: amqp.Close(),
+    lambda n, s: amqp.SaslMechanisms((amqp.Symbol("PLAIN"),)),
+    lambda n, s: amqp.SaslInit(amqp.Symbol("PLAIN"), b"x"),
+    lambda n, s: amqp.SaslChallenge(b"x"),
+    lambda n, s: amqp.SaslResponse(b"x"),
+    lambda n, s: amqp.SaslOutcome(n),
 )
 _FRAMES: Final = st.lists(
     st.tuples(st.sampled_from((CLIENT, SERVER)), _NUMBERS, st.integers(0, len(_RECORDS) + 2), _NUMBERS, st.booleans()),
@@ -307,9 +285,9 @@ def test_any_frames_in_any_order(frames: list[tuple[str, int, int, int, bool]], 
         if which >= len(_RECORDS):
             octets = (EMPTY, AMQP, SASL)[which - len(_RECORDS)]
         else:
-            record: Composite = _RECORDS[which](number, switch)
-            assert isinstance(record, Composite)
-            payload = _body(b"x") if isinstance(record, Transfer) and switch else b""
+            record: amqp.Composite = _RECORDS[which](number, switch)
+            assert isinstance(record, amqp.Composite)
+            payload = _body(b"x") if isinstance(record, amqp.Transfer) and switch else b""
             octets = frame(record, payload, channel)  # type: ignore[arg-type]
         talk.send(sender, octets)
     talk.finish()

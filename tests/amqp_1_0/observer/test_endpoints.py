@@ -9,17 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import AmqpError, By, CloseReport, LocalProtocolError, Side
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Coordinator,
-    Message,
-    Modified,
-    Open,
-    Rejected,
-    Released,
-    Source,
-    TransactionalState,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0.endpoint.config import Config
 from amqp_sansio.amqp_1_0.endpoint.events import Delivery
 from amqp_sansio.observer import Identified, Observed, Observer, Skipped, Violation
@@ -29,7 +19,7 @@ from tests.kit.pair_1_0 import SIDES, Accepting, Pair, client_config, server_con
 from tests.kit.talk_1_0 import frame, transfer
 
 _MODES: Final = ((2, 0), (0, 0), (1, 0), (2, 1), (0, 1))
-_STATES: Final = (Accepted(), Rejected(), Released(), Modified(delivery_failed=True))
+_STATES: Final = (amqp.Accepted(), amqp.Rejected(), amqp.Released(), amqp.Modified(delivery_failed=True))
 
 Step = tuple[int, int, int, Side]
 _STEPS: Final = st.lists(
@@ -100,19 +90,19 @@ def _sender(play: _Play, number: int, size: int, side: Side) -> None:
 
 def _receiver(play: _Play, number: int, size: int, side: Side) -> None:
     snd, rcv = _MODES[size]
-    source = Source(dynamic=True) if size == 4 else "p"
+    source = amqp.Source(dynamic=True) if size == 4 else "p"
     link = _pick(play.sessions, number).open_receiver(source, credit=number, snd_settle_mode=snd, rcv_settle_mode=rcv)
     play.receivers.append(link)
 
 
 def _controller(play: _Play, number: int, size: int, side: Side) -> None:
-    play.senders.append(_pick(play.sessions, number).open_sender(Coordinator()))
+    play.senders.append(_pick(play.sessions, number).open_sender(amqp.Coordinator()))
 
 
 def _send(play: _Play, number: int, size: int, side: Side) -> None:
     sender = _pick(play.all_senders(side), number)
     settled = (None, True, False)[size % 3]
-    play.sent.append((sender, sender.send(Message(bytes(size * size * 100)), settled=settled)))
+    play.sent.append((sender, sender.send(amqp.Message(bytes(size * size * 100)), settled=settled)))
 
 
 def _send_in_parts(play: _Play, number: int, size: int, side: Side) -> None:
@@ -137,7 +127,7 @@ def _update(play: _Play, number: int, size: int, side: Side) -> None:
             return
         state: Any = _STATES[size % len(_STATES)]
         if size == 4:
-            state = TransactionalState(b"t", Accepted())
+            state = amqp.TransactionalState(b"t", amqp.Accepted())
         settled = (None, True, False)[number % 3]
         receiver.update([each for each in chosen if each.link == chosen[0].link], state, settled=settled)
 
@@ -350,7 +340,7 @@ def test_what_the_server_finds_wrong_the_observer_finds_wrong() -> None:
     pair.drain(Side.SERVER)
     (violation,) = [event for event in take(observer) if isinstance(event, Violation)]
     assert violation.rule == "1.0/transport/link/unattached-handle"
-    wrong = frame(Open("again"))
+    wrong = frame(amqp.Open("again"))
     observer.receive_data(wrong, CLIENT, 1)
     pair.server.receive_data(wrong, pair.now)
     pair.drain(Side.SERVER)
@@ -371,7 +361,7 @@ def test_units_of_endpoints_carry_what_was_sent() -> None:
     pair.pump()
     bodies = [bytes([number]) * number * 150 for number in range(8)]
     for body in bodies:
-        sender.send(Message(body, application_properties={"length": len(body)}))
+        sender.send(amqp.Message(body, application_properties={"length": len(body)}))
     pair.pump()
     units = [event for event in take(observer) if isinstance(event, Observed)]
     messages = [unit for unit in units if unit.unit == "content"]

@@ -9,23 +9,7 @@ from uuid import UUID
 import pytest
 
 from amqp_sansio import Limits
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Attach,
-    Data,
-    Described,
-    Error,
-    Header,
-    Message,
-    Modified,
-    Properties,
-    Received,
-    Rejected,
-    Released,
-    Source,
-    Symbol,
-    Target,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from tests.kit.talk_1_0 import HELLO, SECOND, SERVER, Talk10, credit, got, opened, sent, settle, transfer, within
 
 # Outcomes.
@@ -34,10 +18,10 @@ from tests.kit.talk_1_0 import HELLO, SECOND, SERVER, Talk10, credit, got, opene
 @pytest.mark.parametrize(
     ("state", "outcome"),
     [
-        (Accepted(), "accepted"),
-        (Rejected(), "rejected"),
-        (Released(), "released"),
-        (Modified(delivery_failed=True), "modified"),
+        (amqp.Accepted(), "accepted"),
+        (amqp.Rejected(), "rejected"),
+        (amqp.Released(), "released"),
+        (amqp.Modified(delivery_failed=True), "modified"),
     ],
 )
 def test_each_outcome_of_what_either_side_sends(state: Any, outcome: str) -> None:
@@ -54,9 +38,13 @@ def test_each_outcome_of_what_either_side_sends(state: Any, outcome: str) -> Non
 
 
 def test_what_a_rejection_says_is_in_the_text() -> None:
-    error = Error(Symbol("amqp:not-allowed"), "no")
+    error = amqp.Error(amqp.Symbol("amqp:not-allowed"), "no")
     talk = sent(0, 1, 2)
-    talk.server(settle(0, Rejected(error)), settle(1, Rejected(Error(Symbol("x:y")))), settle(2, Rejected()))
+    talk.server(
+        settle(0, amqp.Rejected(error)),
+        settle(1, amqp.Rejected(amqp.Error(amqp.Symbol("x:y")))),
+        settle(2, amqp.Rejected()),
+    )
     assert [message.text for message in talk.messages] == ["amqp:not-allowed: no", "x:y", None]
 
 
@@ -65,7 +53,7 @@ def test_ranges_reach_over_links_and_leave_out_what_is_settled() -> None:
     talk = opened().receiver("other", 2).client(credit(2))
     for number, handle in ((0, 1), (1, 2), (2, 1), (3, 2), (4, 1)):
         talk.server(transfer(number, HELLO, handle=handle))
-    talk.client(settle(2, Released())).client(settle(1, Accepted(), 3)).finish()
+    talk.client(settle(2, amqp.Released())).client(settle(1, amqp.Accepted(), 3)).finish()
     assert [outcome for _, _, outcome in talk.outcomes()] == [None, "accepted", "released", "accepted", None]
 
 
@@ -75,29 +63,29 @@ def test_delivery_ids_are_serial_numbers() -> None:
     last = (1 << 32) - 1
     for number in (last - 1, last, 0, 1):
         talk.client(transfer(number, HELLO))
-    talk.server(settle(last, Accepted(), 0)).finish()
+    talk.server(settle(last, amqp.Accepted(), 0)).finish()
     assert [outcome for _, _, outcome in talk.outcomes()] == [None, "accepted", "accepted", None]
 
 
 def test_a_range_of_all_numbers_costs_what_is_open() -> None:
-    talk = sent(0, 1, 2).server(settle(0, Accepted(), (1 << 31) - 1))
+    talk = sent(0, 1, 2).server(settle(0, amqp.Accepted(), (1 << 31) - 1))
     assert [outcome for _, _, outcome in talk.outcomes()] == ["accepted"] * 3
 
 
 @pytest.mark.rule("1.0/transport/disposition/role")
 def test_sides_refer_to_deliveries_by_their_role() -> None:
     talk = sent(0).server(transfer(0, HELLO, handle=1))
-    talk.client(settle(0, Released())).server(settle(0, Accepted()))
+    talk.client(settle(0, amqp.Released())).server(settle(0, amqp.Accepted()))
     assert talk.outcomes() == [("publish", 0, "accepted"), ("deliver", 0, "released")]
 
 
 @pytest.mark.rule("1.0/transport/connection/channels-unidirectional", "1.0/transport/link/handles")
 def test_channels_that_differ_by_side_are_one_session() -> None:
     talk = Talk10().open().session(3, 8)
-    source, target = Source(address="me"), Target(address="q")
-    attach = Attach("out", 5, False, source=source, target=target, initial_delivery_count=0)
-    talk.client(attach, channel=3).server(Attach("out", 6, True, source=source, target=target), channel=8)
-    talk.client(transfer(0, HELLO, handle=5, channel=3)).server(settle(0, Accepted()), channel=8)
+    source, target = amqp.Source(address="me"), amqp.Target(address="q")
+    attach = amqp.Attach("out", 5, False, source=source, target=target, initial_delivery_count=0)
+    talk.client(attach, channel=3).server(amqp.Attach("out", 6, True, source=source, target=target), channel=8)
+    talk.client(transfer(0, HELLO, handle=5, channel=3)).server(settle(0, amqp.Accepted()), channel=8)
     assert talk.outcomes() == [("publish", 0, "accepted")]
     assert talk.messages[0].channel == 3
 
@@ -121,16 +109,16 @@ def test_settled_by_any_of_its_frames() -> None:
 
 @pytest.mark.rule("1.0/transport/disposition/settled")
 def test_a_receiver_that_waits_for_the_sender_has_settled_nothing() -> None:
-    talk = sent(0).server(settle(0, Accepted(), settled=False))
+    talk = sent(0).server(settle(0, amqp.Accepted(), settled=False))
     assert not talk.messages
-    talk.client(settle(0, Accepted(), role=False))
+    talk.client(settle(0, amqp.Accepted(), role=False))
     (message,) = talk.messages
     assert (message.outcome, message.settled_seq) == ("accepted", talk.last().seq)
     assert message.latency_ns == 2 * SECOND
 
 
 def test_an_outcome_that_was_told_and_never_settled() -> None:
-    talk = sent(0).server(settle(0, Released(), settled=False)).finish()
+    talk = sent(0).server(settle(0, amqp.Released(), settled=False)).finish()
     (message,) = talk.messages
     assert (message.outcome, message.settled_ns, message.settled_seq) == ("released", None, None)
 
@@ -138,14 +126,14 @@ def test_an_outcome_that_was_told_and_never_settled() -> None:
 @pytest.mark.rule("1.0/delivery-state/terminal-final")
 def test_the_senders_word_is_the_last_one() -> None:
     talk = got(0, 1)
-    talk.client(settle(0, Accepted(), settled=False)).server(settle(0, Released(), role=False))
-    talk.server(settle(1, Modified(), role=False, settled=False)).client(settle(1, Accepted()))
+    talk.client(settle(0, amqp.Accepted(), settled=False)).server(settle(0, amqp.Released(), role=False))
+    talk.server(settle(1, amqp.Modified(), role=False, settled=False)).client(settle(1, amqp.Accepted()))
     assert [outcome for _, _, outcome in talk.outcomes()] == ["released", "modified"]
 
 
 def test_states_that_are_no_outcome_change_nothing() -> None:
-    talk = sent(0).server(settle(0, Received(0, 3), settled=False))
-    talk.server(settle(0, Described(Symbol("x:other"), [1]), settled=False)).finish()
+    talk = sent(0).server(settle(0, amqp.Received(0, 3), settled=False))
+    talk.server(settle(0, amqp.Described(amqp.Symbol("x:other"), [1]), settled=False)).finish()
     assert talk.outcomes() == [("publish", 0, None)]
 
 
@@ -157,7 +145,7 @@ def test_settled_without_a_word() -> None:
 
 @pytest.mark.rule("1.0/node/default-outcome")
 def test_settled_without_a_word_where_the_source_has_a_default() -> None:
-    source = Source(address="q", default_outcome=Modified(delivery_failed=True))
+    source = amqp.Source(address="q", default_outcome=amqp.Modified(delivery_failed=True))
     talk = Talk10().open().session().receiver(source=source).client(credit(1))
     talk.server(transfer(0, HELLO, handle=1)).client(settle(0))
     assert talk.outcomes() == [("deliver", 0, "modified")]
@@ -165,21 +153,21 @@ def test_settled_without_a_word_where_the_source_has_a_default() -> None:
 
 def test_an_outcome_before_the_last_transfer() -> None:
     payload = HELLO.encode()
-    talk = opened().client(transfer(0, payload[:3], more=True)).server(settle(0, Rejected()))
+    talk = opened().client(transfer(0, payload[:3], more=True)).server(settle(0, amqp.Rejected()))
     assert not talk.messages
     talk.client(transfer(None, payload[3:]))
     assert talk.outcomes() == [("publish", 0, "rejected")]
 
 
 def test_a_message_of_many_frames_is_one_record() -> None:
-    payload = Message(b"x" * 100).encode()
+    payload = amqp.Message(b"x" * 100).encode()
     talk = opened()
     for begin_at in range(0, len(payload), 10):
         more = begin_at + 10 < len(payload)
         first = begin_at == 0
         octets = payload[begin_at : begin_at + 10]
         talk.client(transfer(4 if first else None, octets, more=more))
-    talk.server(settle(4, Accepted()))
+    talk.server(settle(4, amqp.Accepted()))
     (message,) = talk.messages
     assert (message.tag, message.body_size, message.outcome) == (4, 100, "accepted")
     assert talk.observed[message.seq].unit == "content"
@@ -188,13 +176,13 @@ def test_a_message_of_many_frames_is_one_record() -> None:
 def test_aborted_deliveries_are_no_messages() -> None:
     payload = HELLO.encode()
     talk = opened().client(transfer(0, payload[:3], more=True)).client(transfer(0, aborted=True))
-    talk.client(transfer(1, HELLO)).server(settle(0, Accepted(), 1)).finish()
+    talk.client(transfer(1, HELLO)).server(settle(0, amqp.Accepted(), 1)).finish()
     assert talk.outcomes() == [("publish", 1, "accepted")]
 
 
 def test_a_delivery_that_another_one_cuts_off() -> None:
     talk = opened().client(transfer(0, HELLO.encode()[:3], more=True)).client(transfer(1, HELLO))
-    talk.server(settle(0, Rejected()), settle(1, Accepted())).finish()
+    talk.server(settle(0, amqp.Rejected()), settle(1, amqp.Accepted())).finish()
     assert talk.outcomes() == [("publish", 1, "accepted")]
 
 
@@ -204,12 +192,12 @@ def test_a_delivery_that_another_one_cuts_off() -> None:
 @pytest.mark.rule("1.0/transport/link/authority")
 def test_the_address_is_what_the_side_says_that_has_the_node() -> None:
     talk = Talk10().open().session()
-    wish, granted = Target(dynamic=True), Target(address="made-up", dynamic=True)
-    talk.client(Attach("a", 0, False, source=Source(address="me"), target=wish, initial_delivery_count=0))
-    talk.server(Attach("a", 0, True, source=Source(address="me"), target=granted), credit(0))
-    talk.client(Attach("b", 1, True, source=Source(dynamic=True), target=Target(address="me")))
-    answer = Source(address="reply", dynamic=True)
-    talk.server(Attach("b", 1, False, source=answer, target=Target(), initial_delivery_count=0))
+    wish, granted = amqp.Target(dynamic=True), amqp.Target(address="made-up", dynamic=True)
+    talk.client(amqp.Attach("a", 0, False, source=amqp.Source(address="me"), target=wish, initial_delivery_count=0))
+    talk.server(amqp.Attach("a", 0, True, source=amqp.Source(address="me"), target=granted), credit(0))
+    talk.client(amqp.Attach("b", 1, True, source=amqp.Source(dynamic=True), target=amqp.Target(address="me")))
+    answer = amqp.Source(address="reply", dynamic=True)
+    talk.server(amqp.Attach("b", 1, False, source=answer, target=amqp.Target(), initial_delivery_count=0))
     talk.client(transfer(0, HELLO, settled=True)).client(credit(1))
     talk.server(transfer(0, HELLO, handle=1, settled=True))
     assert [message.address for message in talk.messages] == ["made-up", "reply"]
@@ -217,29 +205,31 @@ def test_the_address_is_what_the_side_says_that_has_the_node() -> None:
 
 def test_an_anonymous_target_leaves_it_to_each_message() -> None:
     talk = Talk10().open().session().sender(address=None).server(credit(0))
-    talk.client(transfer(0, Message(b"x", properties=Properties(to="there")), settled=True))
+    talk.client(transfer(0, amqp.Message(b"x", properties=amqp.Properties(to="there")), settled=True))
     talk.client(transfer(1, HELLO, settled=True))
     assert [message.address for message in talk.messages] == ["there", None]
 
 
 def test_to_is_no_address_where_the_target_has_one() -> None:
-    talk = opened().client(transfer(0, Message(b"x", properties=Properties(to="there")), settled=True))
+    talk = opened().client(transfer(0, amqp.Message(b"x", properties=amqp.Properties(to="there")), settled=True))
     assert talk.messages[0].address == "q"
 
 
 # What a message says of itself.
 
 
-def _one(message: Message, **options: Any) -> Any:
+def _one(message: amqp.Message, **options: Any) -> Any:
     return opened(**options).client(transfer(0, message, settled=True)).messages[0]
 
 
 @pytest.mark.parametrize("body", ["keep", "hash", "size"])
 def test_properties(body: str) -> None:
-    message = Message(
-        Data(b"x" * 2000, b"y"),
-        header=Header(delivery_count=2),
-        properties=Properties(message_id=7, correlation_id="c", subject="s", content_type=Symbol("text/plain")),
+    message = amqp.Message(
+        amqp.Data(b"x" * 2000, b"y"),
+        header=amqp.Header(delivery_count=2),
+        properties=amqp.Properties(
+            message_id=7, correlation_id="c", subject="s", content_type=amqp.Symbol("text/plain")
+        ),
         application_properties={"a": 1},
     )
     found = _one(message, body=body)
@@ -263,7 +253,7 @@ def test_properties(body: str) -> None:
     ],
 )
 def test_ids_of_each_type_are_text(value: Any, text: str | None) -> None:
-    found = _one(Message(b"x", properties=Properties(message_id=value, correlation_id=value)))
+    found = _one(amqp.Message(b"x", properties=amqp.Properties(message_id=value, correlation_id=value)))
     assert (found.message_id, found.correlation_id) == (text, text)
 
 
@@ -286,14 +276,14 @@ def test_a_message_that_can_not_be_read() -> None:
 def test_a_late_start_knows_deliveries_and_their_outcomes() -> None:
     talk = Talk10(late=True)
     talk.server(*[transfer(number, HELLO, handle=1, channel=2) for number in range(3)])
-    talk.client(*[settle(number, Accepted()) for number in range(2)], channel=2)
+    talk.client(*[settle(number, amqp.Accepted()) for number in range(2)], channel=2)
     talk.finish()
     assert [outcome for _, _, outcome in talk.outcomes()] == ["accepted", "accepted", None]
     assert [(message.address, message.link) for message in talk.messages] == [(None, None)] * 3
 
 
 def test_outcomes_are_known_across_a_gap() -> None:
-    talk = got(0, 1).gap(SERVER, 100).client(settle(1, Accepted())).finish()
+    talk = got(0, 1).gap(SERVER, 100).client(settle(1, amqp.Accepted())).finish()
     assert talk.outcomes() == [("deliver", 0, None), ("deliver", 1, "accepted")]
 
 
@@ -304,7 +294,7 @@ def test_no_more_is_held_than_the_limits_allow() -> None:
     limits = Limits(unsettled=3)
     talk = sent(*range(5), limits=limits)
     assert talk.outcomes() == [("publish", 0, None), ("publish", 1, None)]
-    talk.server(settle(0, Accepted(), 4))
+    talk.server(settle(0, amqp.Accepted(), 4))
     assert [outcome for _, _, outcome in talk.outcomes()] == [None, None, *["accepted"] * 3]
 
 
@@ -317,5 +307,5 @@ def test_the_limit_holds_for_what_transactions_hold() -> None:
 
 
 def test_a_delivery_id_that_is_used_twice() -> None:
-    talk = sent(0, 0).server(settle(0, Accepted())).finish()
+    talk = sent(0, 0).server(settle(0, amqp.Accepted())).finish()
     assert talk.outcomes() == [("publish", 0, None), ("publish", 0, "accepted")]

@@ -9,23 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amqp_sansio import Limits, Side
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Attach,
-    Close,
-    Coordinator,
-    Declare,
-    Declared,
-    Detach,
-    Discharge,
-    End,
-    Message,
-    Received,
-    Rejected,
-    Source,
-    Symbol,
-    Target,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.lifecycle import Lifecycle, MessageRecord
 from tests.kit.talk_1_0 import CLIENT, SERVER, Talk10, begin, frame, settle, transfer, within
 
@@ -34,18 +18,26 @@ LIMITS = Limits(unsettled=3, consumers=3, calls=2)
 _small = st.integers(0, 2)
 _channels = st.integers(0, 1)
 _states = st.sampled_from(
-    [None, Accepted(), Rejected(), Received(0, 1), within(b"t", Accepted()), within(b"u"), Declared(b"t")]
+    [
+        None,
+        amqp.Accepted(),
+        amqp.Rejected(),
+        amqp.Received(0, 1),
+        within(b"t", amqp.Accepted()),
+        within(b"u"),
+        amqp.Declared(b"t"),
+    ]
 )
-_targets = st.sampled_from([None, Target(address="q"), Target(), Coordinator()])
-_sources = st.sampled_from([None, Source(address="q"), Source(expiry_policy=Symbol("never"))])
-_maps = st.sampled_from([None, {}, {b"0": None, b"1": Accepted()}])
+_targets = st.sampled_from([None, amqp.Target(address="q"), amqp.Target(), amqp.Coordinator()])
+_sources = st.sampled_from([None, amqp.Source(address="q"), amqp.Source(expiry_policy=amqp.Symbol("never"))])
+_maps = st.sampled_from([None, {}, {b"0": None, b"1": amqp.Accepted()}])
 _payloads = st.sampled_from(
     [
         b"",
-        *[Message(b"x").encode()] * 4,
-        Message(Declare()).encode(),
-        Message(Discharge(b"t", False)).encode(),
-        Message(Discharge(b"t", True)).encode(),
+        *[amqp.Message(b"x").encode()] * 4,
+        amqp.Message(amqp.Declare()).encode(),
+        amqp.Message(amqp.Discharge(b"t", False)).encode(),
+        amqp.Message(amqp.Discharge(b"t", True)).encode(),
         b"\x00\x53",
     ]
 )
@@ -73,7 +65,7 @@ def _frames(draw: st.DrawFn) -> tuple[str, bytes]:
         last = draw(st.one_of(st.none(), _small, st.just((1 << 31) - 1)))
         what = settle(draw(_small), draw(_states), last, role=draw(st.booleans()), settled=draw(st.booleans()))
     elif kind == "attach":
-        what = Attach(
+        what = amqp.Attach(
             draw(st.sampled_from(["a", "b", "c", "d"])),
             draw(_small),
             draw(st.booleans()),
@@ -83,11 +75,11 @@ def _frames(draw: st.DrawFn) -> tuple[str, bytes]:
             initial_delivery_count=0,
         )
     elif kind == "detach":
-        what = Detach(draw(_small), draw(st.booleans()))
+        what = amqp.Detach(draw(_small), draw(st.booleans()))
     elif kind == "begin":
         what = begin(draw(st.one_of(st.none(), _channels)))
     else:
-        what = End()
+        what = amqp.End()
     return sender, frame(what, channel=channel)
 
 
@@ -114,7 +106,7 @@ def test_every_message_comes_out_once(script: list[tuple[str, bytes]]) -> None:
             talk.gap(sender, 10)
     # Two sessions with two directions each, and what belongs to none.
     assert _held(talk.lifecycle) <= 4 * LIMITS.unsettled * 2 + LIMITS.unsettled
-    talk.client(frame(Close())).finish()
+    talk.client(frame(amqp.Close())).finish()
     told = [message.seq for message in talk.messages]
     assert len(set(told)) == len(told)
     contents = {event.seq: event for event in talk.observed if event.unit == "content"}

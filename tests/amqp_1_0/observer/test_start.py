@@ -11,21 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import AMQP_0_9_1, AMQP_1_0, Limits, Side
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio._versions import Scouts
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Attach,
-    Close,
-    Flow,
-    Message,
-    Open,
-    SaslInit,
-    SaslMechanisms,
-    SaslOutcome,
-    Source,
-    Symbol,
-    Target,
-)
 from amqp_sansio.observer import Identified, Observed, Observer, Skipped, Violation
 from tests.kit.observing import CLIENT, SERVER, Talk, take, watch
 from tests.kit.observing import frame as classic_frame
@@ -64,7 +51,7 @@ def test_the_header_says_version_and_sides(header: bytes) -> None:
 @pytest.mark.rule("1.0/transport/version/supported")
 @pytest.mark.parametrize("answer", [SASL, TLS, b"AMQP\0\0\x09\x01", b"AMQP\0\2\0\0"])
 def test_a_server_may_answer_with_another_header_and_leave(answer: bytes) -> None:
-    talk = Talk10().client(AMQP, Open("c")).server(answer).finish()
+    talk = Talk10().client(AMQP, amqp.Open("c")).server(answer).finish()
     assert not talk.rules
     assert [unit.event for unit in talk.observed] == ["protocol-header", "open", "protocol-header"]
     assert talk.lifecycle.connection.closed_by == "server"
@@ -89,9 +76,9 @@ def test_the_layers_follow_each_other() -> None:
 
 def test_everything_may_be_pipelined() -> None:
     """A client that waits for nothing, in one arrival (part 2 section 2.4.4)."""
-    talk = Talk10().client(SASL, SaslInit(Symbol("ANONYMOUS")), AMQP, Open("c"), begin(), Close())
-    talk.server(SASL, SaslMechanisms((Symbol("ANONYMOUS"),)), SaslOutcome(0), AMQP, Open("s"))
-    talk.server(begin(0), Close()).finish()
+    talk = Talk10().client(SASL, amqp.SaslInit(amqp.Symbol("ANONYMOUS")), AMQP, amqp.Open("c"), begin(), amqp.Close())
+    talk.server(SASL, amqp.SaslMechanisms((amqp.Symbol("ANONYMOUS"),)), amqp.SaslOutcome(0), AMQP, amqp.Open("s"))
+    talk.server(begin(0), amqp.Close()).finish()
     # But the server offers its mechanisms first (part 5 section 5.3.2).
     assert talk.rules == ["1.0/security/sasl/mechanisms-first"]
 
@@ -134,13 +121,13 @@ def _middle(late: bool = True) -> Talk10:
 @pytest.mark.parametrize(
     ("record", "side"),
     [
-        (SaslMechanisms((Symbol("PLAIN"),)), Side.SERVER),
-        (SaslOutcome(0), Side.SERVER),
-        (SaslInit(Symbol("PLAIN"), b"\0a\0b"), Side.CLIENT),
+        (amqp.SaslMechanisms((amqp.Symbol("PLAIN"),)), Side.SERVER),
+        (amqp.SaslOutcome(0), Side.SERVER),
+        (amqp.SaslInit(amqp.Symbol("PLAIN"), b"\0a\0b"), Side.CLIENT),
     ],
 )
 def test_the_first_unit_that_only_one_side_may_send_tells_the_sides(record: Any, side: Side) -> None:
-    talk = _middle().send("x", frame(record)).send("y", AMQP + frame(Open("y"))).finish()
+    talk = _middle().send("x", frame(record)).send("y", AMQP + frame(amqp.Open("y"))).finish()
     (event,) = _identified(talk)
     assert (event.version, event.by) == (AMQP_1_0, "frame")
     assert [(unit.sender, unit.event) for unit in talk.observed] == [
@@ -152,7 +139,7 @@ def test_the_first_unit_that_only_one_side_may_send_tells_the_sides(record: Any,
 
 
 def test_the_header_of_the_server_is_not_taken_for_the_client_s() -> None:
-    talk = _middle().gap("x", 8).send("y", AMQP).send("x", frame(Open("x"))).send("y", frame(Open("y")))
+    talk = _middle().gap("x", 8).send("y", AMQP).send("x", frame(amqp.Open("x"))).send("y", frame(amqp.Open("y")))
     talk.finish()
     (event,) = _identified(talk)
     assert (event.client, event.by) == ("x", "guess")
@@ -165,7 +152,7 @@ def test_the_header_of_the_server_is_not_taken_for_the_client_s() -> None:
 
 
 def test_a_lost_header_is_a_late_start() -> None:
-    talk = Talk10().client(b"AM").gap(CLIENT, 6).server(AMQP, Open("s")).client(Open("c")).finish()
+    talk = Talk10().client(b"AM").gap(CLIENT, 6).server(AMQP, amqp.Open("s")).client(amqp.Open("c")).finish()
     (event,) = _identified(talk)
     assert (event.version, event.by) == (AMQP_1_0, "told")
     assert [unit.event for unit in talk.observed] == ["protocol-header", "open", "open"]
@@ -174,9 +161,9 @@ def test_a_lost_header_is_a_late_start() -> None:
 
 
 def test_without_such_a_unit_the_first_sender_is_taken_for_the_client() -> None:
-    talk = _middle().send("x", frame(Flow(1, 1, 1, 1))).send("y", transfer(0, b"\0Su\xa0\1x"))
+    talk = _middle().send("x", frame(amqp.Flow(1, 1, 1, 1))).send("y", transfer(0, b"\0Su\xa0\1x"))
     assert not talk.events
-    talk.send("y", frame(Flow(1, 1, 1, 1)))
+    talk.send("y", frame(amqp.Flow(1, 1, 1, 1)))
     (event,) = _identified(talk)
     assert (event.version, event.client, event.by) == (AMQP_1_0, "x", "guess")
     talk.finish()
@@ -189,7 +176,7 @@ def test_without_such_a_unit_the_first_sender_is_taken_for_the_client() -> None:
 
 
 def test_one_side_alone_is_recognised_at_the_end() -> None:
-    talk = _middle().send("x", frame(Flow(1, 1, 1, 1))).send("x", transfer(0, b"\0Su\xa0\1x"))
+    talk = _middle().send("x", frame(amqp.Flow(1, 1, 1, 1))).send("x", transfer(0, b"\0Su\xa0\1x"))
     assert not talk.events
     talk.finish()
     assert [unit.event for unit in talk.observed] == ["flow", "transfer"]
@@ -198,7 +185,7 @@ def test_one_side_alone_is_recognised_at_the_end() -> None:
 
 def test_a_client_that_is_told_needs_one_proven_frame() -> None:
     observer = Observer(client="x", from_start=False)
-    observer.receive_data(b"\0\0rest of a frame" + frame(Flow(1, 1, 1, 1)), "y", 1)
+    observer.receive_data(b"\0\0rest of a frame" + frame(amqp.Flow(1, 1, 1, 1)), "y", 1)
     events = take(observer)
     assert [type(event) for event in events] == [Identified, Skipped, Observed]
     assert isinstance(events[2], Observed)
@@ -215,25 +202,25 @@ def test_empty_frames_alone_say_the_version() -> None:
 def test_what_was_opened_before_is_no_fault() -> None:
     """Sessions, links, deliveries, credit and transactions of before the observation."""
     talk = _middle()
-    talk.server(credit(3)).client(settle(12, Accepted()), transfer(7, b"\0Su\xa0\1x", handle=3))
-    talk.client(frame(Flow(4, 1, 2, 3, 9, 8, 7), channel=12), transfer(1, b"\0Su\xa0\1x", channel=40))
-    talk.server(Attach("l", 0, True, source=Source(), target=Target()), begin(99), channel=6)
-    talk.client(transfer(None, b"rest", handle=77)).server(Close()).client(Close()).finish()
+    talk.server(credit(3)).client(settle(12, amqp.Accepted()), transfer(7, b"\0Su\xa0\1x", handle=3))
+    talk.client(frame(amqp.Flow(4, 1, 2, 3, 9, 8, 7), channel=12), transfer(1, b"\0Su\xa0\1x", channel=40))
+    talk.server(amqp.Attach("l", 0, True, source=amqp.Source(), target=amqp.Target()), begin(99), channel=6)
+    talk.client(transfer(None, b"rest", handle=77)).server(amqp.Close()).client(amqp.Close()).finish()
     assert not talk.rules
     assert not _skipped(talk)
 
 
 def test_the_rest_of_a_frame_is_skipped() -> None:
-    whole = transfer(0, Message(b"0123456789" * 50).encode())
-    talk = _middle().client(whole[100:]).client(transfer(1, Message(b"next").encode())).finish()
+    whole = transfer(0, amqp.Message(b"0123456789" * 50).encode())
+    talk = _middle().client(whole[100:]).client(transfer(1, amqp.Message(b"next").encode())).finish()
     assert _skipped(talk) == [(Side.CLIENT, 0, len(whole) - 100, "resync")]
     assert [unit.body for unit in talk.observed] == [b"next"]
 
 
 def test_a_delivery_whose_first_part_was_sent_before_is_partial() -> None:
-    payload = Message(b"0123456789").encode()
+    payload = amqp.Message(b"0123456789").encode()
     talk = _middle().client(transfer(None, payload[4:8], more=True), transfer(None, payload[8:]))
-    talk.client(transfer(1, Message(b"next").encode())).finish()
+    talk.client(transfer(1, amqp.Message(b"next").encode())).finish()
     assert [(unit.unit, unit.body, unit.missing) for unit in talk.observed] == [
         ("part", None, 0),
         ("partial", None, None),
@@ -249,8 +236,8 @@ def test_classic_frames_within_a_message_do_not_make_it_classic() -> None:
     """A message that carries a recording of 0-9-1, and the other way round, in arrivals of any size."""
     talk = Talk(AMQP_0_9_1)
     recorded = talk.deliver(1, b"x") + classic_frame(8, 0, b"") * 2
-    amqp_1_0 = transfer(0, Message(recorded * 3).encode()) + frame(SaslOutcome(0))
-    classic = talk.deliver(1, (frame(Flow(1, 1, 1, 1)) + frame(SaslOutcome(0))) * 3)
+    amqp_1_0 = transfer(0, amqp.Message(recorded * 3).encode()) + frame(amqp.SaslOutcome(0))
+    classic = talk.deliver(1, (frame(amqp.Flow(1, 1, 1, 1)) + frame(amqp.SaslOutcome(0))) * 3)
     for octets, version in ((amqp_1_0, AMQP_1_0), (classic * 2, AMQP_0_9_1)):
         for size in (1, 13, 5000):
             pieces = [octets[at : at + size] for at in range(0, len(octets), size)]
@@ -263,8 +250,8 @@ def test_the_version_of_what_was_cut_is_that_of_the_first_frame_found() -> None:
     """Both kinds of frames in one arrival: where it is cut makes no difference."""
     talk = Talk(AMQP_0_9_1)
     for first, second, version in (
-        (talk.deliver(1, b"x"), frame(SaslOutcome(0)), AMQP_0_9_1),
-        (frame(SaslOutcome(0)), talk.deliver(1, b"x"), AMQP_1_0),
+        (talk.deliver(1, b"x"), frame(amqp.SaslOutcome(0)), AMQP_0_9_1),
+        (frame(amqp.SaslOutcome(0)), talk.deliver(1, b"x"), AMQP_1_0),
     ):
         octets = b"?" + first + second
         for size in (1, 3, 40, 1000):
@@ -291,7 +278,7 @@ def test_octets_that_are_never_recognised_are_not_held_for_ever() -> None:
 
 
 def test_gaps_before_anything_is_known() -> None:
-    arrivals: list[tuple[str, bytes | int, int]] = [("y", 10, 1), ("x", 5, 2), ("y", frame(SaslOutcome(0)), 3)]
+    arrivals: list[tuple[str, bytes | int, int]] = [("y", 10, 1), ("x", 5, 2), ("y", frame(amqp.SaslOutcome(0)), 3)]
     events = watch(Observer(), arrivals)
     assert [type(event).__name__ for event in events] == ["Identified", "Skipped", "Skipped", "Observed"]
     assert not [event for event in events if isinstance(event, Violation)]
@@ -313,13 +300,13 @@ _PARTS: tuple[bytes | None, ...] = (
     classic_frame(3, 1, b"abc"),
     b"?",
     bytes(3),
-    frame(SaslOutcome(0)),
-    frame(Flow(1, 1, 1, 1)),
+    frame(amqp.SaslOutcome(0)),
+    frame(amqp.Flow(1, 1, 1, 1)),
     EMPTY,
     AMQP,
     transfer(0, Talk(AMQP_0_9_1).deliver(1, b"y") * 2),
-    Talk(AMQP_0_9_1).deliver(1, frame(Flow(1, 1, 1, 1)) * 2),
-    frame(Open("x"))[:9],
+    Talk(AMQP_0_9_1).deliver(1, frame(amqp.Flow(1, 1, 1, 1)) * 2),
+    frame(amqp.Open("x"))[:9],
     Talk(AMQP_0_9_1).deliver(2, b"z")[:20],
     None,
 )

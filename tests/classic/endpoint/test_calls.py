@@ -25,22 +25,9 @@ from amqp_sansio import (
     Settled,
     Version,
 )
+from amqp_sansio import amqp_0_9_1 as amqp
 from amqp_sansio._classic.codec.dialect import default_dialect, get_dialect
 from amqp_sansio._classic.model.channel_state import take_up_to
-from amqp_sansio.amqp_0_9_1 import (
-    BasicProperties,
-    ConsumerCancelled,
-    ContentBegun,
-    ContentChunk,
-    Delivery,
-    FlowChanged,
-    Message,
-    MessageReturned,
-    MethodReceived,
-    Published,
-    Request,
-    Returned,
-)
 from amqp_sansio.endpoint import Side
 from tests.kit.facing import Facing, body, header
 from tests.kit.pair import Pair, asked, client_config, server_config
@@ -94,7 +81,7 @@ def test_requests_of_the_connection_class() -> None:
     method = pair.method("connection.update-secret", new_secret=b"new", reason="old")
     handle = pair.client.call(method)
     pair.pump()
-    (request,) = pair.take(Side.SERVER, Request)
+    (request,) = pair.take(Side.SERVER, amqp.Request)
     assert (request.channel, request.method) == (0, method)
     assert pair.server.unanswered == (method,)
     pair.server.channel(request.channel).reply(pair.method("connection.update-secret-ok"))
@@ -169,9 +156,9 @@ def test_a_reply_in_pieces_ends_its_call_after_the_last(version: Version) -> Non
     facing.feed(facing.method("basic.get-ok", delivery_tag=1), header(1, 60, 100))
     facing.feed(body(1, bytes(60)), body(1, b""), body(1, bytes(40)))
     kinds = [type(event) for event in facing.events]
-    assert kinds == [ContentBegun, ContentChunk, ContentChunk, Replied]
-    assert [chunk.last for chunk in facing.of(ContentChunk)] == [False, True]
-    assert handle.result == Message(facing.make("basic.get-ok", delivery_tag=1), BasicProperties(), b"")
+    assert kinds == [amqp.ContentBegun, amqp.ContentChunk, amqp.ContentChunk, Replied]
+    assert [chunk.last for chunk in facing.of(amqp.ContentChunk)] == [False, True]
+    assert handle.result == amqp.Message(facing.make("basic.get-ok", delivery_tag=1), amqp.BasicProperties(), b"")
 
 
 def test_a_get_has_its_message(version: Version) -> None:
@@ -179,7 +166,7 @@ def test_a_get_has_its_message(version: Version) -> None:
     handle = channel.call(pair.method("basic.get", queue="q"))
     pair.pump()
     method = pair.method("basic.get-ok", delivery_tag=peer.last_tag + 1, message_count=3)
-    peer.reply(method, BasicProperties(priority=4), b"got")
+    peer.reply(method, amqp.BasicProperties(priority=4), b"got")
     pair.pump()
     message = handle.result
     assert (message.method, message.body, message.properties.priority) == (method, b"got", 4)
@@ -193,7 +180,7 @@ def test_a_get_has_its_message(version: Version) -> None:
 
 def test_content_goes_out_in_pieces(version: Version) -> None:
     pair, channel, _ = asked(version)
-    assert channel.begin(pair.method("basic.publish", routing_key="q"), BasicProperties(), 300_000) is None
+    assert channel.begin(pair.method("basic.publish", routing_key="q"), amqp.BasicProperties(), 300_000) is None
     with pytest.raises(LocalProtocolError, match="must come"):
         channel.call(pair.method("basic.qos"))
     with pytest.raises(LocalProtocolError, match="under way"):
@@ -205,17 +192,17 @@ def test_content_goes_out_in_pieces(version: Version) -> None:
         channel.continue_body(b"x")
     channel.publish(b"after")
     pair.pump()
-    assert [len(event.body) for event in pair.take(Side.SERVER, Published)] == [300_000, 5]
+    assert [len(event.body) for event in pair.take(Side.SERVER, amqp.Published)] == [300_000, 5]
 
 
 def test_more_than_was_announced_is_refused(client: Facing) -> None:
-    client.channel.begin(client.make("basic.publish"), BasicProperties(), 10)
+    client.channel.begin(client.make("basic.publish"), amqp.BasicProperties(), 10)
     client.misuse(lambda: client.channel.continue_body(bytes(11)), "wire/content-incomplete")
     for size in (-1, 1 << 64):
         with pytest.raises(LocalProtocolError):
-            client.channel.begin(client.make("basic.publish"), BasicProperties(), size)
+            client.channel.begin(client.make("basic.publish"), amqp.BasicProperties(), size)
     with pytest.raises(LocalProtocolError, match="carries no content"):
-        client.channel.begin(client.make("basic.qos"), BasicProperties(), 1)
+        client.channel.begin(client.make("basic.qos"), amqp.BasicProperties(), 1)
 
 
 def test_a_publish_in_pieces_is_confirmed_and_returned() -> None:
@@ -224,19 +211,19 @@ def test_a_publish_in_pieces_is_confirmed_and_returned() -> None:
     method = pair.method("basic.publish", routing_key="q", mandatory=True)
     handles: list[Any] = []
     for _ in range(2):
-        handle = channel.begin(method, BasicProperties(), 10)
+        handle = channel.begin(method, amqp.BasicProperties(), 10)
         handles.append(handle)
         channel.continue_body(b"hello")
         channel.continue_body(b"world")
     pair.pump()
-    assert [event.number for event in pair.take(Side.SERVER, Published)] == [1, 2]
+    assert [event.number for event in pair.take(Side.SERVER, amqp.Published)] == [1, 2]
     returned = pair.method("basic.return", reply_code=312, reply_text="NO_ROUTE", routing_key="q")
-    peer.send(returned, BasicProperties(), b"helloworld")
+    peer.send(returned, amqp.BasicProperties(), b"helloworld")
     peer.confirm(2, multiple=True)
     pair.pump()
-    (event,) = pair.take(Side.CLIENT, MessageReturned)
+    (event,) = pair.take(Side.CLIENT, amqp.MessageReturned)
     assert event.handle == handles[0]
-    assert handles[0].result == Returned(312, "NO_ROUTE")
+    assert handles[0].result == amqp.Returned(312, "NO_ROUTE")
     assert handles[1].result == Accepted()
 
 
@@ -249,9 +236,9 @@ def test_a_delivery_in_pieces_has_its_handle(version: Version) -> None:
     handles: list[Any] = []
     for number, tag in ((1, "c"), (2, "free")):
         deliver = pair.method("basic.deliver", consumer_tag=tag, delivery_tag=number)
-        handles.append(peer.begin(deliver, BasicProperties(), 0))
+        handles.append(peer.begin(deliver, amqp.BasicProperties(), 0))
     pair.pump()
-    assert [event.body for event in pair.take(Side.CLIENT, Delivery)] == [b"", b""]
+    assert [event.body for event in pair.take(Side.CLIENT, amqp.Delivery)] == [b"", b""]
     channel.accept(1)
     pair.pump()
     assert [handle.done for handle in handles] == [True, True]
@@ -263,7 +250,7 @@ def test_a_publish_that_comes_in_pieces_has_its_number() -> None:
     channel.call(pair.method("confirm.select", no_wait=True))
     handles = [channel.publish(bytes(size)) for size in (5, 50)]
     pair.pump()
-    (begun,) = pair.take(Side.SERVER, ContentBegun)
+    (begun,) = pair.take(Side.SERVER, amqp.ContentBegun)
     assert begun.number == 2
     peer.confirm(begun.number, multiple=True)
     pair.pump()
@@ -276,10 +263,10 @@ def test_a_return_is_tied_to_its_publish_even_in_streaming_mode() -> None:
     handle = channel.publish(bytes(100), routing_key="q", mandatory=True)
     pair.pump()
     method = pair.method("basic.return", reply_code=312, routing_key="q")
-    peer.send(method, BasicProperties(), bytes(100))
+    peer.send(method, amqp.BasicProperties(), bytes(100))
     peer.confirm(1)
     pair.pump()
-    assert handle.result == Returned(312, "")
+    assert handle.result == amqp.Returned(312, "")
 
 
 # What the core answers by itself.
@@ -301,45 +288,45 @@ def test_flow_is_answered_and_stops_content(version: Version, side: Side) -> Non
     handle = there.call(pair.method("channel.flow", active=False))
     pair.pump()
     assert handle.result.active is False
-    assert [event.active for event in pair.take(side, FlowChanged)] == [False]
+    assert [event.active for event in pair.take(side, amqp.FlowChanged)] == [False]
     with pytest.raises(LocalProtocolError, match="stopped the flow"):
         send()
     with pytest.raises(LocalProtocolError, match="stopped the flow"):
-        here.begin(pair.method("basic.publish"), BasicProperties(), 0)
+        here.begin(pair.method("basic.publish"), amqp.BasicProperties(), 0)
     handle = there.call(pair.method("channel.flow", active=True))
     pair.pump()
     assert handle.result.active is True
     send()
     pair.pump()
-    assert pair.take(side.other, Published if side is Side.CLIENT else Delivery)
+    assert pair.take(side.other, amqp.Published if side is Side.CLIENT else amqp.Delivery)
 
 
 def test_answers_wait_behind_content_in_pieces(version: Version) -> None:
     """A method between the frames of a message would break it (section 4.2.6)."""
     pair, channel, peer = asked(version)
     channel.call(pair.method("basic.consume", queue="q", consumer_tag="c", no_wait=True))
-    channel.begin(pair.method("basic.publish"), BasicProperties(), 10)
+    channel.begin(pair.method("basic.publish"), amqp.BasicProperties(), 10)
     pair.pump()
     calls = [peer.call(pair.method("channel.flow", active=active)) for active in (False, True)]
     if version is AMQP_0_9_1:
         calls.append(peer.call(pair.method("basic.cancel", consumer_tag="c")))
     pair.pump()
     assert not any([handle.done for handle in calls])
-    assert len(pair.take(Side.CLIENT, FlowChanged)) == 2
+    assert len(pair.take(Side.CLIENT, amqp.FlowChanged)) == 2
     channel.continue_body(bytes(10))
     pair.pump()
     names = ["channel.flow-ok", "channel.flow-ok", "basic.cancel-ok"]
     assert [handle.result.NAME for handle in calls] == names[: len(calls)]
     assert calls[0].result.active is False
-    assert len(pair.take(Side.SERVER, Published)) == 1
+    assert len(pair.take(Side.SERVER, amqp.Published)) == 1
 
 
 def test_answers_that_wait_are_limited(version: Version) -> None:
     facing = Facing.opened(version, Side.CLIENT, limits=Limits(requests=3))
-    facing.channel.begin(facing.make("basic.publish"), BasicProperties(), 10)
+    facing.channel.begin(facing.make("basic.publish"), amqp.BasicProperties(), 10)
     facing.settle()
     facing.feed(facing.method("channel.flow", active=True) * 20)
-    assert len(facing.of(FlowChanged)) <= 4
+    assert len(facing.of(amqp.FlowChanged)) <= 4
     assert facing.names()[-1] == "channel.close" or facing.end.next_event() is not None
 
 
@@ -352,7 +339,7 @@ def test_a_server_cancels_a_consumer(no_wait: bool) -> None:
     handle = peer.call(pair.method("basic.cancel", consumer_tag="c", no_wait=no_wait))
     pair.pump()
     assert handle.done
-    assert pair.take(Side.CLIENT, ConsumerCancelled) == [ConsumerCancelled(1, "c")]
+    assert pair.take(Side.CLIENT, amqp.ConsumerCancelled) == [amqp.ConsumerCancelled(1, "c")]
     assert channel.consumers == peer.consumers == {}
 
 
@@ -365,7 +352,7 @@ def test_deliveries_for_a_consumer_cancelled_without_waiting_may_still_come(clie
     channel.call(client.make("basic.cancel", consumer_tag="c", no_wait=True))
     assert channel.consumers == {}
     client.feed(client.message("basic.deliver", consumer_tag="c", delivery_tag=1))
-    assert len(client.of(Delivery)) == 1
+    assert len(client.of(amqp.Delivery)) == 1
     channel.call(client.make("basic.consume", queue="q", consumer_tag="c", no_ack=True, no_wait=True))
     client.feed(client.message("basic.deliver", consumer_tag="c", delivery_tag=2))
     assert list(channel.unsettled) == [1]
@@ -374,7 +361,7 @@ def test_deliveries_for_a_consumer_cancelled_without_waiting_may_still_come(clie
 def test_a_nameless_consumer_without_a_reply_learns_its_tag_from_deliveries(client: Facing) -> None:
     client.channel.call(client.make("basic.consume", queue="q", no_wait=True, no_ack=True))
     client.feed(client.message("basic.deliver", consumer_tag="made-up", delivery_tag=1))
-    assert [event.consumer_tag for event in client.of(Delivery)] == ["made-up"]
+    assert [event.consumer_tag for event in client.of(amqp.Delivery)] == ["made-up"]
     assert client.channel.unsettled == {}
 
 
@@ -423,7 +410,7 @@ def test_bodies_of_every_size_and_kind_arrive_whole(version: Version, size: int)
     for given in (data, bytearray(data), memoryview(data)):
         channel.publish(given)
     pair.pump()
-    assert [event.body for event in pair.take(Side.SERVER, Published)] == [data] * 3
+    assert [event.body for event in pair.take(Side.SERVER, amqp.Published)] == [data] * 3
 
 
 def test_a_body_that_is_no_octets_changes_nothing(client: Facing) -> None:
@@ -464,7 +451,7 @@ def test_one_event_settles_many(version: Version) -> None:
     channel.release(5)
     pair.pump()
     events = pair.take(Side.SERVER)
-    assert [type(event) for event in events] == [MethodReceived, Settled] * 3
+    assert [type(event) for event in events] == [amqp.MethodReceived, Settled] * 3
     settled = [event for event in events if isinstance(event, Settled)]
     assert [event.handles for event in settled] == [(handles[1],), (handles[0], handles[2], handles[3]), (handles[4],)]
     assert [event.state for event in settled] == [Accepted(), Accepted(), Released()]
@@ -550,7 +537,7 @@ def test_a_transaction_settles_when_it_commits(version: Version, commit: bool) -
     channel.reject(2)
     pair.pump()
     assert not any([handle.done for handle in handles])
-    assert len(pair.take(Side.SERVER, MethodReceived)) == 2
+    assert len(pair.take(Side.SERVER, amqp.MethodReceived)) == 2
     with pytest.raises(LocalProtocolError):
         channel.accept(1)
     channel.call(pair.method("tx.commit" if commit else "tx.rollback"))
@@ -629,9 +616,9 @@ def test_returns_are_tied_to_the_publishes_in_their_order() -> None:
     facing.feed(facing.method("basic.ack", delivery_tag=3, multiple=True))
     come_back(b"same")
     facing.feed(facing.method("basic.ack", delivery_tag=0, multiple=True))
-    ties = [event.handle for event in facing.of(MessageReturned)]
+    ties = [event.handle for event in facing.of(amqp.MessageReturned)]
     assert ties == [handles[0], None, handles[2], handles[3]]
-    back = Returned(312, "")
+    back = amqp.Returned(312, "")
     outcomes: list[object] = [handle.result for handle in handles]
     assert outcomes == [back, Accepted(), back, back, Accepted()]
 
@@ -641,9 +628,9 @@ def test_publishes_sent_as_methods_are_counted_too() -> None:
     pair = Pair(AMQP_0_9_1).open()
     channel = pair.channel()
     channel.call(pair.method("confirm.select", no_wait=True))
-    channel.send(pair.method("basic.publish", routing_key="q"), BasicProperties(), b"1")
+    channel.send(pair.method("basic.publish", routing_key="q"), amqp.BasicProperties(), b"1")
     handle = channel.publish(b"2")
-    channel.send(pair.method("basic.publish", routing_key="q"), BasicProperties(), b"3")
+    channel.send(pair.method("basic.publish", routing_key="q"), amqp.BasicProperties(), b"3")
     pair.pump()
     assert channel.unconfirmed == {}
     assert [event.handles for event in pair.take(Side.CLIENT, Settled)] == [(handle,)]
@@ -658,7 +645,7 @@ def test_own_publishes_that_wait_are_limited() -> None:
     with pytest.raises(LimitExceeded, match=r"Limits\.unconfirmed"):
         channel.publish(b"x")
     with pytest.raises(LimitExceeded, match=r"Limits\.unconfirmed"):
-        channel.send(facing.make("basic.publish"), BasicProperties(), b"x")
+        channel.send(facing.make("basic.publish"), amqp.BasicProperties(), b"x")
 
 
 def test_between_an_error_and_its_end_nothing_can_be_done(client: Facing) -> None:

@@ -7,17 +7,7 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any, Final
 
-from amqp_sansio.amqp_0_10 import (
-    Config,
-    ExchangeBind,
-    ExchangeDeclare,
-    ExchangeDelete,
-    Message,
-    QueueDeclare,
-    QueueDelete,
-    QueueQuery,
-    Session,
-)
+from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.sasl import ClientMechanism, Plain
 from amqp_sansio_asyncio import Recorder
 from tests.interop.brokers.brokerj import BrokerJ
@@ -42,7 +32,7 @@ class Facing:
     ) -> Wire010:
         """A connection that is being opened: with PLAIN, unless told otherwise."""
         broker = self.broker
-        config = Config(
+        config = amqp.Config(
             sasl=sasl or Plain(broker.user, broker.password), session_prefix=f"core-{next(_numbers)}-", **options
         )
         self.wires.append(at_once(Wire010(config, broker.host, port or broker.port, recorder)))
@@ -54,7 +44,7 @@ class Facing:
         wire.opened()
         return wire
 
-    def attach(self, **options: Any) -> tuple[Wire010, Session]:
+    def attach(self, **options: Any) -> tuple[Wire010, amqp.Session]:
         """An open connection and a session on it."""
         wire = self.open(**options)
         return wire, wire.session()
@@ -63,24 +53,24 @@ class Facing:
         """A name that nobody else uses."""
         return f"core.{what}.{next(_numbers)}"
 
-    def queue(self, wire: Wire010, session: Session, **options: Any) -> str:
+    def queue(self, wire: Wire010, session: amqp.Session, **options: Any) -> str:
         """Declare a queue; its name."""
         name = self.name("queue")
-        wire.call(session, QueueDeclare(name, **options))
+        wire.call(session, amqp.QueueDeclare(name, **options))
         self.queues.append(name)
         return name
 
-    def bound(self, wire: Wire010, session: Session, exchange: str, *keys: str) -> str:
+    def bound(self, wire: Wire010, session: amqp.Session, exchange: str, *keys: str) -> str:
         """Declare a queue and bind it; its name."""
         name = self.queue(wire, session)
         for key in keys:
-            wire.call(session, ExchangeBind(name, exchange, key))
+            wire.call(session, amqp.ExchangeBind(name, exchange, key))
         return name
 
-    def exchange(self, wire: Wire010, session: Session, kind: str, **options: Any) -> str:
+    def exchange(self, wire: Wire010, session: amqp.Session, kind: str, **options: Any) -> str:
         """Declare an exchange; its name."""
         name = self.name("exchange")
-        wire.call(session, ExchangeDeclare(name, kind, **options))
+        wire.call(session, amqp.ExchangeDeclare(name, kind, **options))
         self.exchanges.append(name)
         return name
 
@@ -92,11 +82,11 @@ class Facing:
             return
         wire, session = self.attach()
         for name in self.queues:
-            if wire.call(session, QueueQuery(name)).queue:
-                wire.call(session, QueueDelete(name))
+            if wire.call(session, amqp.QueueQuery(name)).queue:
+                wire.call(session, amqp.QueueDelete(name))
         # The last ones first: they may have those before as their alternate exchange.
         for name in reversed(self.exchanges):
-            wire.call(session, ExchangeDelete(name))
+            wire.call(session, amqp.ExchangeDelete(name))
         wire.close()
 
 
@@ -110,6 +100,6 @@ def facing(broker: BrokerJ) -> Generator[Facing]:
         found.end()
 
 
-def keyed(key: str, body: bytes = b"body", **options: Any) -> Message:
+def keyed(key: str, body: bytes = b"body", **options: Any) -> amqp.Message:
     """A message with a routing key."""
-    return Message(body, routing_key=key, **options)
+    return amqp.Message(body, routing_key=key, **options)
