@@ -19,36 +19,10 @@ from amqp_sansio import (
     Side,
 )
 from amqp_sansio import amqp_0_10 as amqp
-from tests.kit.octets_0_10 import (
-    PURGE,
-    QUERY,
-    command,
-    completed,
-    content,
-    control,
-    detach,
-    detached,
-    exception,
-    flush,
-    frame,
-    request_timeout,
-    result,
-    routed,
-    segment,
-    start_ok,
-    str8,
-    str16,
-    struct32,
-    subscribe,
-    sync,
-    timeout,
-    transfer,
-    u16,
-    u32,
-)
+from tests.kit import octets_0_10 as raw
 from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, server_config
 
-FOUND = struct32(0x0801, str8("q"), None, False, False, False, None, u32(7), u32(1))
+FOUND = raw.struct32(0x0801, raw.str8("q"), None, False, False, False, None, raw.u32(7), raw.u32(1))
 """queue.queue-query-result."""
 
 
@@ -68,7 +42,7 @@ def test_a_completed_command_settles_its_handle(facing: Facing) -> None:
     assert facing.session.pending == (one, two)
     with pytest.raises(LocalProtocolError, match="no answer yet"):
         _ = one.result
-    facing.feed(completed((0, 1)))
+    facing.feed(raw.completed((0, 1)))
     assert facing.events == [Settled((one, two), amqp.Completed())]
     assert one.done
     assert facing.pending() == 0
@@ -77,29 +51,31 @@ def test_a_completed_command_settles_its_handle(facing: Facing) -> None:
 @pytest.mark.rule("0-10/execution.result/always")
 def test_a_result_comes_before_the_completion_of_its_command(client: Facing) -> None:
     handle = client.session.call(amqp.QueueQuery("q"))
-    client.feed(result(0, FOUND))
+    client.feed(raw.result(0, FOUND))
     assert not handle.done
-    client.feed(completed(0))
+    client.feed(raw.completed(0))
     assert client.events == [Replied(handle)]
     assert handle.result == amqp.QueueQueryResult("q", message_count=7, subscriber_count=1)
 
 
 def test_a_result_that_comes_late_is_taken_too(client: Facing) -> None:
     handle = client.session.call(amqp.QueueQuery("q"))
-    client.feed(completed(0))
+    client.feed(raw.completed(0))
     assert not handle.done
-    client.feed(result(0, FOUND))
+    client.feed(raw.result(0, FOUND))
     assert handle.result.message_count == 7
     assert client.events == [Replied(handle)]
 
 
-@pytest.mark.parametrize("octets", [result(0, struct32(0x0404)), result(5, FOUND), result(0, FOUND) + result(0, FOUND)])
+@pytest.mark.parametrize(
+    "octets", [raw.result(0, raw.struct32(0x0404)), raw.result(5, FOUND), raw.result(0, FOUND) + raw.result(0, FOUND)]
+)
 def test_a_result_nobody_waits_for_is_an_illegal_state(facing: Facing, octets: bytes) -> None:
     if facing.side is CLIENT:
         facing.session.call(amqp.QueueQuery("q"))
     facing.forget()
     facing.feed(octets)
-    number = 1 if facing.side is CLIENT and len(octets) > 2 * len(result(0, FOUND)) - 2 else 0
+    number = 1 if facing.side is CLIENT and len(octets) > 2 * len(raw.result(0, FOUND)) - 2 else 0
     facing.excepts(409, None, number, 0x0302)
 
 
@@ -132,18 +108,18 @@ def test_a_command_that_is_not_to_be_sent_changes_nothing(side: Side, call: obje
 
 @pytest.mark.rule("0-10/execution.result/always")
 def test_a_server_gives_the_result_then_the_completion(server: Facing) -> None:
-    server.feed(command(0x0804, str8("q"), sync=True))
+    server.feed(raw.command(0x0804, raw.str8("q"), sync=True))
     asked = server.asked()
     assert asked == amqp.CommandReceived(0, 0, asked.command, True, asked.headers)
     assert asked.command.queue == "q"
     server.session.complete(0, amqp.QueueQueryResult("q", message_count=7, subscriber_count=1))
     server.settle()
-    assert server.out == result(0, FOUND) + completed(0)
+    assert server.out == raw.result(0, FOUND) + raw.completed(0)
 
 
 @pytest.mark.rule("0-10/execution.result/always")
 def test_a_result_is_neither_left_out_nor_given_twice_nor_another(server: Facing) -> None:
-    server.feed(QUERY + PURGE)
+    server.feed(raw.QUERY + raw.PURGE)
     session = server.session
     with pytest.raises(LocalProtocolError, match=r"has queue\.queue-query-result result") as caught:
         session.complete(0)
@@ -162,7 +138,7 @@ def test_a_result_is_neither_left_out_nor_given_twice_nor_another(server: Facing
 
 @pytest.mark.rule("0-10/execution.sync/complete")
 def test_sync_is_complete_when_all_before_it_is(server: Facing) -> None:
-    server.feed(PURGE + PURGE + sync() + PURGE + sync())
+    server.feed(raw.PURGE + raw.PURGE + raw.sync() + raw.PURGE + raw.sync())
     session = server.session
     assert server.out == b""
     session.complete(1)
@@ -171,42 +147,42 @@ def test_sync_is_complete_when_all_before_it_is(server: Facing) -> None:
     session.complete(0)
     server.settle()
     # All of them at once, and nothing of what is behind.
-    assert server.out == completed((0, 2))
+    assert server.out == raw.completed((0, 2))
     server.forget()
     session.complete(3)
     server.settle()
-    assert server.out == completed((0, 4))
+    assert server.out == raw.completed((0, 4))
 
 
 @pytest.mark.rule("0-10/execution.sync/complete")
 def test_sync_with_nothing_before_it_is_complete_at_once(facing: Facing) -> None:
-    facing.feed(command(0x0301, sync=True))
-    assert facing.out == completed(0)
+    facing.feed(raw.command(0x0301, sync=True))
+    assert facing.out == raw.completed(0)
 
 
 @pytest.mark.rule("0-10/wire/track-order")
 def test_controls_come_between_the_frames_of_a_command(facing: Facing) -> None:
     handle = facing.session.sync()
     facing.forget()
-    octets = segment(0x0301, sync=True)
+    octets = raw.segment(0x0301, sync=True)
     facing.feed(
-        frame(octets[:3], 1, flags=0x0E)
-        + completed(0, timely=True)
-        + flush("completed")
-        + frame(octets[3:], 1, flags=0x0D)
+        raw.frame(octets[:3], 1, flags=0x0E)
+        + raw.completed(0, timely=True)
+        + raw.flush("completed")
+        + raw.frame(octets[3:], 1, flags=0x0D)
     )
     assert handle.done
     assert facing.names() == ["session.known-completed", "session.completed", "session.completed"]
-    assert facing.sent()[-1].octets == completed(0)
+    assert facing.sent()[-1].octets == raw.completed(0)
 
 
 def test_a_control_in_several_frames_comes_between_the_frames_of_a_command(facing: Facing) -> None:
-    octets, asks = segment(0x0301, sync=True), completed()[12:]
+    octets, asks = raw.segment(0x0301, sync=True), raw.completed()[12:]
     facing.feed(
-        frame(octets[:1], 1, flags=0x0E) + frame(asks[:1], flags=0x0E) + frame(octets[1:3], 1, flags=0x0C)
-        + frame(asks[1:], flags=0x0D) + frame(octets[3:], 1, flags=0x0D)
+        raw.frame(octets[:1], 1, flags=0x0E) + raw.frame(asks[:1], flags=0x0E) + raw.frame(octets[1:3], 1, flags=0x0C)
+        + raw.frame(asks[1:], flags=0x0D) + raw.frame(octets[3:], 1, flags=0x0D)
     )  # fmt: skip
-    assert facing.out == completed(0)
+    assert facing.out == raw.completed(0)
 
 
 # Refused by the application.
@@ -214,20 +190,20 @@ def test_a_control_in_several_frames_comes_between_the_frames_of_a_command(facin
 
 @pytest.mark.rule("0-10/session/exception-then-detach", "0-10/execution.exception/language")
 def test_an_exception_octet_by_octet(server: Facing) -> None:
-    server.feed(PURGE)
+    server.feed(raw.PURGE)
     server.session.fail(amqp.ExecutionError(404, "no queue 'q'"), 0, field="queue")
     server.settle()
     assert server.out == (
-        frame(bytes.fromhex("030301003f00019400000000080300") + str16("no queue 'q'"), 1)
-        + request_timeout(0)
-        + detach(b"s")
+        raw.frame(bytes.fromhex("030301003f00019400000000080300") + raw.str16("no queue 'q'"), 1)
+        + raw.request_timeout(0)
+        + raw.detach(b"s")
     )
     server.forget()
     session = server.session
     session.fail(amqp.ExecutionError(541, "again"))
     with pytest.raises(EndpointClosed, match="404"):
         session.complete(0)
-    server.feed(timeout(0) + sync() + flush("completed") + detached())
+    server.feed(raw.timeout(0) + raw.sync() + raw.flush("completed") + raw.detached())
     (closed,) = server.events
     assert isinstance(closed, amqp.SessionClosed)
     assert (closed.report.code, closed.report.condition) == (404, "not-found")
@@ -239,7 +215,7 @@ def test_an_exception_octet_by_octet(server: Facing) -> None:
 @pytest.mark.rule("0-10/message.subscribe/queue-deleted")
 @pytest.mark.parametrize("code", [403, 404, 405, 530, 541])
 def test_a_server_refuses_a_subscription_with_the_code_of_its_reason(server: Facing, code: int) -> None:
-    server.feed(subscribe("d", "missing"))
+    server.feed(raw.subscribe("d", "missing"))
     (asked,) = server.of(amqp.CommandReceived)
     assert (asked.command.queue, asked.command.destination) == ("missing", "d")
     server.session.fail(amqp.ExecutionError(code, "not you"), 0, field="queue")
@@ -252,7 +228,7 @@ def test_a_queue_deleted_later_ends_the_session_of_its_subscriber() -> None:
     facing.session.fail(amqp.ExecutionError(408, "queue 'q' was deleted"))
     facing.gives_up(408, None, None)
     client = Facing.subscribed(CLIENT)
-    client.feed(exception(408, text="queue 'q' was deleted"))
+    client.feed(raw.exception(408, text="queue 'q' was deleted"))
     (failed,) = client.of(Failed)
     assert (failed.error.code, failed.error.condition) == (408, "resource-deleted")
 
@@ -262,7 +238,7 @@ def test_a_queue_deleted_later_ends_the_session_of_its_subscriber() -> None:
     [("queue", 0), ("alternate_exchange", 1), ("passive", 2), ("arguments", 6), ("colour", None), (None, None)],
 )
 def test_the_field_at_fault_is_told_by_its_place(server: Facing, field: str | None, index: int | None) -> None:
-    server.feed(command(0x0801, str8("q")))
+    server.feed(raw.command(0x0801, raw.str8("q")))
     assert isinstance(server.asked().command, amqp.QueueDeclare)
     server.session.fail(amqp.ExecutionError(542, "no"), 0, field=field)
     server.gives_up(542, 0, 0x0801, field=index)
@@ -278,16 +254,16 @@ def test_a_command_that_does_not_wait_is_not_refused(server: Facing) -> None:
 @pytest.mark.rule("0-10/execution.exception/language")
 def test_the_core_speaks_the_language_that_is_always_offered() -> None:
     facing = Facing.started(SERVER, server_config(locales=("de_DE", "en_US")))
-    facing.feed(start_ok(locale="de_DE"))
+    facing.feed(raw.start_ok(locale="de_DE"))
     # Whose application speaks it: its own descriptions go out as they are.
     assert facing.end.locale == "de_DE"
     german = Facing.attached(SERVER)
-    german.feed(PURGE)
+    german.feed(raw.PURGE)
     german.session.fail(amqp.ExecutionError(404, "Schlange „q“ fehlt"), 0)
     assert german.records()[0].description == "Schlange „q“ fehlt"
     english = Facing.attached(SERVER)
     assert english.end.locale == "en_US"
-    english.feed(command(0x0B01))
+    english.feed(raw.command(0x0B01))
     told = english.records()[0].description
     assert told.isascii()
     assert "unknown command" in told
@@ -307,7 +283,7 @@ def test_an_exception_of_the_peer_ends_the_session(side: Side) -> None:
     session = facing.session
     call, waiting = session.sync(), session.request_timeout(5)
     facing.forget()
-    facing.feed(exception(404, 0, 8, 3, 0, "no queue 'q'"))
+    facing.feed(raw.exception(404, 0, 8, 3, 0, "no queue 'q'"))
     (failed,) = facing.events
     assert isinstance(failed, Failed)
     assert (failed.scope, failed.channel, failed.by) == (Scope.SESSION, 0, By.REMOTE)
@@ -321,8 +297,8 @@ def test_an_exception_of_the_peer_ends_the_session(side: Side) -> None:
     with pytest.raises(EndpointClosed, match="no queue"):
         session.sync()
     # What has to follow it.
-    facing.feed(request_timeout(0), detach())
-    assert facing.out == timeout(0) + detached()
+    facing.feed(raw.request_timeout(0), raw.detach())
+    assert facing.out == raw.timeout(0) + raw.detached()
     closed = facing.events[-1]
     assert isinstance(closed, amqp.SessionClosed)
     assert (closed.report.by, closed.report.code, closed.resumable) == (By.REMOTE, 404, False)
@@ -330,28 +306,32 @@ def test_an_exception_of_the_peer_ends_the_session(side: Side) -> None:
 
 
 def test_an_exception_without_words_is_told_by_its_code(facing: Facing) -> None:
-    facing.feed(exception(409))
+    facing.feed(raw.exception(409))
     assert str(facing.of(Failed)[0].error).startswith("illegal-state")
     facing = Facing.attached(facing.side)
-    facing.feed(exception(599))
+    facing.feed(raw.exception(599))
     assert facing.of(Failed)[0].error.condition == "599"
 
 
 def test_nothing_is_heard_behind_an_exception(facing: Facing) -> None:
     facing.session.sync()
     facing.forget()
-    facing.feed(exception(404, 0) + completed(0) + transfer("d", b"x") + flush("completed") + sync())
+    facing.feed(
+        raw.exception(404, 0) + raw.completed(0) + raw.transfer("d", b"x") + raw.flush("completed") + raw.sync()
+    )
     assert [type(event) for event in facing.events] == [Failed]
     assert facing.out == b""
     # Both ends at once: each detach is answered.
-    facing.feed(detach())
-    assert facing.out == detached()
+    facing.feed(raw.detach())
+    assert facing.out == raw.detached()
 
 
 def test_both_ends_refuse_at_once(facing: Facing) -> None:
     facing.session.fail(amqp.ExecutionError(541, "mine"))
     facing.forget()
-    facing.feed(exception(404, text="yours") + request_timeout(0) + detach() + timeout(0) + detached())
+    facing.feed(
+        raw.exception(404, text="yours") + raw.request_timeout(0) + raw.detach() + raw.timeout(0) + raw.detached()
+    )
     assert [type(event) for event in facing.events] == [amqp.SessionClosed]
     assert facing.of(amqp.SessionClosed)[0].report.code == 541
     assert facing.end.sessions == ()
@@ -369,7 +349,7 @@ def test_only_a_message_that_has_come_is_accepted(client: Facing) -> None:
 
 @pytest.mark.parametrize("code", [0x0100, 0x0304, 0x0400, 0x040D, 0x0B01, 0xFFFF])
 def test_an_undefined_command_is_invalid(facing: Facing, code: int) -> None:
-    facing.feed(command(code))
+    facing.feed(raw.command(code))
     facing.excepts(503, None, 0, None)
 
 
@@ -393,7 +373,7 @@ def test_an_undefined_command_is_invalid(facing: Facing, code: int) -> None:
     ids=lambda each: each.hex() or "nothing",
 )
 def test_a_command_that_cannot_be_read_is_invalid(facing: Facing, octets: bytes) -> None:
-    facing.feed(frame(octets, 1))
+    facing.feed(raw.frame(octets, 1))
     (failed,) = facing.of(Failed)
     assert (failed.scope, failed.error.code) == (Scope.SESSION, 503)
     facing.gives_up(503, 0, None)
@@ -404,10 +384,10 @@ def test_a_command_that_cannot_be_read_is_invalid(facing: Facing, octets: bytes)
     ("code", "values", "field"),
     [
         (0x0402, (), "transfers"),
-        (0x0403, (None, u16(0)), "transfers"),
-        (0x0407, (None, str8("d")), "queue"),
-        (0x0409, (str8("d"),), "flow-mode"),
-        (0x040A, (str8("d"), None, u32(1)), "unit"),
+        (0x0403, (None, raw.u16(0)), "transfers"),
+        (0x0407, (None, raw.str8("d")), "queue"),
+        (0x0409, (raw.str8("d"),), "flow-mode"),
+        (0x040A, (raw.str8("d"), None, raw.u32(1)), "unit"),
         (0x0303, (None,), "error-code"),
         (0x0801, (), "queue"),
     ],
@@ -415,12 +395,14 @@ def test_a_command_that_cannot_be_read_is_invalid(facing: Facing, octets: bytes)
 def test_a_command_without_a_field_that_must_be_there_is_invalid(
     server: Facing, code: int, values: tuple[bytes | None, ...], field: str
 ) -> None:
-    server.feed(command(code, *values))
+    server.feed(raw.command(code, *values))
     error = server.excepts(503, "wire/struct-required", 0, code)
     assert f"without {field}" in str(error)
 
 
-@pytest.mark.parametrize("octets", [subscribe(), PURGE, QUERY, command(0x0501), command(0x0405, u16(0))])
+@pytest.mark.parametrize(
+    "octets", [raw.subscribe(), raw.PURGE, raw.QUERY, raw.command(0x0501), raw.command(0x0405, raw.u16(0))]
+)
 def test_a_client_gets_no_commands_for_servers(client: Facing, octets: bytes) -> None:
     client.feed(octets)
     code = int.from_bytes(octets[12:14])
@@ -429,13 +411,13 @@ def test_a_client_gets_no_commands_for_servers(client: Facing, octets: bytes) ->
 
 @pytest.mark.parametrize("code", [0x0902, 0x0904, 0x090A, 0x090B, 0x0A02, 0x0A04, 0x0A07, 0x0A08])
 def test_a_server_gets_no_commands_for_clients(server: Facing, code: int) -> None:
-    server.feed(command(code))
+    server.feed(raw.command(code))
     server.excepts(530, None, 0, code)
 
 
-@pytest.mark.parametrize(("header", "body"), [(routed(), b""), (b"", b"body"), (routed(), b"body")])
+@pytest.mark.parametrize(("header", "body"), [(raw.routed(), b""), (b"", b"body"), (raw.routed(), b"body")])
 def test_a_command_with_content_that_it_does_not_have_is_invalid(server: Facing, header: bytes, body: bytes) -> None:
-    server.feed(content(segment(0x0803, str8("q")), header, body))
+    server.feed(raw.content(raw.segment(0x0803, raw.str8("q")), header, body))
     server.excepts(503, None, 0, 0x0803)
 
 
@@ -443,15 +425,15 @@ def test_a_command_with_content_that_it_does_not_have_is_invalid(server: Facing,
     "header",
     [
         b"\0",
-        u32(2),
-        u32(1) + b"\x04",
-        u32(9) + b"\x04\x01\x00\x00",
-        struct32(0x0401) * 2,
-        struct32(0x0401, *[None] * 9, b"\x09ab"),
+        raw.u32(2),
+        raw.u32(1) + b"\x04",
+        raw.u32(9) + b"\x04\x01\x00\x00",
+        raw.struct32(0x0401) * 2,
+        raw.struct32(0x0401, *[None] * 9, b"\x09ab"),
     ],
 )
 def test_a_header_that_cannot_be_read_is_found_by_a_server_at_once(server: Facing, header: bytes) -> None:
-    server.feed(transfer("", b"x", header=header))
+    server.feed(raw.transfer("", b"x", header=header))
     (failed,) = server.of(Failed)
     assert (failed.scope, failed.error.code) == (Scope.SESSION, 503)
     server.gives_up(503, 0, 0x0401)
@@ -461,7 +443,7 @@ def test_a_client_finds_damage_in_a_header_when_it_reads_it() -> None:
     facing = Facing.subscribed(CLIENT)
     facing.session.call(amqp.MessageFlow("d", 0, 5))
     facing.session.call(amqp.MessageFlow("d", 1, None))
-    facing.feed(transfer("d", b"x", header=struct32(0x0401) * 2))
+    facing.feed(raw.transfer("d", b"x", header=raw.struct32(0x0401) * 2))
     (message,) = facing.of(amqp.MessageReceived)
     with pytest.raises(CodecError):
         _ = message.headers.structs
@@ -469,7 +451,7 @@ def test_a_client_finds_damage_in_a_header_when_it_reads_it() -> None:
 
 
 def test_commands_behind_a_fault_are_not_executed(server: Facing) -> None:
-    server.feed(PURGE + command(0x0B01) + PURGE + transfer("", b"x"))
+    server.feed(raw.PURGE + raw.command(0x0B01) + raw.PURGE + raw.transfer("", b"x"))
     assert [event.command_id for event in server.of(amqp.CommandReceived)] == [0]
     server.excepts(503, None, 1, None)
     assert [type(event) for event in server.events] == [amqp.CommandReceived, Failed, amqp.SessionClosed]
@@ -478,12 +460,12 @@ def test_commands_behind_a_fault_are_not_executed(server: Facing) -> None:
 def test_a_session_ends_and_the_others_go_on(facing: Facing) -> None:
     if facing.side is CLIENT:
         other = facing.end.open_session("t")
-        facing.feed(control(0x0202, u16(1) + b"t", channel=1) + control(0x0208, u16(0), channel=1))
+        facing.feed(raw.control(0x0202, raw.u16(1) + b"t", channel=1) + raw.control(0x0208, raw.u16(0), channel=1))
     else:
-        facing.feed(control(0x0201, u16(1) + b"t", channel=1))
+        facing.feed(raw.control(0x0201, raw.u16(1) + b"t", channel=1))
         other = facing.end.accept_session(1)
     facing.forget()
-    facing.feed(command(0x0B01))
+    facing.feed(raw.command(0x0B01))
     facing.excepts(503, None, 0, None)
     assert other.is_attached
     assert facing.end.sessions == (1,)
@@ -491,11 +473,11 @@ def test_a_session_ends_and_the_others_go_on(facing: Facing) -> None:
 
 def test_a_session_goes_on_from_a_snapshot(facing: Facing) -> None:
     facing.session.sync()
-    octets = segment(0x0301, sync=True)
+    octets = raw.segment(0x0301, sync=True)
     facing.forget()
-    facing.feed(frame(octets[:3], 1, flags=0x0E))
+    facing.feed(raw.frame(octets[:3], 1, flags=0x0E))
     facing.end = pickle.loads(pickle.dumps(facing.end))
-    facing.feed(frame(octets[3:], 1, flags=0x0D) + completed(0, timely=True))
+    facing.feed(raw.frame(octets[3:], 1, flags=0x0D) + raw.completed(0, timely=True))
     (settled,) = facing.events
     assert isinstance(settled, Settled)
     assert facing.session.pending == ()

@@ -7,25 +7,7 @@ import pytest
 from amqp_sansio import AMQP_0_10, Abandoned, By, Closed, CloseHint, CodecError, EndpointClosed, Failed, Scope, Side
 from amqp_sansio.amqp_0_10 import ExecutionSync, SessionClosed
 from tests.core.test_timers import BEATS, beating
-from tests.kit.octets_0_10 import (
-    CLOSE_OK,
-    HEADER,
-    HEARTBEAT,
-    attach,
-    close,
-    completed,
-    control,
-    frame,
-    open_,
-    open_ok,
-    start,
-    start_ok,
-    str8,
-    transfer,
-    tune,
-    tune_ok,
-    u16,
-)
+from tests.kit import octets_0_10 as raw
 from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config
 
 
@@ -34,10 +16,10 @@ def test_a_close_octet_by_octet_and_its_answer(opened: Facing, code: int) -> Non
     opened.end.close(code, "bye")
     opened.end.close(501, "again")
     opened.settle()
-    assert opened.out == frame(bytes.fromhex("010b0300") + u16(code) + b"\x03bye")
+    assert opened.out == raw.frame(bytes.fromhex("010b0300") + raw.u16(code) + b"\x03bye")
     assert opened.hint() is CloseHint.KEEP
     assert opened.end.state == f"{opened.side.value} closing"
-    opened.feed(CLOSE_OK)
+    opened.feed(raw.CLOSE_OK)
     (closed,) = opened.events
     assert isinstance(closed, Closed)
     assert (closed.report.by, closed.report.code, closed.report.text) == (By.LOCAL, code, "bye")
@@ -53,7 +35,7 @@ def test_a_close_octet_by_octet_and_its_answer(opened: Facing, code: int) -> Non
 def test_a_close_of_the_peer_is_answered_on_channel_zero_and_told(
     opened: Facing, code: int, condition: str, channel: int
 ) -> None:
-    opened.feed(close(code, "enough", channel=channel))
+    opened.feed(raw.close(code, "enough", channel=channel))
     assert opened.out == bytes.fromhex("0f0000100000000000000000010c0000")
     failed, closed = opened.events
     assert isinstance(failed, Failed)
@@ -64,7 +46,7 @@ def test_a_close_of_the_peer_is_answered_on_channel_zero_and_told(
     assert opened.end.close_hint is CloseHint.CLOSE_WHEN_SENT
 
 
-@pytest.mark.parametrize("octets", [close(200, ""), control(0x010B), control(0x010B, u16(200), None)])
+@pytest.mark.parametrize("octets", [raw.close(200, ""), raw.control(0x010B), raw.control(0x010B, raw.u16(200), None)])
 def test_a_normal_close_of_the_peer_is_no_failure(opened: Facing, octets: bytes) -> None:
     opened.feed(octets)
     assert opened.names() == ["connection.close-ok"]
@@ -79,22 +61,24 @@ def test_a_normal_close_of_the_peer_is_no_failure(opened: Facing, octets: bytes)
 def test_both_close_at_once(opened: Facing, own: int, theirs: int, by: By, code: int) -> None:
     opened.end.close(own, "mine")
     opened.forget()
-    opened.feed(close(theirs, "yours"))
+    opened.feed(raw.close(theirs, "yours"))
     # The peer's close is answered, its answer to the own one isn't waited for.
-    assert opened.out == CLOSE_OK
+    assert opened.out == raw.CLOSE_OK
     closed = opened.events[-1]
     assert isinstance(closed, Closed)
     assert (closed.report.by, closed.report.code) == (by, code)
     assert opened.end.close_hint is CloseHint.CLOSE_WHEN_SENT
-    assert opened.feed(CLOSE_OK) == []
+    assert opened.feed(raw.CLOSE_OK) == []
 
 
 def test_nothing_is_heard_between_a_close_and_its_answer(facing: Facing) -> None:
     facing.end.close()
     facing.forget()
-    facing.feed(transfer("q", b"late"), attach(b"t", channel=1), HEARTBEAT, frame(b"\xff\xff"), b"\xff" * 12)
+    facing.feed(
+        raw.transfer("q", b"late"), raw.attach(b"t", channel=1), raw.HEARTBEAT, raw.frame(b"\xff\xff"), b"\xff" * 12
+    )
     assert (facing.events, facing.out) == ([], b"")
-    facing.feed(CLOSE_OK)
+    facing.feed(raw.CLOSE_OK)
     kinds = [type(event) for event in facing.events]
     assert kinds in ([], [SessionClosed, Closed])
 
@@ -102,7 +86,7 @@ def test_nothing_is_heard_between_a_close_and_its_answer(facing: Facing) -> None
 def test_octets_that_no_frame_can_be_found_in_lose_the_answer_to_a_close(opened: Facing) -> None:
     opened.end.close()
     opened.forget()
-    opened.feed(frame(size=5), CLOSE_OK)
+    opened.feed(raw.frame(size=5), raw.CLOSE_OK)
     assert opened.events == []
     opened.wait(opened.end.config.close_timeout)
     assert [type(event) for event in opened.events] == [Closed]
@@ -128,7 +112,7 @@ def test_a_transport_that_ends_instead_of_the_answer_is_reported(opened: Facing,
 def test_a_lost_transport_ends_the_connection_behind_what_came_before(facing: Facing) -> None:
     handle = facing.session.call(ExecutionSync())
     facing.forget()
-    facing.end.receive_data(completed(0), 1.0)
+    facing.end.receive_data(raw.completed(0), 1.0)
     facing.end.connection_lost("reset", 1.0)
     facing.now = 1.0
     facing.settle()
@@ -143,7 +127,7 @@ def test_what_waits_when_the_connection_ends_is_abandoned(facing: Facing) -> Non
     session = facing.session
     handle = facing.session.call(ExecutionSync())
     facing.forget()
-    facing.feed(close(320, "off"))
+    facing.feed(raw.close(320, "off"))
     assert [type(event) for event in facing.events] == [Failed, Abandoned, SessionClosed, Closed]
     (abandoned,) = facing.of(Abandoned)
     assert abandoned.handles == (handle,)
@@ -153,7 +137,7 @@ def test_what_waits_when_the_connection_ends_is_abandoned(facing: Facing) -> Non
     with pytest.raises(EndpointClosed, match="320"):
         facing.end.open_session("t")
     facing.end.close()
-    assert facing.out == CLOSE_OK
+    assert facing.out == raw.CLOSE_OK
 
 
 def test_a_session_that_lasts_can_be_resumed_after_the_close(side: Side) -> None:
@@ -161,7 +145,7 @@ def test_a_session_that_lasts_can_be_resumed_after_the_close(side: Side) -> None
     session = facing.session
     handle = session.call(ExecutionSync())
     facing.forget()
-    facing.feed(close(320, "off"))
+    facing.feed(raw.close(320, "off"))
     closed = facing.of(SessionClosed)[0]
     assert (closed.name, closed.resumable) == (b"s", True)
     assert not handle.done
@@ -195,21 +179,21 @@ def test_a_close_is_legal_in_the_middle_of_the_opening(side: Side) -> None:
     facing.end.close(320, "no")
     facing.settle()
     assert facing.names() == ["connection.close"]
-    facing.feed(CLOSE_OK)
+    facing.feed(raw.CLOSE_OK)
     assert facing.of(Closed)[0].report.code == 320
     facing = Facing.started(side)
-    facing.feed(close(320, "no"))
+    facing.feed(raw.close(320, "no"))
     assert facing.names() == ["connection.close-ok"]
 
 
 def test_a_close_ok_to_nothing_is_a_framing_error(opened: Facing) -> None:
-    opened.feed(CLOSE_OK)
+    opened.feed(raw.CLOSE_OK)
     opened.closes(501, None)
 
 
 def test_an_opening_that_does_not_end_is_ended() -> None:
     facing = Facing(CLIENT)
-    facing.feed(b"AMQP\x01\x01\x00\x0a" + start())
+    facing.feed(b"AMQP\x01\x01\x00\x0a" + raw.start())
     facing.wait(30)
     (closed,) = facing.of(Closed)
     assert closed.report.by is By.LOCAL
@@ -221,7 +205,7 @@ def test_a_long_text_is_cut_at_a_whole_character(opened: Facing) -> None:
     opened.end.close(320, "ü" * 150)
     (told,) = opened.records()
     assert told.reply_text == "ü" * 100
-    assert opened.out.endswith(str8("ü" * 100))
+    assert opened.out.endswith(raw.str8("ü" * 100))
 
 
 def test_the_code_of_a_close_has_two_octets(opened: Facing) -> None:
@@ -250,15 +234,15 @@ def test_a_connection_that_closes_has_no_heartbeats(side: Side) -> None:
 
 def test_heartbeats_may_begin_when_the_tuning_is_agreed() -> None:
     facing = Facing(CLIENT, client_config(heartbeat=4))
-    facing.feed(HEADER + start() + tune(16, 65_535, 1, 60))
+    facing.feed(raw.HEADER + raw.start() + raw.tune(16, 65_535, 1, 60))
     facing.forget()
-    facing.feed(HEARTBEAT)
+    facing.feed(raw.HEARTBEAT)
     facing.wait(2.1)
     assert facing.out == BEATS[AMQP_0_10]
-    facing.feed(open_ok())
+    facing.feed(raw.open_ok())
     assert facing.end.is_open
     server = Facing.tuned(Side.SERVER)
-    server.feed(tune_ok(16, 65_535, 4) + HEARTBEAT + open_())
+    server.feed(raw.tune_ok(16, 65_535, 4) + raw.HEARTBEAT + raw.open_())
     assert server.end.state == "opening"
     server.wait(2.1)
     assert server.out == BEATS[AMQP_0_10]
@@ -266,7 +250,7 @@ def test_heartbeats_may_begin_when_the_tuning_is_agreed() -> None:
 
 def test_before_that_there_are_none() -> None:
     facing = Facing.started(Side.SERVER)
-    facing.feed(start_ok() + HEARTBEAT)
+    facing.feed(raw.start_ok() + raw.HEARTBEAT)
     facing.end.accept_authentication()
     facing.settle()
     assert facing.names()[-1] == "connection.close"

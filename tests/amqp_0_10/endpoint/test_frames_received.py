@@ -8,40 +8,10 @@ from hypothesis import strategies as st
 
 from amqp_sansio import By, Closed, CloseHint, Failed, Scope, Side
 from amqp_sansio.amqp_0_10 import MessageReceived, SessionClosed
-from tests.kit.octets_0_10 import (
-    CLOSE_OK,
-    HEADER,
-    HEARTBEAT,
-    attach,
-    attached,
-    command,
-    command_point,
-    completed,
-    control,
-    expected,
-    flow,
-    flush,
-    frame,
-    ids,
-    open_,
-    open_ok,
-    routed,
-    segment,
-    start,
-    start_ok,
-    str8,
-    strings,
-    subscribe,
-    sync,
-    table,
-    transfer,
-    tune,
-    tune_ok,
-    vbin32,
-)
+from tests.kit import octets_0_10 as raw
 from tests.kit.wire_0_10 import CLIENT, SERVER, Facing
 
-SEGMENT = segment(0x0401)
+SEGMENT = raw.segment(0x0401)
 
 
 # The header of a frame.
@@ -50,12 +20,12 @@ SEGMENT = segment(0x0401)
 @pytest.mark.rule("0-10/wire/frame-size<12 malformed")
 @pytest.mark.parametrize("size", [0, 1, 11])
 def test_a_size_below_twelve_is_malformed(opened: Facing, size: int) -> None:
-    opened.feed(frame(size=size))
+    opened.feed(raw.frame(size=size))
     (failed,) = opened.of(Failed)
     assert (failed.error.code, failed.error.rule) == (501, "0-10/wire/frame-size<12 malformed")
     assert opened.names() == ["connection.close"]
     # Where the next frame begins can't be known: the answer isn't seen, the end of the stream is.
-    opened.feed(CLOSE_OK)
+    opened.feed(raw.CLOSE_OK)
     opened.end.receive_eof(opened.now)
     opened.settle()
     (closed,) = opened.of(Closed)
@@ -65,9 +35,9 @@ def test_a_size_below_twelve_is_malformed(opened: Facing, size: int) -> None:
 @pytest.mark.rule("0-10/connection.tune-ok/max-frame-size")
 @pytest.mark.parametrize("early", [True, False])
 def test_a_frame_above_the_agreed_size_is_a_framing_error(side: Side, early: bool) -> None:
-    tuning = tune(16, 4096) if side is CLIENT else tune_ok(16, 4096)
+    tuning = raw.tune(16, 4096) if side is CLIENT else raw.tune_ok(16, 4096)
     facing = Facing.opened(side, tuning=tuning)
-    octets = control(0x010A) + frame(bytes(4085))
+    octets = raw.control(0x010A) + raw.frame(bytes(4085))
     assert len(octets) == 16 + 4097
     # Its size is enough to see it: the rest isn't waited for, and gone by when the answer comes.
     facing.feed(octets[: 16 + 12] if early else octets)
@@ -77,8 +47,8 @@ def test_a_frame_above_the_agreed_size_is_a_framing_error(side: Side, early: boo
 
 
 def test_a_frame_of_the_agreed_size_is_fine(side: Side) -> None:
-    facing = Facing.opened(side, tuning=tune(16, 4096) if side is CLIENT else tune_ok(16, 4096))
-    facing.feed(attach(b"x" * 4078) if side is SERVER else control(0x0203, b"\x0f\xee" + b"x" * 4078))
+    facing = Facing.opened(side, tuning=raw.tune(16, 4096) if side is CLIENT else raw.tune_ok(16, 4096))
+    facing.feed(raw.attach(b"x" * 4078) if side is SERVER else raw.control(0x0203, b"\x0f\xee" + b"x" * 4078))
     assert facing.end.is_open
     assert facing.of(Failed) == []
 
@@ -87,16 +57,16 @@ def test_a_frame_of_the_agreed_size_is_fine(side: Side) -> None:
 @pytest.mark.parametrize(
     "octets",
     [
-        frame(HEARTBEAT[12:], flags=0x1F),
-        frame(HEARTBEAT[12:], flags=0x2F),
-        frame(HEARTBEAT[12:], flags=0x4F),
-        frame(HEARTBEAT[12:], flags=0xCF),
-        frame(HEARTBEAT[12:], spare=1),
-        frame(HEARTBEAT[12:], track=0x10),
-        frame(HEARTBEAT[12:], tail=1),
-        frame(HEARTBEAT[12:], tail=0x80000000),
-        frame(HEARTBEAT[12:], 4, track=0),
-        frame(HEARTBEAT[12:], 255, track=1),
+        raw.frame(raw.HEARTBEAT[12:], flags=0x1F),
+        raw.frame(raw.HEARTBEAT[12:], flags=0x2F),
+        raw.frame(raw.HEARTBEAT[12:], flags=0x4F),
+        raw.frame(raw.HEARTBEAT[12:], flags=0xCF),
+        raw.frame(raw.HEARTBEAT[12:], spare=1),
+        raw.frame(raw.HEARTBEAT[12:], track=0x10),
+        raw.frame(raw.HEARTBEAT[12:], tail=1),
+        raw.frame(raw.HEARTBEAT[12:], tail=0x80000000),
+        raw.frame(raw.HEARTBEAT[12:], 4, track=0),
+        raw.frame(raw.HEARTBEAT[12:], 255, track=1),
     ],
 )
 def test_reserved_bits_are_zero(opened: Facing, octets: bytes) -> None:
@@ -107,7 +77,7 @@ def test_reserved_bits_are_zero(opened: Facing, octets: bytes) -> None:
 @pytest.mark.rule("0-10/wire/controls-track0")
 @pytest.mark.parametrize("track", [1, 2, 15])
 def test_controls_are_on_track_zero(opened: Facing, track: int) -> None:
-    opened.feed(frame(HEARTBEAT[12:], track=track))
+    opened.feed(raw.frame(raw.HEARTBEAT[12:], track=track))
     opened.closes(501, "wire/controls-track0")
 
 
@@ -115,7 +85,7 @@ def test_controls_are_on_track_zero(opened: Facing, track: int) -> None:
 @pytest.mark.parametrize("track", [0, 2, 15])
 @pytest.mark.parametrize("kind", [1, 2, 3])
 def test_commands_are_on_track_one(facing: Facing, track: int, kind: int) -> None:
-    facing.feed(frame(SEGMENT, kind, track=track))
+    facing.feed(raw.frame(SEGMENT, kind, track=track))
     facing.closes(501, "wire/commands-track1")
 
 
@@ -127,21 +97,23 @@ def test_commands_are_on_track_one(facing: Facing, track: int, kind: int) -> Non
     "octets",
     [
         # Not the last frame, then a new command.
-        frame(SEGMENT[:3], 1, flags=0x0E) + frame(SEGMENT, 1),
+        raw.frame(SEGMENT[:3], 1, flags=0x0E) + raw.frame(SEGMENT, 1),
         # The segment goes on as one of another kind, or at another place.
-        frame(SEGMENT[:3], 1, flags=0x0E) + frame(SEGMENT[3:], 2, flags=0x0D),
-        frame(SEGMENT[:3], 1, flags=0x0E) + frame(SEGMENT[3:], 1, flags=0x09),
+        raw.frame(SEGMENT[:3], 1, flags=0x0E) + raw.frame(SEGMENT[3:], 2, flags=0x0D),
+        raw.frame(SEGMENT[:3], 1, flags=0x0E) + raw.frame(SEGMENT[3:], 1, flags=0x09),
         # A second first segment.
-        frame(SEGMENT, 1, flags=0x0B) + frame(routed(), 2, flags=0x0F),
+        raw.frame(SEGMENT, 1, flags=0x0B) + raw.frame(raw.routed(), 2, flags=0x0F),
         # Segments in the wrong order, or twice.
-        frame(SEGMENT, 1, flags=0x0B) + frame(b"body", 3, flags=0x03) + frame(routed(), 2, flags=0x07),
-        frame(SEGMENT, 1, flags=0x0B) + frame(routed(), 2, flags=0x03) + frame(routed(), 2, flags=0x07),
-        frame(SEGMENT, 1, flags=0x0B) + frame(SEGMENT, 1, flags=0x07),
+        raw.frame(SEGMENT, 1, flags=0x0B) + raw.frame(b"body", 3, flags=0x03) + raw.frame(raw.routed(), 2, flags=0x07),
+        raw.frame(SEGMENT, 1, flags=0x0B)
+        + raw.frame(raw.routed(), 2, flags=0x03)
+        + raw.frame(raw.routed(), 2, flags=0x07),
+        raw.frame(SEGMENT, 1, flags=0x0B) + raw.frame(SEGMENT, 1, flags=0x07),
         # A segment that goes on behind its last frame.
-        frame(SEGMENT, 1, flags=0x0B) + frame(b"body", 3, flags=0x05),
+        raw.frame(SEGMENT, 1, flags=0x0B) + raw.frame(b"body", 3, flags=0x05),
         # A header or a body first.
-        frame(routed(), 2),
-        frame(b"body", 3),
+        raw.frame(raw.routed(), 2),
+        raw.frame(b"body", 3),
     ],
 )
 def test_segments_out_of_order_are_a_framing_error(facing: Facing, octets: bytes) -> None:
@@ -153,10 +125,10 @@ def test_segments_out_of_order_are_a_framing_error(facing: Facing, octets: bytes
 @pytest.mark.parametrize(
     "octets",
     [
-        frame(HEARTBEAT[12:], flags=0x07),
-        frame(HEARTBEAT[12:], flags=0x0D),
-        frame(HEARTBEAT[12:14], flags=0x0E) + frame(HEARTBEAT[12:]),
-        frame(HEARTBEAT[12:14], flags=0x0A) + frame(HEARTBEAT[14:], flags=0x0D),
+        raw.frame(raw.HEARTBEAT[12:], flags=0x07),
+        raw.frame(raw.HEARTBEAT[12:], flags=0x0D),
+        raw.frame(raw.HEARTBEAT[12:14], flags=0x0E) + raw.frame(raw.HEARTBEAT[12:]),
+        raw.frame(raw.HEARTBEAT[12:14], flags=0x0A) + raw.frame(raw.HEARTBEAT[14:], flags=0x0D),
     ],
 )
 def test_the_frames_of_a_control_are_in_order_too(opened: Facing, octets: bytes) -> None:
@@ -166,11 +138,11 @@ def test_the_frames_of_a_control_are_in_order_too(opened: Facing, octets: bytes)
 
 @pytest.mark.rule("0-10/wire/frame-flags", "0-10/wire/channel-order")
 def test_controls_in_several_frames_on_several_channels(opened: Facing) -> None:
-    one, two = (control(0x0203, b"\0\x01" + name)[12:] for name in (b"a", b"b"))
+    one, two = (raw.control(0x0203, b"\0\x01" + name)[12:] for name in (b"a", b"b"))
     opened.feed(
-        frame(one[:3], flags=0x0E, channel=1) + frame(two[:1], flags=0x0E, channel=2)
-        + frame(one[3:], flags=0x0D, channel=1) + frame(b"", flags=0x0C, channel=2)
-        + frame(two[1:], flags=0x0D, channel=2)
+        raw.frame(one[:3], flags=0x0E, channel=1) + raw.frame(two[:1], flags=0x0E, channel=2)
+        + raw.frame(one[3:], flags=0x0D, channel=1) + raw.frame(b"", flags=0x0C, channel=2)
+        + raw.frame(two[1:], flags=0x0D, channel=2)
     )  # fmt: skip
     assert [(each.channel, each.record.name) for each in opened.sent()] == [(1, b"a"), (2, b"b")]
 
@@ -178,13 +150,16 @@ def test_controls_in_several_frames_on_several_channels(opened: Facing) -> None:
 @pytest.mark.rule("0-10/wire/frame-flags")
 @pytest.mark.parametrize("pieces", [1, 2, 3, 50])
 def test_a_command_may_come_in_any_pieces(server: Facing, pieces: int) -> None:
-    header = routed()
+    header = raw.routed()
 
     def cut(octets: bytes, kind: int, place: int) -> bytes:
         parts = [octets[n : n + pieces] for n in range(0, len(octets), pieces)]
         last = len(parts) - 1
         return b"".join(
-            [frame(each, kind, flags=place | (0 if n else 2) | (1 if n == last else 0)) for n, each in enumerate(parts)]
+            [
+                raw.frame(each, kind, flags=place | (0 if n else 2) | (1 if n == last else 0))
+                for n, each in enumerate(parts)
+            ]
         )
 
     server.feed(cut(SEGMENT, 1, 8) + cut(header, 2, 0) + cut(b"the body", 3, 4))
@@ -194,9 +169,11 @@ def test_a_command_may_come_in_any_pieces(server: Facing, pieces: int) -> None:
 
 def test_empty_frames_are_frames(facing: Facing) -> None:
     facing.feed(
-        frame(b"", 1, flags=0x0E) + frame(segment(0x0301, sync=True), 1, flags=0x0C) + frame(b"", 1, flags=0x0D)
+        raw.frame(b"", 1, flags=0x0E)
+        + raw.frame(raw.segment(0x0301, sync=True), 1, flags=0x0C)
+        + raw.frame(b"", 1, flags=0x0D)
     )
-    assert facing.out == completed(0)
+    assert facing.out == raw.completed(0)
 
 
 # Controls.
@@ -205,19 +182,19 @@ def test_empty_frames_are_frames(facing: Facing) -> None:
 @pytest.mark.parametrize(
     "octets",
     [
-        frame(b""),
-        frame(b"\x01"),
-        frame(b"\x01\x0a"),
-        frame(b"\x01\x0a\x00"),
-        frame(b"\x01\x0a\x00\x00\x00"),
-        frame(b"\x01\x0d\x00\x00"),
-        frame(b"\x00\x00\x00\x00"),
-        frame(b"\x02\x0e\x00\x00"),
-        frame(b"\x03\x01\x00\x00"),
-        frame(b"\x01\x0b\x03\x00\x01"),
-        frame(b"\x01\x0b\x03\x00\x01\x40\x05abc"),
-        frame(b"\x02\x01\x01\x00\x00\x09s"),
-        frame(b"\x02\x08\x03\x00" + ids(0) + b"\0\0"),
+        raw.frame(b""),
+        raw.frame(b"\x01"),
+        raw.frame(b"\x01\x0a"),
+        raw.frame(b"\x01\x0a\x00"),
+        raw.frame(b"\x01\x0a\x00\x00\x00"),
+        raw.frame(b"\x01\x0d\x00\x00"),
+        raw.frame(b"\x00\x00\x00\x00"),
+        raw.frame(b"\x02\x0e\x00\x00"),
+        raw.frame(b"\x03\x01\x00\x00"),
+        raw.frame(b"\x01\x0b\x03\x00\x01"),
+        raw.frame(b"\x01\x0b\x03\x00\x01\x40\x05abc"),
+        raw.frame(b"\x02\x01\x01\x00\x00\x09s"),
+        raw.frame(b"\x02\x08\x03\x00" + raw.ids(0) + b"\0\0"),
     ],
     ids=lambda octets: octets[12:].hex() or "nothing",
 )
@@ -226,60 +203,62 @@ def test_a_control_that_cannot_be_read_is_a_framing_error(opened: Facing, octets
     (failed,) = opened.of(Failed)
     assert (failed.scope, failed.by, failed.error.code) == (Scope.CONNECTION, By.LOCAL, 501)
     opened.forget()
-    opened.feed(CLOSE_OK)
+    opened.feed(raw.CLOSE_OK)
     assert opened.of(Closed)[0].report.condition == "framing-error"
 
 
 @pytest.mark.rule("0-10/wire/map-distinct")
 def test_a_map_with_a_key_twice_is_a_framing_error_in_a_control(side: Side) -> None:
-    pair = table(a="1")[8:]
+    pair = raw.table(a="1")[8:]
     twice = (4 + 2 * len(pair)).to_bytes(4) + b"\0\0\0\x02" + pair * 2
     if side is CLIENT:
         facing = Facing(CLIENT)
-        facing.feed(HEADER + control(0x0101, twice, strings("PLAIN"), strings("en_US")))
+        facing.feed(raw.HEADER + raw.control(0x0101, twice, raw.strings("PLAIN"), raw.strings("en_US")))
     else:
         facing = Facing.started(SERVER)
-        facing.feed(control(0x0102, twice, str8("PLAIN"), vbin32(b"\0ann\0pw"), str8("en_US")))
+        facing.feed(raw.control(0x0102, twice, raw.str8("PLAIN"), raw.vbin32(b"\0ann\0pw"), raw.str8("en_US")))
     facing.closes(501, "wire/map-distinct")
 
 
 def test_the_answer_to_a_close_is_seen_whatever_the_peer_was_in_the_middle_of(side: Side) -> None:
-    for behind in (b"", frame(b"\0\0", flags=0x0D)):
+    for behind in (b"", raw.frame(b"\0\0", flags=0x0D)):
         facing = Facing.opened(side)
-        facing.feed(frame(HEARTBEAT[12:14], flags=0x0E))
+        facing.feed(raw.frame(raw.HEARTBEAT[12:14], flags=0x0E))
         facing.end.close()
-        facing.feed(behind + CLOSE_OK)
+        facing.feed(behind + raw.CLOSE_OK)
         assert [type(event) for event in facing.events] == [Closed]
 
 
 def test_everything_behind_a_fault_is_dropped(facing: Facing) -> None:
-    facing.feed(frame(b"\xff\xff") + transfer("d", b"x") + sync() + flush("completed") + HEARTBEAT)
+    facing.feed(raw.frame(b"\xff\xff") + raw.transfer("d", b"x") + raw.sync() + raw.flush("completed") + raw.HEARTBEAT)
     assert [type(event) for event in facing.events] == [Failed, SessionClosed]
     assert facing.names() == ["connection.close"]
     facing.closes(501, None)
 
 
 def test_a_fault_is_told_with_the_place_of_its_frame(opened: Facing) -> None:
-    before = len(HEADER) + (
-        len(start() + tune() + open_ok()) if opened.side is CLIENT else len(start_ok() + tune_ok() + open_())
+    before = len(raw.HEADER) + (
+        len(raw.start() + raw.tune() + raw.open_ok())
+        if opened.side is CLIENT
+        else len(raw.start_ok() + raw.tune_ok() + raw.open_())
     )
-    opened.feed(HEARTBEAT * 3 + frame(b"\xff\xff"))
+    opened.feed(raw.HEARTBEAT * 3 + raw.frame(b"\xff\xff"))
     (failed,) = opened.of(Failed)
-    assert failed.error.offset == before + 3 * len(HEARTBEAT)
+    assert failed.error.offset == before + 3 * len(raw.HEARTBEAT)
 
 
 # Whatever comes.
 
 
-MESSAGE = transfer("d", b"x" * 30, header=routed())
+MESSAGE = raw.transfer("d", b"x" * 30, header=raw.routed())
 WHOLE = {
     CLIENT: [
-        attached() + expected() + command_point(), MESSAGE, sync(), flush("completed"),
-        completed((0, 3), timely=True), command(0x0302, b"\0\0\0\0"), HEARTBEAT,
+        raw.attached() + raw.expected() + raw.command_point(), MESSAGE, raw.sync(), raw.flush("completed"),
+        raw.completed((0, 3), timely=True), raw.command(0x0302, b"\0\0\0\0"), raw.HEARTBEAT,
     ],
     SERVER: [
-        attach() + command_point(), subscribe(), flow("d", 0, 9), MESSAGE, sync(),
-        flush("expected", "confirmed", "completed"), HEARTBEAT,
+        raw.attach() + raw.command_point(), raw.subscribe(), raw.flow("d", 0, 9), MESSAGE, raw.sync(),
+        raw.flush("expected", "confirmed", "completed"), raw.HEARTBEAT,
     ],
 }  # fmt: skip
 

@@ -37,44 +37,10 @@ from amqp_sansio import (
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.codec.record import CONTROLS
 from amqp_sansio.amqp_0_10.endpoint import session_controls
+from tests.kit import octets_0_10 as raw
 from tests.kit.books_0_10 import check_receiving
 from tests.kit.facing_0_10 import LIMITS, Play, config_of, facing_of
 from tests.kit.hostile_0_10 import Choices, Peer
-from tests.kit.octets_0_10 import (
-    CLOSE_OK,
-    HEADER,
-    HEARTBEAT,
-    PURGE,
-    attach,
-    attached,
-    close,
-    command,
-    command_point,
-    completed,
-    confirmed,
-    control,
-    detached,
-    expected,
-    flow,
-    flush,
-    frame,
-    gap,
-    known_completed,
-    open_,
-    open_ok,
-    parse,
-    segment,
-    start,
-    start_ok,
-    str8,
-    strings,
-    subscribe,
-    sync,
-    table,
-    transfer,
-    tune,
-    tune_ok,
-)
 from tests.kit.talk_0_10 import frames
 from tests.kit.using_0_10 import check_books
 from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
@@ -102,18 +68,18 @@ def test_octets_that_are_not_parsed_are_bounded(side: Side) -> None:
     facing = limited(side, unparsed=65_535)
     end = facing.end
     assert end.receive_budget == 65_535
-    end.receive_data(sync()[:5], 0.0)
+    end.receive_data(raw.sync()[:5], 0.0)
     assert end.receive_budget == 65_530
     with pytest.raises(LimitExceeded, match="receive_budget is 65530"):
         end.receive_data(bytes(65_531), 0.0)
-    end.receive_data(sync()[5:], 0.0)
+    end.receive_data(raw.sync()[5:], 0.0)
     facing.settle()
     assert end.receive_budget == 65_535
 
 
 def test_a_server_takes_no_more_than_so_many_requests_at_a_time() -> None:
     facing = limited(SERVER, requests=3)
-    facing.feed(PURGE * 3 + transfer("", b"x") + close(200))
+    facing.feed(raw.PURGE * 3 + raw.transfer("", b"x") + raw.close(200))
     assert len(facing.of(amqp.CommandReceived)) == 3
     assert facing.of(amqp.MessageReceived) == []
     assert facing.end.next_event() is PAUSED
@@ -129,7 +95,7 @@ def test_a_server_takes_no_more_than_so_many_requests_at_a_time() -> None:
 
 def test_a_server_holds_no_more_than_so_many_octets_of_bodies() -> None:
     facing = limited(SERVER, bodies=100)
-    facing.feed(transfer("", b"x" * 60) + transfer("", b"y" * 60) + transfer("", b"z"))
+    facing.feed(raw.transfer("", b"x" * 60) + raw.transfer("", b"y" * 60) + raw.transfer("", b"z"))
     assert len(facing.of(amqp.MessageReceived)) == 2
     assert facing.end.next_event() is PAUSED
     facing.session.complete(0)
@@ -139,51 +105,51 @@ def test_a_server_holds_no_more_than_so_many_octets_of_bodies() -> None:
 
 def test_bodies_that_arrive_side_by_side_are_bounded(side: Side) -> None:
     facing = receiving(side, bodies=100, message=1000)
-    head = segment(0x0401, str8("d"))
-    facing.feed(frame(head, 1, flags=0x0B) + frame(b"x" * 101, 3, flags=0x06))
+    head = raw.segment(0x0401, raw.str8("d"))
+    facing.feed(raw.frame(head, 1, flags=0x0B) + raw.frame(b"x" * 101, 3, flags=0x06))
     facing.gives_up(506, 0, None)
-    facing.feed(frame(b"x", 3, flags=0x05))
+    facing.feed(raw.frame(b"x", 3, flags=0x05))
     assert facing.end.is_open
 
 
 @pytest.mark.parametrize("frames", [1, 3])
 def test_a_body_is_bounded(side: Side, frames: int) -> None:
     facing = receiving(side, message=90)
-    head = segment(0x0401, str8("d"))
-    facing.feed(transfer("d", b"x" * 90, accept_mode=1))
+    head = raw.segment(0x0401, raw.str8("d"))
+    facing.feed(raw.transfer("d", b"x" * 90, accept_mode=1))
     assert len(facing.of(amqp.MessageReceived)) == 1
     piece = 90 // frames
     facing.feed(
-        frame(head, 1, flags=0x0B)
-        + b"".join([frame(b"x" * piece, 3, flags=0x04 | (0 if n else 2)) for n in range(frames)])
+        raw.frame(head, 1, flags=0x0B)
+        + b"".join([raw.frame(b"x" * piece, 3, flags=0x04 | (0 if n else 2)) for n in range(frames)])
     )
     assert facing.of(Failed) == []
-    facing.feed(frame(b"x", 3, flags=0x05))
+    facing.feed(raw.frame(b"x", 3, flags=0x05))
     facing.excepts(506, None, 1, None)
 
 
 def test_what_comes_before_a_body_is_bounded(side: Side) -> None:
     facing = limited(side, header=100)
-    facing.feed(frame(segment(0x0401, str8("d")), 1, flags=0x0B) + frame(bytes(100), 2, flags=0x02))
+    facing.feed(raw.frame(raw.segment(0x0401, raw.str8("d")), 1, flags=0x0B) + raw.frame(bytes(100), 2, flags=0x02))
     facing.excepts(506, None, 0, None)
     facing = limited(side, header=100)
-    facing.feed(frame(segment(0x0401)[:4] + bytes(97), 1, flags=0x0A))
+    facing.feed(raw.frame(raw.segment(0x0401)[:4] + bytes(97), 1, flags=0x0A))
     facing.excepts(506, None, 0, None)
 
 
 def test_a_control_in_many_frames_is_bounded(side: Side) -> None:
     facing = limited(side, header=100)
-    facing.feed(frame(b"\x02\x01" + bytes(60), flags=0x0E))
+    facing.feed(raw.frame(b"\x02\x01" + bytes(60), flags=0x0E))
     assert facing.end.is_open
-    facing.feed(frame(bytes(60), flags=0x0C))
+    facing.feed(raw.frame(bytes(60), flags=0x0C))
     facing.closes(501, None)
 
 
 def test_controls_that_never_end_are_bounded(side: Side) -> None:
     facing = limited(side, channels=16)
-    facing.feed(b"".join([frame(b"\x02", flags=0x0E, channel=number) for number in range(16)]))
+    facing.feed(b"".join([raw.frame(b"\x02", flags=0x0E, channel=number) for number in range(16)]))
     assert facing.end.is_open
-    facing.feed(frame(b"\x02", flags=0x0E, channel=16))
+    facing.feed(raw.frame(b"\x02", flags=0x0E, channel=16))
     (failed,) = facing.of(Failed)
     assert (failed.scope, failed.error.code) == (Scope.CONNECTION, 501)
 
@@ -191,16 +157,16 @@ def test_controls_that_never_end_are_bounded(side: Side) -> None:
 def test_transfers_without_an_outcome_are_bounded(side: Side) -> None:
     facing = receiving(side, unsettled=2)
     for mode in (1, 0, 0):
-        facing.feed(transfer("d", b"x", accept_mode=mode))
+        facing.feed(raw.transfer("d", b"x", accept_mode=mode))
         facing.complete_all()
     assert facing.session.unsettled == (1, 2)
-    facing.feed(transfer("d", b"x"))
+    facing.feed(raw.transfer("d", b"x"))
     facing.excepts(506, None, 3, 0x0401)
 
 
 def test_subscriptions_are_bounded() -> None:
     facing = limited(SERVER, consumers=2)
-    facing.feed(subscribe("a") + subscribe("b") + subscribe("c"))
+    facing.feed(raw.subscribe("a") + raw.subscribe("b") + raw.subscribe("c"))
     facing.excepts(506, None, 2, 0x0407)
     client = limited(CLIENT, consumers=2)
     for name in "ab":
@@ -216,7 +182,7 @@ def test_values_are_bounded_in_depth_and_number() -> None:
     for _ in range(50):
         deep = len(deep + b"\0\0\0\0").to_bytes(4) + (b"\0\0\0\x01\x01k\xa8" if deep else b"\0\0\0\0") + deep
     facing = Facing.attached(SERVER)
-    facing.feed(command(0x0801, str8("q"), None, False, False, False, False, deep))
+    facing.feed(raw.command(0x0801, raw.str8("q"), None, False, False, False, False, deep))
     (failed,) = facing.of(Failed)
     assert failed.scope is Scope.SESSION
     assert failed.error.code in (503, 501)
@@ -228,7 +194,7 @@ def test_values_are_bounded_in_depth_and_number() -> None:
 def test_a_caller_that_does_not_stop_is_stopped(side: Side) -> None:
     facing = limited(side, backlog_high=1000, backlog_low=500, backlog_hard=3000)
     if side is SERVER:
-        facing.feed(subscribe() + flow("d", 0, None) + flow("d", 1, None))
+        facing.feed(raw.subscribe() + raw.flow("d", 0, None) + raw.flow("d", 1, None))
         facing.complete_all()
         facing.forget()
     session, end = facing.session, facing.end
@@ -256,13 +222,13 @@ def test_a_peer_that_does_not_read_its_answers_is_cut_off(side: Side) -> None:
     end, events = facing.end, list[Event]()
     # Nothing is written: the answers pile up.
     for _ in range(50):
-        end.receive_data(flush("expected", "confirmed", "completed"), 0.0)
+        end.receive_data(raw.flush("expected", "confirmed", "completed"), 0.0)
         while not isinstance(event := end.next_event(), Signal):
             events.append(event)
     assert not end.is_open
     assert [type(event) for event in events] == [SendPaused, Failed, amqp.SessionClosed]
     assert 1000 < end.send_backlog < 2500
-    (told,) = [each for each in parse(end.data_to_send(0.0)) if each.name == "connection.close"]
+    (told,) = [each for each in raw.parse(end.data_to_send(0.0)) if each.name == "connection.close"]
     assert told.record.reply_code == 320
 
 
@@ -274,7 +240,7 @@ def test_commands_that_are_not_confirmed_are_bounded(side: Side) -> None:
     assert facing.names() == ["execution.sync"] * 4
     # The fifth makes it half of all: in time, so that the answer comes before nothing more can be kept.
     session.call(amqp.ExecutionSync(), sync=False)
-    assert facing.sent()[-1].octets == flush("completed")
+    assert facing.sent()[-1].octets == raw.flush("completed")
     for _ in range(5):
         session.call(amqp.ExecutionSync(), sync=False)
     assert facing.names().count("session.flush") == 1
@@ -283,7 +249,7 @@ def test_commands_that_are_not_confirmed_are_bounded(side: Side) -> None:
         session.call(amqp.ExecutionSync())
     assert facing.sent() == []
     assert len(session.pending) == 10
-    facing.feed(completed((0, 7)))
+    facing.feed(raw.completed((0, 7)))
     session.call(amqp.ExecutionSync())
     assert len(session.pending) == 3
 
@@ -295,7 +261,7 @@ def test_a_confirmed_command_makes_room(side: Side) -> None:
         session.call(amqp.ExecutionSync())
     with pytest.raises(LimitExceeded):
         session.call(amqp.ExecutionSync())
-    facing.feed(confirmed((0, 3)))
+    facing.feed(raw.confirmed((0, 3)))
     session.call(amqp.ExecutionSync())
     assert len(session.pending) == 5
 
@@ -309,7 +275,7 @@ def test_the_octets_of_what_is_not_confirmed_are_bounded() -> None:
     assert facing.names()[-1] == "session.flush"
     with pytest.raises(LimitExceeded, match=r"Limits\.replay_octets 1000"):
         session.transfer("e", b"x" * 500)
-    facing.feed(completed((0, 1)))
+    facing.feed(raw.completed((0, 1)))
     session.transfer("e", b"x" * 500)
     # Asked again when it's half full again.
     assert facing.names().count("session.flush") == 2
@@ -322,7 +288,7 @@ def test_the_own_transfers_without_an_outcome_are_bounded() -> None:
     with pytest.raises(LocalProtocolError, match=r"Limits\.unsettled"):
         facing.session.transfer("e", b"x")
     facing.session.transfer("e", b"x", accept_mode=1)
-    facing.feed(completed((0, 2)))
+    facing.feed(raw.completed((0, 2)))
     assert len(facing.of(Settled)) == 2
     facing.session.transfer("e", b"x")
 
@@ -337,30 +303,30 @@ def test_a_session_before_its_attachment_keeps_no_more_than_that() -> None:
 
 
 def test_a_frame_that_is_not_wanted_is_not_kept(opened: Facing) -> None:
-    opened.feed(frame(size=65_535, kind=9)[:12])
+    opened.feed(raw.frame(size=65_535, kind=9)[:12])
     assert opened.names() == ["connection.close"]
     budget = opened.end.receive_budget
     for _ in range(10):
         opened.feed(bytes(6000))
         assert opened.end.receive_budget == budget
-    opened.feed(bytes(65_535 - 12 - 60_000) + CLOSE_OK)
+    opened.feed(bytes(65_535 - 12 - 60_000) + raw.CLOSE_OK)
     assert opened.end.state == "end"
 
 
 def test_more_channels_than_the_limit_are_never_offered() -> None:
     facing = Facing.started(SERVER, server_config(channel_max=5000, limits=Limits(channels=7)))
-    facing.feed(control(0x0102, table(product="x"), str8("PLAIN"), b"\0\0\0\x07\0ann\0pw", None))
+    facing.feed(raw.control(0x0102, raw.table(product="x"), raw.str8("PLAIN"), b"\0\0\0\x07\0ann\0pw", None))
     facing.end.accept_authentication()
     assert facing.records()[0].channel_max == 7
 
 
 def test_known_completions_and_heartbeats_leave_nothing_behind(facing: Facing) -> None:
     for number in range(1000):
-        facing.feed(sync() + known_completed((0, number)) + HEARTBEAT)
+        facing.feed(raw.sync() + raw.known_completed((0, number)) + raw.HEARTBEAT)
     receiving = facing.session._state.receiving  # pyright: ignore[reportPrivateUsage]
     assert len(receiving.known.ranges) <= 1
     assert len(receiving.done.ranges) <= 1
-    assert strings() == b"\0\0\0\x05\xf0\0\0\0\0"
+    assert raw.strings() == b"\0\0\0\x05\xf0\0\0\0\0"
 
 
 def test_credit_is_granted_in_parts_that_a_control_holds() -> None:
@@ -398,9 +364,10 @@ def test_nothing_breaks_while_the_connection_opens(octets: bytes, side: Side) ->
     choices = Choices(octets)
     facing = Facing(side, config_of(side, mechanisms=("PLAIN", "SCRAM-SHA-256"), nonce="n"))
     peer = Peer(choices, facing.end)
-    right = {CLIENT: [HEADER, start("PLAIN"), tune(), open_ok()], SERVER: [HEADER, start_ok(), tune_ok(), open_()]}[
-        side
-    ]
+    right = {
+        CLIENT: [raw.HEADER, raw.start("PLAIN"), raw.tune(), raw.open_ok()],
+        SERVER: [raw.HEADER, raw.start_ok(), raw.tune_ok(), raw.open_()],
+    }[side]
     while choices:
         if right and choices.below(4):
             octets = right.pop(0)
@@ -447,11 +414,11 @@ def begun(side: Side, **changes: Any) -> Facing:
     facing = facing_of(side, **changes)
     if side is CLIENT:
         facing.end.open_session(b"s", timeout=60)
-        facing.feed(attached() + expected() + command_point())
+        facing.feed(raw.attached() + raw.expected() + raw.command_point())
     else:
-        facing.feed(attach())
+        facing.feed(raw.attach())
         facing.end.accept_session(0)
-        facing.feed(command_point())
+        facing.feed(raw.command_point())
     assert facing.session.is_attached
     return facing.forget()
 
@@ -459,14 +426,14 @@ def begun(side: Side, **changes: Any) -> Facing:
 def test_a_close_before_start_ends_the_connection() -> None:
     """The grammar has no place for it, before anything was said."""
     facing = Facing(CLIENT)
-    facing.feed(HEADER + close(320, "go away"))
+    facing.feed(raw.HEADER + raw.close(320, "go away"))
     assert [event.scope for event in facing.of(Closed)] == [Scope.CONNECTION]
     assert facing.end.close_hint is not CloseHint.KEEP
 
 
 def test_a_broken_rule_in_a_control_of_a_session_ends_the_session_only(side: Side) -> None:
     facing = begun(side)
-    facing.feed(completed(70))
+    facing.feed(raw.completed(70))
     (failed,) = facing.of(Failed)
     assert (failed.scope, failed.error.code) == (Scope.SESSION, 409)
     assert facing.end.is_open
@@ -474,10 +441,10 @@ def test_a_broken_rule_in_a_control_of_a_session_ends_the_session_only(side: Sid
 
 def test_execution_syncs_that_wait_are_bounded(side: Side) -> None:
     facing = begun(side)
-    facing.feed(transfer("", b"x") if side is SERVER else frames(amqp.FileDeliver("tag")))
+    facing.feed(raw.transfer("", b"x") if side is SERVER else frames(amqp.FileDeliver("tag")))
     for _ in range(100):
         if facing.end.receive_budget > 100:
-            facing.feed(sync())
+            facing.feed(raw.sync())
         check_books(facing.end)
     if side is SERVER:
         facing.session.complete(0)
@@ -505,12 +472,12 @@ def test_destinations_that_a_server_throttles_are_bounded() -> None:
 
 def test_a_server_does_not_open_a_session_where_its_peer_waits_for_one() -> None:
     facing = facing_of(SERVER)
-    facing.feed(attach(b"theirs"))
+    facing.feed(raw.attach(b"theirs"))
     own = facing.end.open_session(b"own")
     asked = facing.of(amqp.SessionRequested)[0]
     theirs = facing.end.accept_session(asked.channel)
     assert (own.channel, theirs.channel) == (1, 0)
-    facing.feed(attached(b"own", channel=1) + expected(channel=1))
+    facing.feed(raw.attached(b"own", channel=1) + raw.expected(channel=1))
     assert own.is_attached
 
 
@@ -518,9 +485,9 @@ def test_a_server_does_not_open_a_session_where_its_peer_waits_for_one() -> None
 def test_a_channel_whose_session_is_ending_is_busy(side: Side) -> None:
     """Else the end of the first session would never be told."""
     facing = begun(side)
-    facing.feed(completed(70) + attach(b"t"))
+    facing.feed(raw.completed(70) + raw.attach(b"t"))
     assert not facing.of(amqp.SessionRequested)
-    facing.feed(detached(b"s"))
+    facing.feed(raw.detached(b"s"))
     assert [event.name for event in facing.of(amqp.SessionClosed)] == [b"s"]
 
 
@@ -528,7 +495,7 @@ def test_a_detached_without_a_name_is_no_answer_to_attach(side: Side) -> None:
     """It answers what was sent on the channel before."""
     facing = facing_of(side)
     session = facing.end.open_session(b"s")
-    facing.feed(detached(b"", 3) + attached() + expected())
+    facing.feed(raw.detached(b"", 3) + raw.attached() + raw.expected())
     assert session.is_attached
     assert facing.of(Opened)
 
@@ -538,9 +505,9 @@ def test_holes_in_what_is_known_to_be_completed_are_bounded(side: Side, monkeypa
     monkeypatch.setattr(session_controls, "_MOST_RANGES", 40)
     facing = begun(side)
     for number in range(200):
-        facing.feed(sync())
+        facing.feed(raw.sync())
         if number % 2:
-            facing.feed(known_completed(number))
+            facing.feed(raw.known_completed(number))
         assert len(facing.session._state.receiving.known.ranges) <= 41
         if facing.session.report is not None:
             break
@@ -551,7 +518,7 @@ def test_holes_in_what_is_known_to_be_completed_are_bounded(side: Side, monkeypa
 def test_a_command_point_half_the_numbers_away_leaves_out_commands(side: Side) -> None:
     """Whether it lies before or behind isn't defined (RFC 1982)."""
     facing = begun(side)
-    facing.feed(command_point(0x8000_0000))
+    facing.feed(raw.command_point(0x8000_0000))
     (failed,) = facing.of(Failed)
     assert failed.error.code == 409
     check_receiving(facing.session._state.receiving)
@@ -561,12 +528,12 @@ def test_a_command_point_half_the_numbers_away_leaves_out_commands(side: Side) -
 def test_ids_that_are_given_up_ahead_are_left_out_in_their_turn(side: Side) -> None:
     facing = begun(side)
     state = facing.session._state.receiving
-    facing.feed(sync() + gap((2, 3), 5))
+    facing.feed(raw.sync() + raw.gap((2, 3), 5))
     check_receiving(state)
     assert (state.next_id, state.point) == (1, 1)
-    facing.feed(sync())
+    facing.feed(raw.sync())
     assert (state.next_id, state.point) == (4, 4)
-    facing.feed(command_point(4) + sync())
+    facing.feed(raw.command_point(4) + raw.sync())
     assert (state.next_id, state.point) == (6, 6)
     check_receiving(state)
     assert not facing.of(Failed)
@@ -576,20 +543,20 @@ def test_ids_that_are_given_up_ahead_are_left_out_in_their_turn(side: Side) -> N
 def test_frames_without_octets_cost_nothing(side: Side) -> None:
     """And those with few cost what is in them."""
     facing = begun(side)
-    first = frame(segment(0x0401, b"\x01d"), 1, flags=0x09 | 0x02)
-    facing.feed(first + frame(b"ab", 2, flags=0x02))
+    first = raw.frame(raw.segment(0x0401, b"\x01d"), 1, flags=0x09 | 0x02)
+    facing.feed(first + raw.frame(b"ab", 2, flags=0x02))
     for _ in range(400):
-        facing.feed(frame(b"", 2, flags=0), frame(b"xy", 2, flags=0))
+        facing.feed(raw.frame(b"", 2, flags=0), raw.frame(b"xy", 2, flags=0))
     arriving = facing.session._incoming._arriving
     assert arriving is not None
     assert len(arriving.header) == 2 - 1
-    assert arriving.held == 802 + len(segment(0x0401, b"\x01d"))
+    assert arriving.held == 802 + len(raw.segment(0x0401, b"\x01d"))
 
 
 def test_pieces_of_controls_are_bounded_together(side: Side) -> None:
     facing = facing_of(side, limits=Limits(unparsed=20_000, channels=100, bodies=5000))
     for channel in range(100):
-        facing.feed(frame(bytes(1000), 0, flags=0x0E, channel=channel))
+        facing.feed(raw.frame(bytes(1000), 0, flags=0x0E, channel=channel))
         if not facing.end.is_open:
             break
     assert sum([each.size for each in facing.end._frames._partials.values()]) <= 5000
@@ -599,7 +566,7 @@ def test_pieces_of_controls_are_bounded_together(side: Side) -> None:
 def test_what_a_transaction_has_accepted_counts_as_unsettled() -> None:
     """Else the server's books would grow as long as the transaction lasts."""
     facing = begun(SERVER)
-    facing.feed(frames(amqp.TxSelect()) + command(0x0407, b"\x01q", b"\x01d", b"\x00", b"\x00"))
+    facing.feed(frames(amqp.TxSelect()) + raw.command(0x0407, b"\x01q", b"\x01d", b"\x00", b"\x00"))
     facing.feed(frames(amqp.MessageFlow("d", 0, None)) + frames(amqp.MessageFlow("d", 1, None)))
     for number in facing.session.incomplete:
         facing.session.complete(number)
@@ -609,7 +576,7 @@ def test_what_a_transaction_has_accepted_counts_as_unsettled() -> None:
         facing.settle()
         facing.feed(frames(amqp.MessageAccept(amqp.SequenceSet.of(number))))
         facing.session.complete(facing.session.incomplete[0])
-        facing.feed(completed(number))
+        facing.feed(raw.completed(number))
         sent += 1
     books = facing.session._state.outgoing
     assert (len(books.unsettled), books.put) == (0, sent)
@@ -629,7 +596,7 @@ def test_calls_that_wait_for_their_results_are_bounded() -> None:
             refused += 1
             continue
         facing.settle()
-        facing.feed(completed(number))
+        facing.feed(raw.completed(number))
         check_books(facing.end)
     assert refused == 2 * LIMITS.calls
 

@@ -22,30 +22,7 @@ from amqp_sansio import (
 )
 from amqp_sansio.amqp_0_10 import Dialect, Redirected, SessionRequested
 from amqp_sansio.sasl import Anonymous, External, Plain, ScramSha256
-from tests.kit.octets_0_10 import (
-    HEADER,
-    HEARTBEAT,
-    attach,
-    close,
-    command,
-    command_point,
-    control,
-    flush,
-    frame,
-    open_,
-    open_ok,
-    start,
-    start_ok,
-    str8,
-    str16,
-    strings,
-    subscribe,
-    table,
-    transfer,
-    tune,
-    tune_ok,
-    u16,
-)
+from tests.kit import octets_0_10 as raw
 from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
 
 
@@ -54,7 +31,7 @@ def test_the_client_sends_its_header_before_anything_has_come_and_nothing_else()
     facing = Facing(CLIENT)
     assert facing.out == bytes.fromhex("414d51500101000a")
     facing.forget()
-    facing.feed(HEADER)
+    facing.feed(raw.HEADER)
     assert facing.out == b""
     assert facing.end.state == "headers exchanged"
 
@@ -64,8 +41,8 @@ def test_the_client_sends_its_header_before_anything_has_come_and_nothing_else()
 def test_the_server_echoes_the_header_and_goes_on_with_start(pieces: int) -> None:
     facing = Facing(SERVER)
     assert facing.out == b""
-    facing.feed(*[HEADER[n : n + pieces] for n in range(0, 8, pieces)])
-    assert facing.out.startswith(HEADER)
+    facing.feed(*[raw.HEADER[n : n + pieces] for n in range(0, 8, pieces)])
+    assert facing.out.startswith(raw.HEADER)
     assert facing.names() == ["header", "connection.start"]
     assert facing.events == []
 
@@ -86,13 +63,13 @@ def test_the_client_closes_the_socket_at_octets_that_are_no_amqp() -> None:
 @pytest.mark.rule("0-10/connection.start/required-fields", "0-10/connection.start/required-support")
 def test_start_tells_who_the_server_is_and_offers_en_us() -> None:
     facing = Facing(SERVER, server_config(mechanisms=("PLAIN", "ANONYMOUS"), locales=("de_DE", "en_US")))
-    facing.feed(HEADER)
+    facing.feed(raw.HEADER)
     start_ = facing.records()[1]
     assert set(start_.server_properties) >= {"product", "version", "platform", "copyright", "information"}
     assert list(start_.mechanisms) == ["PLAIN", "ANONYMOUS"]
     assert list(start_.locales) == ["de_DE", "en_US"]
     # Arrays of str16.
-    assert strings("PLAIN", "ANONYMOUS") + strings("de_DE", "en_US") in facing.out
+    assert raw.strings("PLAIN", "ANONYMOUS") + raw.strings("de_DE", "en_US") in facing.out
 
 
 @pytest.mark.rule("0-10/connection.start-ok/required-fields", "0-10/connection.start-ok/locale-offered")
@@ -109,7 +86,7 @@ def test_start_ok_has_properties_and_a_locale_that_was_offered(
     offered: tuple[str, ...], liked: tuple[str, ...], chosen: str
 ) -> None:
     facing = Facing(CLIENT, client_config(locales=liked)).forget()
-    facing.feed(HEADER + start(locales=offered))
+    facing.feed(raw.HEADER + raw.start(locales=offered))
     (answer,) = facing.records()
     assert answer.locale == facing.end.locale == chosen
     assert set(answer.client_properties) >= {"product", "version", "platform", "copyright", "information"}
@@ -118,9 +95,9 @@ def test_start_ok_has_properties_and_a_locale_that_was_offered(
 
 def test_start_ok_octet_by_octet() -> None:
     facing = Facing(CLIENT, client_config(properties={})).forget()
-    facing.feed(HEADER + start())
+    facing.feed(raw.HEADER + raw.start())
     octets = facing.out
-    assert octets[:16] == bytes.fromhex("0f00") + u16(len(octets)) + bytes(8) + bytes.fromhex("01020f00")
+    assert octets[:16] == bytes.fromhex("0f00") + raw.u16(len(octets)) + bytes(8) + bytes.fromhex("01020f00")
     assert octets.endswith(b"\x05PLAIN\x00\x00\x00\x07\x00ann\x00pw\x05en_US")
 
 
@@ -128,13 +105,13 @@ def test_start_ok_octet_by_octet() -> None:
 def test_the_client_takes_the_strongest_mechanism_that_is_offered() -> None:
     mechanisms = (Plain("ann", "pw"), ScramSha256("ann", "pw", nonce="n" * 20), Anonymous())
     facing = Facing(CLIENT, client_config(sasl=mechanisms)).forget()
-    facing.feed(HEADER + start("ANONYMOUS", "PLAIN", "SCRAM-SHA-256"))
+    facing.feed(raw.HEADER + raw.start("ANONYMOUS", "PLAIN", "SCRAM-SHA-256"))
     assert facing.records()[0].mechanism == facing.end.mechanism == "SCRAM-SHA-256"
 
 
 def test_a_client_closes_the_socket_when_it_can_none_of_the_mechanisms() -> None:
     facing = Facing(CLIENT, client_config(sasl=External())).forget()
-    facing.feed(HEADER + start("PLAIN", "GSSAPI"))
+    facing.feed(raw.HEADER + raw.start("PLAIN", "GSSAPI"))
     facing.silently_ends(None)
 
 
@@ -142,14 +119,18 @@ def test_a_client_closes_the_socket_when_it_can_none_of_the_mechanisms() -> None
 @pytest.mark.parametrize("name", ["EXTERNAL", "plain", ""])
 def test_a_mechanism_that_was_not_offered_ends_the_connection_without_a_word(name: str) -> None:
     facing = Facing.started(SERVER)
-    facing.feed(start_ok(name))
+    facing.feed(raw.start_ok(name))
     facing.silently_ends("connection.start-ok/validity")
 
 
 @pytest.mark.rule("0-10/wire/struct-required")
 @pytest.mark.parametrize(
     "octets",
-    [control(0x0102, table(), None, b"\0\0\0\0"), control(0x0102, table(), str8("PLAIN"), None), tune_ok(None)],
+    [
+        raw.control(0x0102, raw.table(), None, b"\0\0\0\0"),
+        raw.control(0x0102, raw.table(), raw.str8("PLAIN"), None),
+        raw.tune_ok(None),
+    ],
 )
 def test_a_step_of_the_opening_without_its_fields_ends_it(octets: bytes) -> None:
     config = server_config(dialect=Dialect.ERRATA)
@@ -160,7 +141,7 @@ def test_a_step_of_the_opening_without_its_fields_ends_it(octets: bytes) -> None
 
 def test_the_server_reads_start_ok_without_a_locale() -> None:
     facing = Facing.started(SERVER)
-    facing.feed(start_ok(locale=None))
+    facing.feed(raw.start_ok(locale=None))
     (asked,) = facing.of(AuthenticationRequested)
     assert (asked.mechanism, asked.credentials.user, asked.credentials.password) == ("PLAIN", "ann", "pw")
     assert (facing.end.user, facing.end.locale) == ("ann", "en_US")
@@ -168,13 +149,13 @@ def test_the_server_reads_start_ok_without_a_locale() -> None:
 
 def test_a_locale_that_was_not_offered_is_that_of_the_server() -> None:
     facing = Facing.started(SERVER)
-    facing.feed(start_ok(locale="xx_XX"))
+    facing.feed(raw.start_ok(locale="xx_XX"))
     assert facing.end.locale == "en_US"
 
 
 def test_a_refused_login_is_told_with_a_close() -> None:
     facing = Facing.started(SERVER)
-    facing.feed(start_ok())
+    facing.feed(raw.start_ok())
     facing.end.refuse_authentication("who are you")
     (told,) = facing.records()
     assert (told.reply_code, told.reply_text) == (320, "who are you")
@@ -196,10 +177,10 @@ def test_a_refused_login_is_told_with_a_close() -> None:
 )
 def test_tune_octet_by_octet(config: dict[str, Any], octets: str) -> None:
     facing = Facing.started(SERVER, server_config(**config))
-    facing.feed(start_ok())
+    facing.feed(raw.start_ok())
     facing.end.accept_authentication()
     facing.settle()
-    assert facing.out == frame(bytes.fromhex(octets))
+    assert facing.out == raw.frame(bytes.fromhex(octets))
 
 
 @pytest.mark.rule("0-10/connection.tune-ok/heartbeat-range", "0-10/connection.tune-ok/no-heartbeat-min")
@@ -220,7 +201,7 @@ def test_the_client_chooses_a_heartbeat_in_the_range_that_is_offered(
     wanted: int, least: int | None, most: int | None, chosen: int | None
 ) -> None:
     facing = Facing.started(CLIENT, client_config(heartbeat=wanted))
-    facing.feed(tune(16, 65_535, least, most))
+    facing.feed(raw.tune(16, 65_535, least, most))
     answer, opening = facing.records()
     assert (answer.NAME, opening.NAME) == ("connection.tune-ok", "connection.open")
     assert answer.heartbeat == chosen
@@ -242,8 +223,8 @@ def test_the_client_agrees_to_the_lower_of_both_limits(
     offered: tuple[int | None, int | None], own: dict[str, Any], octets: str
 ) -> None:
     facing = Facing.started(CLIENT, client_config(**own))
-    facing.feed(tune(*offered))
-    assert facing.out.startswith(frame(bytes.fromhex("01060300" + octets)))
+    facing.feed(raw.tune(*offered))
+    assert facing.out.startswith(raw.frame(bytes.fromhex("01060300" + octets)))
     agreed = bytes.fromhex(octets)
     assert facing.end.channel_max == int.from_bytes(agreed[:2])
     assert facing.end.max_frame_size == int.from_bytes(agreed[2:])
@@ -252,19 +233,23 @@ def test_the_client_agrees_to_the_lower_of_both_limits(
 @pytest.mark.rule("0-10/connection.tune/minimum")
 def test_a_client_turns_from_a_server_that_offers_frames_below_the_least() -> None:
     facing = Facing.started(CLIENT)
-    facing.feed(tune(16, 4095))
+    facing.feed(raw.tune(16, 4095))
     facing.silently_ends("connection.tune/minimum")
 
 
 @pytest.mark.rule("0-10/connection.tune/minimum", "0-10/connection.tune-ok/minimum")
 def test_a_frame_of_4096_octets_is_taken_before_tuning_and_none_above() -> None:
-    least = control(0x0102, table(a=""), str8("PLAIN"), b"\0\0\0\x07\0ann\0pw", str8("en_US"))
-    exact = control(0x0102, table(a="x" * (4096 - len(least))), str8("PLAIN"), b"\0\0\0\x07\0ann\0pw", str8("en_US"))
+    least = raw.control(0x0102, raw.table(a=""), raw.str8("PLAIN"), b"\0\0\0\x07\0ann\0pw", raw.str8("en_US"))
+    exact = raw.control(
+        0x0102, raw.table(a="x" * (4096 - len(least))), raw.str8("PLAIN"), b"\0\0\0\x07\0ann\0pw", raw.str8("en_US")
+    )
     assert len(exact) == 4096
     facing = Facing.started(SERVER, server_config(max_frame_size=65_535))
     facing.feed(exact)
     assert facing.of(AuthenticationRequested)
-    above = control(0x0102, table(a="x" * (4097 - len(least))), str8("PLAIN"), b"\0\0\0\x07\0ann\0pw", str8("en_US"))
+    above = raw.control(
+        0x0102, raw.table(a="x" * (4097 - len(least))), raw.str8("PLAIN"), b"\0\0\0\x07\0ann\0pw", raw.str8("en_US")
+    )
     facing = Facing.started(SERVER, server_config(max_frame_size=65_535))
     facing.feed(above)
     facing.closes(501, "connection.tune-ok/max-frame-size")
@@ -276,17 +261,17 @@ def test_a_frame_of_4096_octets_is_taken_before_tuning_and_none_above() -> None:
 @pytest.mark.parametrize(
     ("offer", "answer", "rule"),
     [
-        ({}, tune_ok(17), "channel-upper-limit"),
-        ({"max_frame_size": 8192}, tune_ok(16, 8193), "frame-upper-limit"),
-        ({}, tune_ok(16, 0), "minimum"),
-        ({}, tune_ok(16, 12), "minimum"),
-        ({}, tune_ok(16, 4095), "minimum"),
-        ({"heartbeat_min": None, "heartbeat_max": None}, tune_ok(heartbeat=1), "no-heartbeat-min"),
-        ({"heartbeat_min": 10, "heartbeat_max": None}, tune_ok(heartbeat=9), "heartbeat-range"),
-        ({"heartbeat_min": 10, "heartbeat_max": 20}, tune_ok(heartbeat=21), "heartbeat-range"),
+        ({}, raw.tune_ok(17), "channel-upper-limit"),
+        ({"max_frame_size": 8192}, raw.tune_ok(16, 8193), "frame-upper-limit"),
+        ({}, raw.tune_ok(16, 0), "minimum"),
+        ({}, raw.tune_ok(16, 12), "minimum"),
+        ({}, raw.tune_ok(16, 4095), "minimum"),
+        ({"heartbeat_min": None, "heartbeat_max": None}, raw.tune_ok(heartbeat=1), "no-heartbeat-min"),
+        ({"heartbeat_min": 10, "heartbeat_max": None}, raw.tune_ok(heartbeat=9), "heartbeat-range"),
+        ({"heartbeat_min": 10, "heartbeat_max": 20}, raw.tune_ok(heartbeat=21), "heartbeat-range"),
     ],
 )
-@pytest.mark.parametrize("behind", [b"", open_()], ids=["alone", "with open"])
+@pytest.mark.parametrize("behind", [b"", raw.open_()], ids=["alone", "with open"])
 def test_an_answer_out_of_what_was_offered_closes_the_socket(
     offer: dict[str, Any], answer: bytes, rule: str, behind: bytes
 ) -> None:
@@ -299,7 +284,7 @@ def test_an_answer_out_of_what_was_offered_closes_the_socket(
 def test_the_server_keeps_to_what_the_client_chose(
     given: tuple[int, int | None, int], agreed: tuple[int, int, float]
 ) -> None:
-    facing = Facing.opened(SERVER, tuning=tune_ok(*given))
+    facing = Facing.opened(SERVER, tuning=raw.tune_ok(*given))
     end = facing.end
     assert (end.channel_max, end.max_frame_size, end.heartbeat) == agreed
 
@@ -309,24 +294,24 @@ def test_the_server_keeps_to_what_the_client_chose(
 
 def test_open_octet_by_octet() -> None:
     facing = Facing.started(CLIENT, client_config(vhost="work", capabilities=("x",), insist=True))
-    facing.feed(tune())
-    assert facing.out.endswith(frame(bytes.fromhex("01070700") + b"\x04work" + strings("x")))
+    facing.feed(raw.tune())
+    assert facing.out.endswith(raw.frame(bytes.fromhex("01070700") + b"\x04work" + raw.strings("x")))
     facing = Facing.started(CLIENT)
-    facing.feed(tune())
-    assert facing.out.endswith(frame(bytes.fromhex("01070100") + b"\x01/"))
+    facing.feed(raw.tune())
+    assert facing.out.endswith(raw.frame(bytes.fromhex("01070100") + b"\x01/"))
 
 
 @pytest.mark.rule("0-10/connection.open/security")
 def test_the_server_asks_before_it_lets_into_a_virtual_host() -> None:
     facing = Facing.tuned(SERVER)
-    facing.feed(tune_ok() + open_("work", insist=True) + attach())
+    facing.feed(raw.tune_ok() + raw.open_("work", insist=True) + raw.attach())
     assert facing.of(OpenRequested) == [OpenRequested("work", True)]
     assert facing.end.vhost == "work"
     # What comes behind waits for the decision.
     assert facing.of(SessionRequested) == []
     facing.end.accept_open()
     facing.settle()
-    assert facing.out == frame(bytes.fromhex("01080100") + strings())
+    assert facing.out == raw.frame(bytes.fromhex("01080100") + raw.strings())
     assert facing.of(Opened) == [Opened(Scope.CONNECTION)]
     assert facing.of(SessionRequested) == [SessionRequested(0, b"s", False)]
 
@@ -334,11 +319,11 @@ def test_the_server_asks_before_it_lets_into_a_virtual_host() -> None:
 @pytest.mark.parametrize("code", [402, 320])
 def test_a_virtual_host_that_is_refused_closes_the_connection(code: int) -> None:
     facing = Facing.tuned(SERVER)
-    facing.feed(tune_ok() + open_("nowhere"))
+    facing.feed(raw.tune_ok() + raw.open_("nowhere"))
     facing.end.refuse_open(code, "not here")
     facing.settle()
-    assert facing.out == close(code, "not here")
-    facing.feed(control(0x010C))
+    assert facing.out == raw.close(code, "not here")
+    facing.feed(raw.control(0x010C))
     assert facing.of(Closed)[0].report.code == code
 
 
@@ -347,20 +332,20 @@ def test_what_one_connection_has_says_nothing_to_another() -> None:
     ends: list[Facing] = []
     for user, vhost in ((b"ann", "a"), (b"ann", "b"), (b"bob", "a")):
         facing = Facing.started(SERVER)
-        facing.feed(start_ok(response=b"\0" + user + b"\0pw"))
+        facing.feed(raw.start_ok(response=b"\0" + user + b"\0pw"))
         facing.end.accept_authentication()
-        facing.feed(tune_ok() + open_(vhost))
+        facing.feed(raw.tune_ok() + raw.open_(vhost))
         facing.end.accept_open()
-        facing.feed(attach(b"one name"))
+        facing.feed(raw.attach(b"one name"))
         assert facing.requested() == SessionRequested(0, b"one name", False)
         facing.end.accept_session(0)
-        facing.feed(command_point() + subscribe("d"))
+        facing.feed(raw.command_point() + raw.subscribe("d"))
         facing.session.complete(0)
         ends.append(facing.forget())
     assert [(each.end.user, each.end.vhost) for each in ends] == [("ann", "a"), ("ann", "b"), ("bob", "a")]
     # The same destination of a session of the same name is in use in each of them for itself.
     before = pickle.dumps(ends[1].end)
-    ends[0].feed(subscribe("d"))
+    ends[0].feed(raw.subscribe("d"))
     ends[0].excepts(530, "message.subscribe/unique-destination", 1, 0x0407)
     assert pickle.dumps(ends[1].end) == before
     assert ends[2].end.session(0).is_attached
@@ -368,22 +353,22 @@ def test_what_one_connection_has_says_nothing_to_another() -> None:
 
 def test_open_ok_tells_the_client_other_hosts() -> None:
     facing = Facing.started(CLIENT)
-    facing.feed(tune() + open_ok("amqp:tcp:a:5672", "b"))
+    facing.feed(raw.tune() + raw.open_ok("amqp:tcp:a:5672", "b"))
     assert facing.end.known_hosts == ("amqp:tcp:a:5672", "b")
     assert facing.of(Opened) == [Opened(Scope.CONNECTION)]
     facing = Facing.tuned(SERVER, server_config(known_hosts=("b", "c")))
-    facing.feed(tune_ok() + open_())
+    facing.feed(raw.tune_ok() + raw.open_())
     facing.end.accept_open()
     facing.settle()
-    assert facing.out == open_ok("b", "c")
+    assert facing.out == raw.open_ok("b", "c")
 
 
 @pytest.mark.rule("0-10/connection.redirect/usage")
 def test_a_redirected_client_has_the_host_and_the_others_and_is_done() -> None:
     facing = Facing.started(CLIENT)
-    facing.feed(tune())
+    facing.feed(raw.tune())
     facing.forget()
-    facing.feed(control(0x0109, str16("amqp:tcp:other:5672"), strings("third")))
+    facing.feed(raw.control(0x0109, raw.str16("amqp:tcp:other:5672"), raw.strings("third")))
     told, closed = facing.events
     assert told == Redirected("amqp:tcp:other:5672", ("third",))
     assert isinstance(closed, Closed)
@@ -393,17 +378,17 @@ def test_a_redirected_client_has_the_host_and_the_others_and_is_done() -> None:
 
 def test_a_server_redirects_octet_by_octet() -> None:
     facing = Facing.tuned(SERVER)
-    facing.feed(tune_ok() + open_())
+    facing.feed(raw.tune_ok() + raw.open_())
     facing.end.redirect("other:5672", ("third",))
     facing.settle()
-    assert facing.out == frame(bytes.fromhex("01090300") + str16("other:5672") + strings("third"))
+    assert facing.out == raw.frame(bytes.fromhex("01090300") + raw.str16("other:5672") + raw.strings("third"))
     assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
     assert facing.of(Closed)[0].report.by is By.LOCAL
 
 
 def test_a_redirect_that_cannot_be_written_changes_nothing() -> None:
     facing = Facing.tuned(SERVER)
-    facing.feed(tune_ok() + open_())
+    facing.feed(raw.tune_ok() + raw.open_())
     with pytest.raises(CodecError):
         facing.end.redirect("x" * 70_000)
     with pytest.raises(CodecError):
@@ -416,7 +401,7 @@ def test_a_redirect_that_cannot_be_written_changes_nothing() -> None:
 @pytest.mark.rule("0-10/connection.open/insist")
 def test_who_insists_is_not_redirected() -> None:
     facing = Facing.tuned(SERVER)
-    facing.feed(tune_ok() + open_(insist=True))
+    facing.feed(raw.tune_ok() + raw.open_(insist=True))
     with pytest.raises(LocalProtocolError) as caught:
         facing.end.redirect("other")
     assert caught.value.rule == "0-10/connection.open/insist"
@@ -425,27 +410,29 @@ def test_who_insists_is_not_redirected() -> None:
     facing.end.refuse_open(320, "full")
     assert facing.names() == ["connection.close"]
     facing = Facing.started(CLIENT, client_config(insist=True))
-    facing.feed(tune())
+    facing.feed(raw.tune())
     facing.forget()
-    facing.feed(control(0x0109, str16("other")))
+    facing.feed(raw.control(0x0109, raw.str16("other")))
     facing.silently_ends("connection.open/insist")
 
 
 def test_a_redirect_without_a_host_ends_the_connection() -> None:
     facing = Facing.started(CLIENT)
-    facing.feed(tune())
+    facing.feed(raw.tune())
     facing.forget()
-    facing.feed(control(0x0109))
+    facing.feed(raw.control(0x0109))
     facing.silently_ends("wire/struct-required")
 
 
 # The opening of 0-10 out of turn: steps too early, too late, by the wrong end; snapshots at every octet (class 1).
 
 
-@pytest.mark.parametrize("octets", [tune(), open_ok(), HEARTBEAT, control(0x010C), attach(), transfer()])
+@pytest.mark.parametrize(
+    "octets", [raw.tune(), raw.open_ok(), raw.HEARTBEAT, raw.control(0x010C), raw.attach(), raw.transfer()]
+)
 def test_before_start_nothing_but_start_is_heard_and_nothing_can_be_said(octets: bytes) -> None:
     facing = Facing(CLIENT)
-    facing.feed(HEADER)
+    facing.feed(raw.HEADER)
     facing.forget()
     assert facing.end.state == "headers exchanged"
     facing.feed(octets)
@@ -455,9 +442,9 @@ def test_before_start_nothing_but_start_is_heard_and_nothing_can_be_said(octets:
 @pytest.mark.parametrize("code", [200, 320])
 def test_a_server_may_close_before_it_starts(code: int) -> None:
     facing = Facing(CLIENT)
-    facing.feed(HEADER)
+    facing.feed(raw.HEADER)
     facing.forget()
-    facing.feed(close(code, "not today"))
+    facing.feed(raw.close(code, "not today"))
     assert facing.names() == ["connection.close-ok"]
     (closed,) = facing.of(Closed)
     assert (closed.report.by, closed.report.code, closed.report.text) == (By.REMOTE, code, "not today")
@@ -466,9 +453,13 @@ def test_a_server_may_close_before_it_starts(code: int) -> None:
 
 OUT_OF_TURN = {
     CLIENT: [
-        start(), open_ok(), tune_ok(), open_(), HEARTBEAT, control(0x010C), attach(), flush("completed"), transfer(),
+        raw.start(), raw.open_ok(), raw.tune_ok(), raw.open_(), raw.HEARTBEAT, raw.control(0x010C),
+        raw.attach(), raw.flush("completed"), raw.transfer(),
     ],
-    SERVER: [start(), tune(), tune_ok(), open_(), open_ok(), HEARTBEAT, control(0x010C), attach(), command(0x0501)],
+    SERVER: [
+        raw.start(), raw.tune(), raw.tune_ok(), raw.open_(), raw.open_ok(), raw.HEARTBEAT, raw.control(0x010C),
+        raw.attach(), raw.command(0x0501),
+    ],
 }  # fmt: skip
 
 
@@ -481,7 +472,16 @@ def test_what_is_out_of_turn_in_the_opening_is_a_framing_error(side: Side, octet
 
 @pytest.mark.parametrize(
     "octets",
-    [start(), start_ok(), tune(), tune_ok(), open_(), open_ok(), control(0x010C), control(0x0103, b"\0\0\0\0")],
+    [
+        raw.start(),
+        raw.start_ok(),
+        raw.tune(),
+        raw.tune_ok(),
+        raw.open_(),
+        raw.open_ok(),
+        raw.control(0x010C),
+        raw.control(0x0103, b"\0\0\0\0"),
+    ],
 )
 def test_a_control_of_the_opening_does_not_come_again(opened: Facing, octets: bytes) -> None:
     opened.feed(octets)
@@ -507,8 +507,10 @@ def test_decisions_nobody_asked_for_are_refused() -> None:
 
 def test_the_opening_goes_on_from_a_snapshot_at_every_octet(side: Side) -> None:
     whole = Facing(side)
-    script = HEADER + (
-        start() + tune(16, 65_535, 5, 60) + open_ok() if side is CLIENT else start_ok() + tune_ok() + open_()
+    script = raw.HEADER + (
+        raw.start() + raw.tune(16, 65_535, 5, 60) + raw.open_ok()
+        if side is CLIENT
+        else raw.start_ok() + raw.tune_ok() + raw.open_()
     )
 
     def play(pickled: bool) -> bytes:

@@ -8,21 +8,7 @@ import pytest
 
 from amqp_sansio import By, EndpointClosed, Event, Failed, Side
 from amqp_sansio import amqp_0_10 as amqp
-from tests.kit.octets_0_10 import (
-    attach,
-    attached,
-    command_point,
-    completed,
-    confirmed,
-    content,
-    detached,
-    expected,
-    flush,
-    request_timeout,
-    segment,
-    timeout,
-    transfer,
-)
+from tests.kit import octets_0_10 as raw
 from tests.kit.pair_0_10 import Pair
 from tests.kit.wire_0_10 import CLIENT, SERVER, Facing
 
@@ -43,16 +29,16 @@ def lost(facing: Facing) -> amqp.SessionState:
 def test_a_client_sends_again_what_the_server_has_not() -> None:
     before = Facing.attached(CLIENT, keep=60)
     handles = [before.session.call(amqp.QueuePurge(name)) for name in "abcd"]
-    before.feed(completed(0))
+    before.feed(raw.completed(0))
     state = lost(before)
     assert state.pending == tuple(handles[1:])
     facing = Facing.opened(CLIENT)
     session = facing.end.resume_session(state)
     facing.settle()
-    assert facing.out == attach(b"s", force=True)
+    assert facing.out == raw.attach(b"s", force=True)
     facing.forget()
     # Command 1 came before the cut, 2 and 3 didn't.
-    facing.feed(attached() + expected(2) + completed((0, 1), timely=True))
+    facing.feed(raw.attached() + raw.expected(2) + raw.completed((0, 1), timely=True))
     assert facing.names() == [
         "session.flush", "session.command-point", "queue.purge", "queue.purge", "session.completed",
         "session.known-completed",
@@ -64,7 +50,7 @@ def test_a_client_sends_again_what_the_server_has_not() -> None:
     assert session.is_attached
     pending = session.pending
     assert pending == tuple(handles[2:])
-    facing.feed(completed((0, 3)))
+    facing.feed(raw.completed((0, 3)))
     assert list(session.pending) == []
     assert all([handle.done for handle in pending])
 
@@ -72,45 +58,45 @@ def test_a_client_sends_again_what_the_server_has_not() -> None:
 @pytest.mark.rule("0-10/session/exactly-once")
 def test_a_server_executes_nothing_twice() -> None:
     before = Facing.attached(SERVER, keep=60)
-    before.feed(transfer("", b"a") + transfer("", b"b") + transfer("", b"c"))
+    before.feed(raw.transfer("", b"a") + raw.transfer("", b"b") + raw.transfer("", b"c"))
     before.session.complete(1)
     state = lost(before)
     facing = Facing.opened(SERVER)
-    facing.feed(attach(b"s", force=True))
+    facing.feed(raw.attach(b"s", force=True))
     session = facing.end.accept_session(0, state)
     facing.settle()
-    assert facing.out == attached() + flush("expected", "confirmed", "completed")
+    assert facing.out == raw.attached() + raw.flush("expected", "confirmed", "completed")
     facing.forget()
-    facing.feed(flush("expected", "confirmed", "completed") + expected(0))
+    facing.feed(raw.flush("expected", "confirmed", "completed") + raw.expected(0))
     told = [each.octets for each in facing.sent()]
-    assert told[:2] == [expected(3), confirmed(1)]
-    assert sorted(told[2:]) == sorted([command_point(0), completed(1, timely=True)])
+    assert told[:2] == [raw.expected(3), raw.confirmed(1)]
+    assert sorted(told[2:]) == sorted([raw.command_point(0), raw.completed(1, timely=True)])
     (resumed,) = facing.of(amqp.Resumed)
     assert [event.body for event in resumed.incomplete] == [b"a", b"c"]
     facing.forget()
-    facing.feed(command_point(0) + transfer("", b"a") + transfer("", b"b") + transfer("", b"c"))
+    facing.feed(raw.command_point(0) + raw.transfer("", b"a") + raw.transfer("", b"b") + raw.transfer("", b"c"))
     assert facing.events == []
-    facing.feed(transfer("", b"d"))
+    facing.feed(raw.transfer("", b"d"))
     assert [event.body for event in facing.of(amqp.MessageReceived)] == [b"d"]
     session.complete(0)
     session.complete(2)
-    facing.feed(flush("completed"))
-    assert facing.sent()[-1].octets == completed((0, 2))
+    facing.feed(raw.flush("completed"))
+    assert facing.sent()[-1].octets == raw.completed((0, 2))
 
 
 @pytest.mark.rule("0-10/session/exactly-once")
 def test_a_command_cut_in_the_middle_comes_again_as_a_whole() -> None:
     before = Facing.attached(SERVER, keep=60)
-    octets = content(segment(0x0401), b"", b"body")
+    octets = raw.content(raw.segment(0x0401), b"", b"body")
     before.feed(octets[:-3])
     assert before.session.incomplete == ()
     state = lost(before)
     facing = Facing.opened(SERVER)
-    facing.feed(attach())
+    facing.feed(raw.attach())
     facing.end.accept_session(0, state)
     facing.forget()
-    facing.feed(flush("expected") + expected(0) + command_point(0) + octets)
-    assert facing.sent()[0].octets == expected(0)
+    facing.feed(raw.flush("expected") + raw.expected(0) + raw.command_point(0) + octets)
+    assert facing.sent()[0].octets == raw.expected(0)
     assert [event.body for event in facing.of(amqp.MessageReceived)] == [b"body"]
 
 
@@ -123,12 +109,12 @@ def test_a_session_the_server_has_forgotten_is_not_resumed() -> None:
     (pending, _) = session.pending
     assert pending == handle
     facing.forget()
-    facing.feed(attached() + expected())
+    facing.feed(raw.attached() + raw.expected())
     assert facing.names() == ["session.flush", "session.detach"]
     (failed,) = facing.of(Failed)
     assert pending in failed.handles
     assert "forgotten" in str(pending.error)
-    facing.feed(detached())
+    facing.feed(raw.detached())
     assert not facing.of(amqp.SessionClosed)[0].resumable
     assert list(state.pending) == []
     assert session.report is not None
@@ -143,24 +129,24 @@ def test_a_server_that_expects_what_was_never_sent_has_lost_count() -> None:
     facing = Facing.opened(CLIENT)
     facing.end.resume_session(state)
     facing.forget()
-    facing.feed(attached() + expected(9))
+    facing.feed(raw.attached() + raw.expected(9))
     assert facing.names() == ["session.flush", "session.detach"]
     assert "expects command 9" in str(facing.of(Failed)[0].error)
 
 
 def test_a_session_goes_on_over_the_end_of_the_ids() -> None:
-    before = Facing.attached(CLIENT, keep=60, point=command_point(LAST))
+    before = Facing.attached(CLIENT, keep=60, point=raw.command_point(LAST))
     before.session._state.sending.next_id = LAST  # pyright: ignore[reportPrivateUsage]
     handles = [before.session.call(amqp.ExecutionSync()) for _ in range(3)]
-    before.feed(completed(LAST))
+    before.feed(raw.completed(LAST))
     assert [handle.done for handle in handles] == [True, False, False]
     state = lost(before)
     facing = Facing.opened(CLIENT)
     session = facing.end.resume_session(state)
-    facing.feed(attached() + expected(1) + completed((LAST, 0)))
+    facing.feed(raw.attached() + raw.expected(1) + raw.completed((LAST, 0)))
     assert facing.records()[2].command_id == 1
     assert len(session.pending) == 1
-    facing.feed(completed((LAST, 1)))
+    facing.feed(raw.completed((LAST, 1)))
     assert list(session.pending) == []
 
 
@@ -177,7 +163,7 @@ def test_abandoning_a_state_ends_its_handles() -> None:
 def test_the_timeout_that_was_granted_comes_along() -> None:
     facing = Facing.attached(CLIENT, keep=60)
     assert facing.session.timeout == 60
-    facing.feed(timeout(20))
+    facing.feed(raw.timeout(20))
     assert facing.session.timeout == 20
     assert lost(facing).timeout == 20
 
@@ -188,7 +174,7 @@ def test_a_client_that_is_cut_before_it_has_sent_a_command_point_goes_on(knows: 
     before.end.open_session(b"s", timeout=60)
     handle = before.session.call(amqp.ExecutionSync())
     # The timeout is confirmed; what the server expects, which the command waits for, isn't known yet.
-    before.feed(attached() + timeout(60))
+    before.feed(raw.attached() + raw.timeout(60))
     assert "session.command-point" not in before.names()
     state = lost(before)
     assert before.of(amqp.SessionClosed)[0].resumable
@@ -197,21 +183,21 @@ def test_a_client_that_is_cut_before_it_has_sent_a_command_point_goes_on(knows: 
     session = facing.end.resume_session(state)
     facing.forget()
     # No command has gone out, so that a server that knows of none can't have lost any.
-    facing.feed(attached() + (expected(0) if knows else expected()))
+    facing.feed(raw.attached() + (raw.expected(0) if knows else raw.expected()))
     assert facing.names() == [
         "session.flush", "session.request-timeout", "session.command-point", "execution.sync", "session.completed",
     ]  # fmt: skip
     assert len(facing.of(amqp.Resumed)) == 1
     (pending,) = session.pending
     assert pending == handle
-    facing.feed(timeout(60) + completed(0))
+    facing.feed(raw.timeout(60) + raw.completed(0))
     assert pending.done
 
 
 def test_a_client_that_was_never_told_a_timeout_has_nothing_to_go_on_with() -> None:
     before = Facing.opened(CLIENT)
     session = before.end.open_session(b"s", timeout=60)
-    before.feed(attached())
+    before.feed(raw.attached())
     before.end.connection_lost("cut", before.now)
     before.settle()
     assert not before.of(amqp.SessionClosed)[0].resumable
@@ -223,35 +209,35 @@ def test_a_client_that_was_never_told_a_timeout_has_nothing_to_go_on_with() -> N
 def test_a_session_that_its_client_begins_anew_is_not_gone_on_with() -> None:
     """Though no command went either way: who expects nothing holds no state."""
     before = Facing.opened(SERVER)
-    before.feed(attach())
+    before.feed(raw.attach())
     before.end.accept_session(0)
-    before.feed(request_timeout(60))
+    before.feed(raw.request_timeout(60))
     facing = Facing.opened(SERVER)
-    facing.feed(attach())
+    facing.feed(raw.attach())
     facing.end.accept_session(0, lost(before))
-    facing.feed(flush("expected") + expected())
+    facing.feed(raw.flush("expected") + raw.expected())
     assert "forgotten" in str(facing.of(Failed)[0].error)
-    facing.feed(detached())
+    facing.feed(raw.detached())
     assert not facing.of(amqp.SessionClosed)[0].resumable
 
 
 @pytest.mark.rule("0-10/session.expected/empty-iff-new")
 def test_a_server_tells_a_session_it_keeps_without_a_command_from_a_new_one() -> None:
     before = Facing.opened(SERVER)
-    before.feed(attach())
+    before.feed(raw.attach())
     before.end.accept_session(0)
-    before.feed(flush("expected"))
-    assert before.sent()[-1].octets == expected()
-    before.feed(request_timeout(60))
+    before.feed(raw.flush("expected"))
+    assert before.sent()[-1].octets == raw.expected()
+    before.feed(raw.request_timeout(60))
     state = lost(before)
     facing = Facing.opened(SERVER)
-    facing.feed(attach())
+    facing.feed(raw.attach())
     facing.end.accept_session(0, state)
     facing.forget()
-    facing.feed(flush("expected"))
-    assert facing.sent()[0].octets == expected(0)
+    facing.feed(raw.flush("expected"))
+    assert facing.sent()[0].octets == raw.expected(0)
     # The first command may have any number.
-    facing.feed(expected(0) + command_point(7) + transfer("", b"a"))
+    facing.feed(raw.expected(0) + raw.command_point(7) + raw.transfer("", b"a"))
     assert [each.command_id for each in facing.of(amqp.MessageReceived)] == [7]
 
 

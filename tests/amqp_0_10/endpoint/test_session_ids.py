@@ -12,30 +12,9 @@ import pytest
 from amqp_sansio import Abandoned, Accepted, EndpointClosed, Failed, Limits, LocalProtocolError, Scope, Side
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.model.command_ids import ReceiveState
+from tests.kit import octets_0_10 as raw
 from tests.kit.books_0_10 import check_receiving, check_sending
-from tests.kit.octets_0_10 import (
-    attach,
-    attached,
-    command,
-    command_point,
-    completed,
-    confirmed,
-    control,
-    detach,
-    detached,
-    expected,
-    flush,
-    frame,
-    gap,
-    ids,
-    known_completed,
-    segment,
-    sync,
-    transfer,
-    u16,
-    u32,
-    u64,
-)
+from tests.kit.octets_0_10 import ids
 from tests.kit.pair_0_10 import Pair
 from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
 
@@ -57,12 +36,12 @@ def served(facing: Facing) -> Facing:
 def test_command_data_before_a_command_point_detaches_with_unknown_ids(opened: Facing) -> None:
     if opened.side is CLIENT:
         opened.end.open_session("s")
-        opened.feed(attached() + expected())
+        opened.feed(raw.attached() + raw.expected())
     else:
-        opened.feed(attach())
+        opened.feed(raw.attach())
         opened.end.accept_session(0)
     opened.forget()
-    opened.feed(sync())
+    opened.feed(raw.sync())
     assert opened.out == bytes.fromhex("0f00001400000000000000000204030000017304")
     (failed,) = opened.of(Failed)
     assert failed.scope is Scope.SESSION
@@ -70,54 +49,54 @@ def test_command_data_before_a_command_point_detaches_with_unknown_ids(opened: F
     assert opened.end.sessions == ()
     assert opened.end.is_open
     # What was under way behind it isn't of a session any more.
-    opened.feed(sync())
-    assert opened.out.endswith(detached(b"", 3))
+    opened.feed(raw.sync())
+    assert opened.out.endswith(raw.detached(b"", 3))
 
 
 @pytest.mark.parametrize("first", [0, 7, 1 << 31, LAST])
 def test_a_command_point_says_the_id_of_the_next_command(side: Side, first: int) -> None:
-    facing = Facing.attached(side, point=command_point(first))
-    facing.feed(sync() + sync() + sync())
+    facing = Facing.attached(side, point=raw.command_point(first))
+    facing.feed(raw.sync() + raw.sync() + raw.sync())
     last = (first + 2) & LAST
-    assert facing.out.endswith(completed((first, last)))
+    assert facing.out.endswith(raw.completed((first, last)))
 
 
 @pytest.mark.rule("0-10/session.command-point/zero-offset")
 @pytest.mark.parametrize("flags", [0x05, 0x07, 0x0D, 0x00])
 def test_the_first_frame_behind_a_command_point_begins_a_command(facing: Facing, flags: int) -> None:
-    facing.feed(command_point(0) + frame(segment(0x0301), 1, flags=flags))
+    facing.feed(raw.command_point(0) + raw.frame(raw.segment(0x0301), 1, flags=flags))
     facing.closes(501, "session.command-point/zero-offset")
 
 
 @pytest.mark.rule("0-10/session.command-point/nonzero-offset")
 def test_behind_a_nonzero_offset_the_command_goes_on(side: Side) -> None:
-    octets = segment(0x0301)
+    octets = raw.segment(0x0301)
     facing = Facing.attached(side)
-    facing.feed(frame(octets[:2], 1, flags=0x0E) + command_point(0, 2) + frame(octets[2:], 1, flags=0x0D))
-    assert facing.out == completed(0)
+    facing.feed(raw.frame(octets[:2], 1, flags=0x0E) + raw.command_point(0, 2) + raw.frame(octets[2:], 1, flags=0x0D))
+    assert facing.out == raw.completed(0)
     facing = Facing.attached(side)
-    facing.feed(frame(octets[:2], 1, flags=0x0E) + command_point(0, 2) + frame(octets, 1))
+    facing.feed(raw.frame(octets[:2], 1, flags=0x0E) + raw.command_point(0, 2) + raw.frame(octets, 1))
     facing.closes(501, "wire/frame-flags")
 
 
 @pytest.mark.parametrize("begun", [True, False])
 def test_the_middle_of_another_command_is_not_implemented(facing: Facing, begun: bool) -> None:
-    facing.feed(frame(segment(0x0301)[:2], 1, flags=0x0E) if begun else b"")
-    facing.feed(command_point(3, 17))
+    facing.feed(raw.frame(raw.segment(0x0301)[:2], 1, flags=0x0E) if begun else b"")
+    facing.feed(raw.command_point(3, 17))
     facing.gives_up(540, None, None)
 
 
 def test_a_command_point_that_leaves_out_commands_is_an_illegal_state(facing: Facing) -> None:
-    facing.feed(sync() + command_point(3))
+    facing.feed(raw.sync() + raw.command_point(3))
     facing.gives_up(409, None, None)
 
 
 @pytest.mark.rule("0-10/session.gap/abort-partial", "0-10/session.command-point/zero-offset")
 def test_a_command_that_is_begun_again_is_executed_once(side: Side) -> None:
-    octets = segment(0x0301, sync=True)
+    octets = raw.segment(0x0301, sync=True)
     facing = Facing.attached(side)
-    facing.feed(frame(octets[:2], 1, flags=0x0E) + command_point(0) + frame(octets, 1))
-    assert facing.out == completed(0)
+    facing.feed(raw.frame(octets[:2], 1, flags=0x0E) + raw.command_point(0) + raw.frame(octets, 1))
+    assert facing.out == raw.completed(0)
 
 
 # expected.
@@ -126,48 +105,48 @@ def test_a_command_that_is_begun_again_is_executed_once(side: Side) -> None:
 @pytest.mark.rule("0-10/session.expected/only-on-flush", "0-10/session.expected/next-command")
 @pytest.mark.rule("0-10/session.expected/no-overlaps", "0-10/session.expected/minimal-fragments")
 def test_expected_is_the_next_command_whole_and_only_told_when_asked(side: Side) -> None:
-    facing = Facing.attached(side, point=command_point(5))
-    served(facing).feed(sync() + sync())
-    octets = segment(0x0301)
+    facing = Facing.attached(side, point=raw.command_point(5))
+    served(facing).feed(raw.sync() + raw.sync())
+    octets = raw.segment(0x0301)
     # The third has begun to come: as far as it matters it's still expected as a whole.
-    facing.feed(frame(octets[:2], 1, flags=0x0E))
+    facing.feed(raw.frame(octets[:2], 1, flags=0x0E))
     assert "session.expected" not in facing.names()
     facing.forget()
-    facing.feed(flush("expected"))
+    facing.feed(raw.flush("expected"))
     # The field `commands` alone, no fragments.
     assert facing.out[:18] == bytes.fromhex("0f00001a0000000000000000020801000008")
     (told,) = facing.records()
     assert told.fragments is None
     assert told.commands.ranges[-1][1] in (7, 8)
     facing.forget()
-    facing.feed(command_point(7) + frame(octets, 1))
+    facing.feed(raw.command_point(7) + raw.frame(octets, 1))
     assert facing.end.sessions == (0,)
 
 
 @pytest.mark.rule("0-10/session.expected/empty-iff-new")
 def test_expected_is_empty_on_a_new_session_and_never_again() -> None:
     facing = Facing.opened(SERVER)
-    facing.feed(attach())
+    facing.feed(raw.attach())
     facing.end.accept_session(0)
     facing.forget()
-    facing.feed(flush("expected"))
-    assert facing.out == frame(bytes.fromhex("020801000000"))
+    facing.feed(raw.flush("expected"))
+    assert facing.out == raw.frame(bytes.fromhex("020801000000"))
     facing.forget()
-    facing.feed(command_point(0) + flush("expected"))
-    assert facing.out == expected(0)
+    facing.feed(raw.command_point(0) + raw.flush("expected"))
+    assert facing.out == raw.expected(0)
     facing.forget()
-    facing.feed(sync() + flush("expected"))
-    assert facing.out.endswith(expected(1))
+    facing.feed(raw.sync() + raw.flush("expected"))
+    assert facing.out.endswith(raw.expected(1))
 
 
 @pytest.mark.rule("0-10/session.expected/only-on-flush")
 def test_an_expected_nobody_asked_for_changes_nothing(client: Facing) -> None:
-    client.feed(expected(9))
+    client.feed(raw.expected(9))
     assert (client.out, client.events) == (b"", [])
     early = Facing.opened(CLIENT)
     early.end.open_session("s")
     early.forget()
-    early.feed(expected())
+    early.feed(raw.expected())
     assert (early.out, early.events) == (b"", [])
 
 
@@ -177,10 +156,10 @@ def test_a_new_session_whose_name_the_peer_knows_is_left() -> None:
     handle = session.opening
     assert handle is not None
     facing.forget()
-    facing.feed(attached() + expected(4))
+    facing.feed(raw.attached() + raw.expected(4))
     assert facing.names() == ["session.flush", "session.detach"]
     assert "another name" in str(handle.error)
-    facing.feed(detached())
+    facing.feed(raw.detached())
     assert [type(event) for event in facing.events] == [Failed, amqp.SessionClosed]
 
 
@@ -190,13 +169,13 @@ def test_a_new_session_whose_name_the_peer_knows_is_left() -> None:
 @pytest.mark.rule("0-10/session.confirmed/durability", "0-10/session.confirmed/on-flush")
 @pytest.mark.rule("0-10/session.confirmed/no-overlaps", "0-10/session.confirmed/minimal-fragments")
 def test_nothing_is_confirmed_before_the_application_has_it(server: Facing) -> None:
-    server.feed(transfer("", b"durable") + transfer("", b"too"))
-    server.feed(flush("confirmed"))
-    assert server.out == frame(bytes.fromhex("020901000000"))
+    server.feed(raw.transfer("", b"durable") + raw.transfer("", b"too"))
+    server.feed(raw.flush("confirmed"))
+    assert server.out == raw.frame(bytes.fromhex("020901000000"))
     server.session.complete(1)
     server.forget()
-    server.feed(flush("confirmed"))
-    assert server.out == confirmed(1)
+    server.feed(raw.flush("confirmed"))
+    assert server.out == raw.confirmed(1)
     (told,) = server.records()
     assert told.fragments is None
 
@@ -204,13 +183,13 @@ def test_nothing_is_confirmed_before_the_application_has_it(server: Facing) -> N
 @pytest.mark.rule("0-10/session.confirmed/exclude-known", "0-10/session.completed/exclude-known")
 @pytest.mark.rule("0-10/session.known-completed/implies-known-confirmed")
 def test_what_the_sender_knows_is_told_no_more(facing: Facing) -> None:
-    facing.feed(sync() + sync() + sync() + known_completed((0, 1)))
+    facing.feed(raw.sync() + raw.sync() + raw.sync() + raw.known_completed((0, 1)))
     facing.forget()
-    facing.feed(flush("confirmed", "completed"))
-    assert facing.out == confirmed(2) + completed(2)
+    facing.feed(raw.flush("confirmed", "completed"))
+    assert facing.out == raw.confirmed(2) + raw.completed(2)
     facing.forget()
-    facing.feed(known_completed(2) + flush("confirmed", "completed"))
-    assert facing.out == confirmed() + completed()
+    facing.feed(raw.known_completed(2) + raw.flush("confirmed", "completed"))
+    assert facing.out == raw.confirmed() + raw.completed()
 
 
 @pytest.mark.rule("0-10/session.confirmed/on-flush")
@@ -219,9 +198,9 @@ def test_a_confirmed_command_is_not_kept_and_not_done(side: Side) -> None:
     session = facing.session
     handle = session.call(amqp.ExecutionSync())
     session.call(amqp.ExecutionSync())
-    facing.feed(confirmed(0))
+    facing.feed(raw.confirmed(0))
     assert not handle.done
-    facing.feed(detach())
+    facing.feed(raw.detach())
     state = session.detached_state()
     assert list(state.sending.replay) == [1]
     assert len(state.pending) == 2
@@ -235,12 +214,12 @@ def test_a_confirmed_command_is_not_kept_and_not_done(side: Side) -> None:
 def test_completed_that_asks_for_it_is_answered_with_an_echo(facing: Facing) -> None:
     handles = [facing.session.call(amqp.ExecutionSync()) for _ in range(3)]
     facing.forget()
-    facing.feed(completed(0, 2, timely=True))
-    assert facing.out == frame(bytes.fromhex("020b0100") + ids(0, 2))
+    facing.feed(raw.completed(0, 2, timely=True))
+    assert facing.out == raw.frame(bytes.fromhex("020b0100") + ids(0, 2))
     assert [handle.done for handle in handles] == [True, False, True]
     facing.forget()
-    facing.feed(completed((0, 2), timely=True))
-    assert facing.out == known_completed((0, 2))
+    facing.feed(raw.completed((0, 2), timely=True))
+    assert facing.out == raw.known_completed((0, 2))
     assert handles[1].done
 
 
@@ -249,74 +228,74 @@ def test_completed_that_does_not_ask_is_answered_when_it_names_many(facing: Faci
     """Qpid's Python clients have no ear for an answer to each; what is known is told at some time all the same."""
     handles = [facing.session.call(amqp.ExecutionSync()) for _ in range(2)]
     facing.forget()
-    facing.feed(completed(0) + completed((0, 1)))
+    facing.feed(raw.completed(0) + raw.completed((0, 1)))
     assert [handle.done for handle in handles] == [True, True]
     assert facing.out == b""
     facing.session._state.sending.next_id = 70_000  # pyright: ignore[reportPrivateUsage]
-    facing.feed(completed((0, 65_535)))
+    facing.feed(raw.completed((0, 65_535)))
     assert facing.out == b""
-    facing.feed(completed((0, 65_536)))
-    assert facing.out == known_completed((0, 65_536))
+    facing.feed(raw.completed((0, 65_536)))
+    assert facing.out == raw.known_completed((0, 65_536))
 
 
 @pytest.mark.rule("0-10/session.completed/known-completed-reply")
 def test_even_nothing_is_known_to_be_completed_when_the_reply_is_timely(facing: Facing) -> None:
-    facing.feed(completed(timely=True))
-    assert facing.out == known_completed()
+    facing.feed(raw.completed(timely=True))
+    assert facing.out == raw.known_completed()
     facing.forget()
-    facing.feed(completed())
+    facing.feed(raw.completed())
     assert facing.out == b""
     # A known-completed isn't completed itself: the exchange ends here.
-    facing.feed(known_completed())
+    facing.feed(raw.known_completed())
     assert facing.out == b""
 
 
 @pytest.mark.rule("0-10/session.completed/merged")
 def test_one_reply_may_cover_several(facing: Facing) -> None:
-    facing.feed(sync())
-    facing.feed(flush("completed"))
-    facing.feed(sync() + sync() + flush("completed"))
+    facing.feed(raw.sync())
+    facing.feed(raw.flush("completed"))
+    facing.feed(raw.sync() + raw.sync() + raw.flush("completed"))
     facing.forget()
-    facing.feed(known_completed((0, 2)) + flush("completed"))
-    assert facing.out == completed()
+    facing.feed(raw.known_completed((0, 2)) + raw.flush("completed"))
+    assert facing.out == raw.completed()
 
 
 @pytest.mark.rule("0-10/session.completed/delayed", "0-10/session/sync-bit")
 def test_completions_may_wait_until_they_are_wanted(facing: Facing) -> None:
-    facing.feed(sync() * 3)
+    facing.feed(raw.sync() * 3)
     assert facing.sent() == [] or facing.names() == ["session.completed"] * 3
     facing.forget()
-    facing.feed(sync() + command(0x0301, sync=True))
-    assert facing.sent()[-1].octets == completed((0, 4))
+    facing.feed(raw.sync() + raw.command(0x0301, sync=True))
+    assert facing.sent()[-1].octets == raw.completed((0, 4))
 
 
 @pytest.mark.rule("0-10/session/sync-bit")
 def test_the_sync_bit_has_the_completion_told_at_once(server: Facing) -> None:
-    server.feed(transfer("", b"a") + transfer("", b"b", sync=True))
+    server.feed(raw.transfer("", b"a") + raw.transfer("", b"b", sync=True))
     server.session.complete(0)
     server.settle()
     assert server.out == b""
     server.session.complete(1)
     server.settle()
-    assert server.out == completed((0, 1))
+    assert server.out == raw.completed((0, 1))
 
 
 @pytest.mark.rule("0-10/session.completed/delayed")
 def test_completions_that_nobody_waits_for_are_told_before_long(server: Facing) -> None:
     for number in range(200):
-        server.feed(transfer("", b""))
+        server.feed(raw.transfer("", b""))
         server.session.complete(number)
     told = [each.record.commands for each in server.sent() if each.name == "session.completed"]
     assert 2 <= len(told) <= 20
     assert all([each.ranges[0][0] == 0 for each in told])
 
 
-@pytest.mark.parametrize("what", [completed(5), confirmed((0, 1)), completed((LAST, 0))])
+@pytest.mark.parametrize("what", [raw.completed(5), raw.confirmed((0, 1)), raw.completed((LAST, 0))])
 def test_what_was_never_sent_is_not_completed(facing: Facing, what: bytes) -> None:
     facing.session.call(amqp.ExecutionSync())
     facing.forget()
     facing.feed(what)
-    if what == completed((LAST, 0)):
+    if what == raw.completed((LAST, 0)):
         # What lies before the first command was another's life of the name.
         assert facing.session.is_attached
         return
@@ -327,30 +306,30 @@ def test_more_ranges_than_a_set_holds_are_told_in_several_sets() -> None:
     facing = Facing.attached(SERVER, server_config(limits=Limits(requests=20_000)))
     session = facing.session
     count = 2 * (MOST_RANGES + 9)
-    facing.feed(transfer("", b"") * count)
+    facing.feed(raw.transfer("", b"") * count)
     for number in range(0, count, 2):
         session.complete(number)
     facing.forget()
-    facing.feed(flush("confirmed", "completed"))
+    facing.feed(raw.flush("confirmed", "completed"))
     told = facing.records()
     assert [each.NAME for each in told] == ["session.confirmed"] * 2 + ["session.completed"] * 2
     for pair in (told[:2], told[2:]):
         assert [len(each.commands.ranges) for each in pair] == [MOST_RANGES, 9]
         found = [number for each in pair for number in each.commands]
         assert found == list(range(0, count, 2))
-    facing.feed(known_completed((0, 2 * MOST_RANGES - 1)))
+    facing.feed(raw.known_completed((0, 2 * MOST_RANGES - 1)))
     facing.forget()
-    facing.feed(flush("completed"))
+    facing.feed(raw.flush("completed"))
     (told,) = facing.records()
     assert len(told.commands) == 9
 
 
 def test_completions_told_in_several_sets_are_all_heard(client: Facing) -> None:
     handles = [client.session.call(amqp.ExecutionSync(), sync=False) for _ in range(4)]
-    client.feed(completed(0, 2) + completed(3))
+    client.feed(raw.completed(0, 2) + raw.completed(3))
     assert [handle.done for handle in handles] == [True, False, True, True]
     client.forget()
-    client.feed(completed((0, 3)))
+    client.feed(raw.completed((0, 3)))
     assert handles[1].done
 
 
@@ -359,21 +338,21 @@ def test_completions_told_in_several_sets_are_all_heard(client: Facing) -> None:
 
 @pytest.mark.rule("0-10/session.gap/confirm-complete", "0-10/session.gap/keep-done")
 def test_what_is_given_up_counts_as_completed_and_confirmed(facing: Facing) -> None:
-    facing.feed(sync() + gap((0, 4)))
+    facing.feed(raw.sync() + raw.gap((0, 4)))
     facing.forget()
-    facing.feed(flush("confirmed", "completed", "expected"))
-    assert facing.out == expected(5) + confirmed((0, 4)) + completed((0, 4), timely=True)
+    facing.feed(raw.flush("confirmed", "completed", "expected"))
+    assert facing.out == raw.expected(5) + raw.confirmed((0, 4)) + raw.completed((0, 4), timely=True)
     # The next one is behind the gap.
     facing.forget()
-    facing.feed(command_point(5) + command(0x0301, sync=True))
-    assert facing.out == completed((0, 5))
+    facing.feed(raw.command_point(5) + raw.command(0x0301, sync=True))
+    assert facing.out == raw.completed((0, 5))
 
 
 @pytest.mark.rule("0-10/session.gap/abort-partial")
 @pytest.mark.parametrize("streamed", [True, False])
 def test_a_gap_aborts_the_command_that_is_arriving(streamed: bool) -> None:
     facing = Facing.attached(SERVER, server_config(stream_above=4 if streamed else None))
-    facing.feed(frame(segment(0x0401), 1, flags=0x0B) + frame(b"12345", 3, flags=0x06) + gap(0))
+    facing.feed(raw.frame(raw.segment(0x0401), 1, flags=0x0B) + raw.frame(b"12345", 3, flags=0x06) + raw.gap(0))
     if streamed:
         begun, _, aborted = facing.events
         assert isinstance(begun, amqp.MessageBegun)
@@ -382,26 +361,26 @@ def test_a_gap_aborts_the_command_that_is_arriving(streamed: bool) -> None:
         assert facing.events == []
     assert facing.session.incomplete == ()
     facing.forget()
-    facing.feed(flush("completed") + transfer("", b"next"))
-    assert facing.out == completed(0)
+    facing.feed(raw.flush("completed") + raw.transfer("", b"next"))
+    assert facing.out == raw.completed(0)
     (message,) = facing.of(amqp.MessageReceived)
     assert (message.command_id, message.body) == (1, b"next")
 
 
 @pytest.mark.rule("0-10/session.gap/keep-done")
 def test_what_is_being_executed_when_it_is_given_up_goes_on(server: Facing) -> None:
-    server.feed(transfer("", b"x") + gap(0))
+    server.feed(raw.transfer("", b"x") + raw.gap(0))
     server.session.complete(0)
     server.forget()
-    server.feed(flush("completed"))
-    assert server.out == completed(0)
+    server.feed(raw.flush("completed"))
+    assert server.out == raw.completed(0)
 
 
 def test_a_gap_of_half_of_all_ids_takes_no_time(facing: Facing) -> None:
     begun = time.monotonic()
-    facing.feed(gap((0, 0x7FFF_FFFE)) + flush("expected"))
+    facing.feed(raw.gap((0, 0x7FFF_FFFE)) + raw.flush("expected"))
     assert time.monotonic() - begun < 1
-    assert facing.out == expected(0x7FFF_FFFF)
+    assert facing.out == raw.expected(0x7FFF_FFFF)
 
 
 def test_the_own_gap_fails_what_it_gives_up(client: Facing) -> None:
@@ -411,23 +390,23 @@ def test_the_own_gap_fails_what_it_gives_up(client: Facing) -> None:
     client.forget()
     session.gap(0, 1)
     client.settle()
-    assert client.out == frame(bytes.fromhex("020d0100") + ids((0, 1)))
+    assert client.out == raw.frame(bytes.fromhex("020d0100") + ids((0, 1)))
     (abandoned,) = client.of(Abandoned)
     assert abandoned.handles == (first, second.completion, second.outcome)
     assert isinstance(first.error, EndpointClosed)
     assert session.pending == (kept,)
     with pytest.raises(LocalProtocolError, match="command 0"):
         session.gap(0)
-    client.feed(completed((0, 2)))
+    client.feed(raw.completed((0, 2)))
     assert kept.done
 
 
 @pytest.mark.parametrize("what", ["gap", "known"])
 def test_a_peer_that_cuts_what_is_known_into_pieces_is_stopped(facing: Facing, what: str) -> None:
     if what == "known":
-        facing.feed(gap((0, 4 * MOST_RANGES)))
+        facing.feed(raw.gap((0, 4 * MOST_RANGES)))
     half = MOST_RANGES // 2
-    tell = gap if what == "gap" else known_completed
+    tell = raw.gap if what == "gap" else raw.known_completed
     facing.feed(tell(*range(1, 2 * half, 2)), tell(*range(2 * half + 1, 4 * half, 2)))
     assert facing.session.is_attached
     facing.forget()
@@ -440,29 +419,35 @@ def test_a_peer_that_cuts_what_is_known_into_pieces_is_stopped(facing: Facing, w
 
 @pytest.mark.parametrize(
     "octets",
-    [u16(4) + u32(0), u16(9) + bytes(9), u16(8) + u32(0), u16(8) + u32(5) + u32(4),
-     u16(8) + u32(0) + u32(1 << 31), u16(16) + u64(1)],
+    [raw.u16(4) + raw.u32(0), raw.u16(9) + bytes(9), raw.u16(8) + raw.u32(0), raw.u16(8) + raw.u32(5) + raw.u32(4),
+     raw.u16(8) + raw.u32(0) + raw.u32(1 << 31), raw.u16(16) + raw.u64(1)],
 )  # fmt: skip
 @pytest.mark.parametrize("code", [0x0208, 0x0209, 0x020A, 0x020B, 0x020D])
 def test_a_control_with_a_malformed_set_is_a_framing_error(facing: Facing, octets: bytes, code: int) -> None:
-    facing.feed(control(code, octets))
+    facing.feed(raw.control(code, octets))
     facing.closes(501, None)
 
 
 @pytest.mark.parametrize(
-    "octets", [u16(4) + u32(0), u16(9) + bytes(9), u16(8) + u32(5) + u32(4), u16(8) + u32(0) + u32(1 << 31)]
+    "octets",
+    [
+        raw.u16(4) + raw.u32(0),
+        raw.u16(9) + bytes(9),
+        raw.u16(8) + raw.u32(5) + raw.u32(4),
+        raw.u16(8) + raw.u32(0) + raw.u32(1 << 31),
+    ],
 )
 @pytest.mark.parametrize("code", [0x0402, 0x0403, 0x0404, 0x0405])
 def test_a_command_with_a_malformed_set_is_invalid(server: Facing, octets: bytes, code: int) -> None:
-    server.feed(command(code, octets))
+    server.feed(raw.command(code, octets))
     server.gives_up(503, 0, None)
 
 
 def test_sets_that_wrap_or_overlap_are_sets(side: Side) -> None:
-    facing = Facing.attached(side, point=command_point(LAST - 1))
-    facing.feed(sync() * 4 + known_completed((LAST, 0), (0, 0)))
+    facing = Facing.attached(side, point=raw.command_point(LAST - 1))
+    facing.feed(raw.sync() * 4 + raw.known_completed((LAST, 0), (0, 0)))
     facing.forget()
-    facing.feed(flush("completed"))
+    facing.feed(raw.flush("completed"))
     (told,) = facing.records()
     assert told.commands == amqp.SequenceSet([(LAST - 1, LAST - 1), (1, 1)])
 
@@ -475,17 +460,17 @@ def test_flush_octet_by_octet(facing: Facing) -> None:
     facing.session.flush(expected=True, confirmed=True, completed=False)
     facing.session.flush(expected=True, confirmed=True)
     facing.settle()
-    assert facing.out == b"".join([frame(bytes.fromhex(f"020c{n}00")) for n in ("04", "03", "07")])
+    assert facing.out == b"".join([raw.frame(bytes.fromhex(f"020c{n}00")) for n in ("04", "03", "07")])
 
 
 def test_what_a_new_client_keeps_is_numbered_from_its_command_point() -> None:
     facing = Facing.opened(CLIENT, client_config())
     session = facing.end.open_session("s")
     session.sync()
-    facing.feed(attached() + expected())
+    facing.feed(raw.attached() + raw.expected())
     assert [each.name for each in facing.sent()][-2:] == ["session.command-point", "execution.sync"]
-    facing.feed(command_point() + command(0x0301, sync=True))
-    assert facing.out.endswith(completed(0))
+    facing.feed(raw.command_point() + raw.command(0x0301, sync=True))
+    assert facing.out.endswith(raw.completed(0))
     assert facing.of(amqp.CommandReceived) == []
 
 

@@ -23,36 +23,10 @@ from amqp_sansio import (
     Side,
 )
 from amqp_sansio import amqp_0_10 as amqp
-from tests.kit.octets_0_10 import (
-    attach,
-    attached,
-    command_point,
-    completed,
-    confirmed,
-    content,
-    control,
-    detach,
-    detached,
-    expected,
-    flush,
-    frame,
-    gap,
-    known_completed,
-    request_timeout,
-    segment,
-    subscribe,
-    sync,
-    timeout,
-    transfer,
-    tune_ok,
-    u8,
-    u32,
-    u64,
-    vbin16,
-)
+from tests.kit import octets_0_10 as raw
 from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
 
-ALL = flush("expected", "confirmed", "completed")
+ALL = raw.flush("expected", "confirmed", "completed")
 
 
 # Attaching.
@@ -62,17 +36,17 @@ def test_a_client_attaches_octet_by_octet() -> None:
     facing = Facing.opened(CLIENT)
     session = facing.end.open_session(b"\xff name", force=True)
     facing.settle()
-    assert facing.out == frame(bytes.fromhex("020103000006") + b"\xff name")
+    assert facing.out == raw.frame(bytes.fromhex("020103000006") + b"\xff name")
     assert not session.is_attached
     assert facing.end.sessions == (0,)
     facing.forget()
-    facing.feed(attached(b"\xff name"))
+    facing.feed(raw.attached(b"\xff name"))
     # What does the peer know of it? Only then comes the first command-point.
-    assert facing.out == frame(bytes.fromhex("020c0700"))
+    assert facing.out == raw.frame(bytes.fromhex("020c0700"))
     assert facing.events == []
     facing.forget()
-    facing.feed(expected())
-    assert facing.out == frame(bytes.fromhex("02070300") + u32(0) + u64(0))
+    facing.feed(raw.expected())
+    assert facing.out == raw.frame(bytes.fromhex("02070300") + raw.u32(0) + raw.u64(0))
     assert facing.events == [Opened(Scope.SESSION, 0, facing.of(Opened)[0].handle)]
     assert session.is_attached
 
@@ -82,20 +56,20 @@ def test_the_handle_of_the_attachment_gives_the_session() -> None:
     session = facing.end.open_session("s")
     opening = session.opening
     assert opening is not None
-    facing.feed(attached() + expected())
+    facing.feed(raw.attached() + raw.expected())
     assert opening.result is session
     assert facing.of(Opened)[0].handle == opening
 
 
 def test_a_server_attaches_octet_by_octet() -> None:
     facing = Facing.opened(SERVER)
-    facing.feed(attach(b"s", force=True, channel=3))
+    facing.feed(raw.attach(b"s", force=True, channel=3))
     assert facing.events == [amqp.SessionRequested(3, b"s", True)]
     assert facing.out == b""
     session = facing.end.accept_session(3)
     facing.settle()
-    point = bytes.fromhex("02070300") + u32(0) + u64(0)
-    assert facing.out == frame(bytes.fromhex("020201000001") + b"s", channel=3) + frame(point, channel=3)
+    point = bytes.fromhex("02070300") + raw.u32(0) + raw.u64(0)
+    assert facing.out == raw.frame(bytes.fromhex("020201000001") + b"s", channel=3) + raw.frame(point, channel=3)
     assert facing.events[1:] == [Opened(Scope.SESSION, 3, None)]
     assert (session.channel, session.name, session.timeout) == (3, b"s", 0)
     with pytest.raises(LocalProtocolError, match="no session waits"):
@@ -111,23 +85,27 @@ def test_channels_are_taken_from_zero_on_up_to_the_number_agreed() -> None:
     with pytest.raises(LimitExceeded, match="2 channels") as caught:
         facing.end.open_session("c")
     assert caught.value.rule == "0-10/connection.tune-ok/available-channels"
-    facing.feed(detached(b"a", 1))
+    facing.feed(raw.detached(b"a", 1))
     assert facing.end.open_session("c").channel == 0
 
 
 @pytest.mark.rule("0-10/wire/channel0")
 def test_channel_zero_is_there_even_when_it_is_the_only_one() -> None:
-    facing = Facing.opened(SERVER, server_config(channel_max=1), tune_ok(1))
-    facing.feed(attach(channel=0))
+    facing = Facing.opened(SERVER, server_config(channel_max=1), raw.tune_ok(1))
+    facing.feed(raw.attach(channel=0))
     facing.end.accept_session(0)
-    facing.feed(command_point() + transfer("", b"x"))
+    facing.feed(raw.command_point() + raw.transfer("", b"x"))
     assert facing.session.incomplete == (0,)
 
 
 @pytest.mark.rule("0-10/connection.tune-ok/available-channels")
 @pytest.mark.parametrize("what", ["attach", "transfer", "command-point"])
 def test_a_channel_above_those_agreed_is_a_framing_error(side: Side, what: str) -> None:
-    makers: dict[str, Callable[..., bytes]] = {"attach": attach, "transfer": transfer, "command-point": command_point}
+    makers: dict[str, Callable[..., bytes]] = {
+        "attach": raw.attach,
+        "transfer": raw.transfer,
+        "command-point": raw.command_point,
+    }
     facing = Facing.opened(side)
     facing.feed(makers[what](channel=15))
     assert facing.end.is_open
@@ -139,26 +117,26 @@ def test_a_channel_above_those_agreed_is_a_framing_error(side: Side, what: str) 
 @pytest.mark.rule("0-10/session.attach/idempotence")
 @pytest.mark.parametrize("force", [True, False])
 def test_attaching_again_to_the_same_transport_succeeds(server: Facing, force: bool) -> None:
-    server.feed(transfer("", b"x"))
+    server.feed(raw.transfer("", b"x"))
     server.forget()
-    server.feed(attach(b"s", force=force))
-    assert server.out == attached(b"s")
+    server.feed(raw.attach(b"s", force=force))
+    assert server.out == raw.attached(b"s")
     assert server.events == []
     # Nothing of it has changed: the next command is the second one.
-    server.feed(transfer("", b"y"))
+    server.feed(raw.transfer("", b"y"))
     assert server.session.incomplete == (0, 1)
 
 
 def test_an_answer_to_attach_that_comes_again_changes_nothing(client: Facing) -> None:
-    client.feed(attached(b"s") + expected(5))
+    client.feed(raw.attached(b"s") + raw.expected(5))
     assert (client.events, client.out) == ([], b"")
     assert client.session.is_attached
 
 
 @pytest.mark.rule("0-10/session.attach/one-session")
 def test_a_second_session_on_the_same_transport_is_transport_busy(server: Facing) -> None:
-    server.feed(attach(b"other"))
-    assert server.out == frame(bytes.fromhex("020403000005") + b"other" + u8(2))
+    server.feed(raw.attach(b"other"))
+    assert server.out == raw.frame(bytes.fromhex("020403000005") + b"other" + raw.u8(2))
     assert server.events == []
     assert server.session.name == b"s"
 
@@ -172,19 +150,19 @@ def test_a_transport_that_is_being_detached_is_busy_until_it_is(server: Facing, 
     else:
         server.session.detach()
     server.forget()
-    server.feed(attach(name))
-    assert server.out == detached(name, 2)
+    server.feed(raw.attach(name))
+    assert server.out == raw.detached(name, 2)
     assert server.events == []
-    server.feed(detached(b"s"))
+    server.feed(raw.detached(b"s"))
     assert [type(event) for event in server.events] == [amqp.SessionClosed]
-    server.feed(attach(name))
+    server.feed(raw.attach(name))
     assert server.requested() == amqp.SessionRequested(0, name, False)
 
 
 @pytest.mark.rule("0-10/session.attach/one-transport")
 def test_a_session_is_not_attached_on_two_channels(server: Facing) -> None:
-    server.feed(attach(b"s", channel=1))
-    assert server.out == detached(b"s", 1, channel=1)
+    server.feed(raw.attach(b"s", channel=1))
+    assert server.out == raw.detached(b"s", 1, channel=1)
     assert server.events == []
     client = Facing.opened(CLIENT)
     client.end.open_session("s")
@@ -197,8 +175,8 @@ def test_a_session_is_not_attached_on_two_channels(server: Facing) -> None:
 def test_with_force_a_session_is_moved_once_it_is_detached_where_it_was() -> None:
     facing = Facing.attached(SERVER, keep=60)
     session = facing.session
-    facing.feed(transfer("", b"x"))
-    facing.feed(attach(b"s", force=True, channel=1))
+    facing.feed(raw.transfer("", b"x"))
+    facing.feed(raw.attach(b"s", force=True, channel=1))
     assert facing.requested() == amqp.SessionRequested(1, b"s", True)
     with pytest.raises(LocalProtocolError, match="detach it there") as caught:
         facing.end.accept_session(1)
@@ -206,9 +184,9 @@ def test_with_force_a_session_is_moved_once_it_is_detached_where_it_was() -> Non
     facing.end.refuse_session(1)
     session.detach()
     facing.forget()
-    facing.feed(detached(b"s") + attach(b"s", force=True, channel=1))
+    facing.feed(raw.detached(b"s") + raw.attach(b"s", force=True, channel=1))
     moved = facing.end.accept_session(1, session.detached_state())
-    facing.feed(expected(0, channel=1))
+    facing.feed(raw.expected(0, channel=1))
     (resumed,) = facing.of(amqp.Resumed)
     assert [event.body for event in resumed.incomplete] == [b"x"]
     assert [event.channel for event in resumed.incomplete] == [1]
@@ -220,10 +198,10 @@ def test_with_force_a_session_is_moved_once_it_is_detached_where_it_was() -> Non
 @pytest.mark.parametrize("code", list(amqp.DetachCode))
 def test_a_server_refuses_a_session_with_a_code(code: amqp.DetachCode) -> None:
     facing = Facing.opened(SERVER)
-    facing.feed(attach(b"busy"))
+    facing.feed(raw.attach(b"busy"))
     facing.end.refuse_session(0, code)
     facing.settle()
-    assert facing.out == detached(b"busy", code.value)
+    assert facing.out == raw.detached(b"busy", code.value)
     assert facing.end.sessions == ()
     with pytest.raises(LocalProtocolError):
         facing.end.refuse_session(0)
@@ -236,7 +214,7 @@ def test_a_refused_session_fails_with_the_peers_code(code: int, name: str) -> No
     session = facing.end.open_session("s", timeout=60)
     opening, call = session.opening, session.call(amqp.QueuePurge("q"))
     assert opening is not None
-    facing.feed(detached(b"s", code))
+    facing.feed(raw.detached(b"s", code))
     (failed,) = facing.of(Failed)
     assert (failed.scope, failed.channel, failed.by) == (Scope.SESSION, 0, By.REMOTE)
     assert failed.handles == (opening, call)
@@ -252,18 +230,18 @@ def test_a_refused_session_fails_with_the_peers_code(code: int, name: str) -> No
 @pytest.mark.rule("0-10/session.attach/scoping")
 def test_names_are_the_users_own_and_the_server_is_told_whose() -> None:
     facing = Facing.opened(SERVER)
-    facing.feed(attach(b"a", channel=0))
+    facing.feed(raw.attach(b"a", channel=0))
     assert (facing.end.user, facing.requested().name) == ("ann", b"a")
     facing.end.accept_session(0)
     other = Facing.opened(SERVER)
-    other.feed(attach(b"a", channel=0))
+    other.feed(raw.attach(b"a", channel=0))
     assert other.end.accept_session(0).is_attached
 
 
 def test_a_client_is_not_attached_to() -> None:
     facing = Facing.opened(CLIENT)
-    facing.feed(attach(b"yours"))
-    assert facing.out == detached(b"yours", 1)
+    facing.feed(raw.attach(b"yours"))
+    assert facing.out == raw.detached(b"yours", 1)
     assert facing.events == []
 
 
@@ -280,14 +258,14 @@ def test_a_state_belongs_to_its_side_and_its_name() -> None:
     facing = Facing.attached(CLIENT, keep=None)
     facing.session.detach()
     session = facing.session
-    facing.feed(detached())
+    facing.feed(raw.detached())
     state = session.detached_state()
     server = Facing.opened(SERVER)
-    server.feed(attach(b"t"))
+    server.feed(raw.attach(b"t"))
     with pytest.raises(LocalProtocolError, match="session b's'"):
         server.end.accept_session(0, state)
     server.end.refuse_session(0)
-    server.feed(attach(b"s"))
+    server.feed(raw.attach(b"s"))
     with pytest.raises(LocalProtocolError, match="client"):
         server.end.accept_session(0, state)
     assert server.of(Opened) == []
@@ -297,15 +275,15 @@ def test_a_state_belongs_to_its_side_and_its_name() -> None:
 
 
 CONTROLS: dict[str, Callable[..., bytes]] = {
-    "command-point": command_point,
-    "expected": expected,
-    "confirmed": partial(confirmed, 0),
-    "completed": partial(completed, 0),
-    "known": partial(known_completed, 0),
-    "flush": partial(flush, "completed"),
-    "gap": partial(gap, 0),
-    "ask": partial(request_timeout, 5),
-    "timeout": partial(timeout, 5),
+    "command-point": raw.command_point,
+    "expected": raw.expected,
+    "confirmed": partial(raw.confirmed, 0),
+    "completed": partial(raw.completed, 0),
+    "known": partial(raw.known_completed, 0),
+    "flush": partial(raw.flush, "completed"),
+    "gap": partial(raw.gap, 0),
+    "ask": partial(raw.request_timeout, 5),
+    "timeout": partial(raw.timeout, 5),
 }
 
 
@@ -323,17 +301,17 @@ def test_other_controls_need_a_session(side: Side, channel: int, what: str) -> N
 
 @pytest.mark.rule("0-10/session/attachment")
 def test_commands_without_a_session_are_dropped_and_answered_once_each(opened: Facing) -> None:
-    opened.feed(transfer("q", b"body", header=b"", channel=2) + sync(channel=2))
-    assert opened.out == detached(b"", 3, channel=2) * 2
+    opened.feed(raw.transfer("q", b"body", header=b"", channel=2) + raw.sync(channel=2))
+    assert opened.out == raw.detached(b"", 3, channel=2) * 2
     assert opened.events == []
 
 
 @pytest.mark.rule("0-10/session/attachment")
 def test_detach_and_detached_need_no_session(opened: Facing) -> None:
-    opened.feed(detached(b"old", 0) + attached(b"old", channel=1)[:0])
+    opened.feed(raw.detached(b"old", 0) + raw.attached(b"old", channel=1)[:0])
     assert (opened.out, opened.events) == (b"", [])
-    opened.feed(detach(b"old"))
-    assert opened.out == detached(b"old", 3)
+    opened.feed(raw.detach(b"old"))
+    assert opened.out == raw.detached(b"old", 3)
     assert opened.events == []
 
 
@@ -341,14 +319,14 @@ def test_detach_and_detached_need_no_session(opened: Facing) -> None:
 @pytest.mark.parametrize(
     "octets",
     [
-        control(0x0201),
-        control(0x0202),
-        control(0x0203),
-        control(0x0204, vbin16(b"s")),
-        control(0x0204, None, u8(0)),
-        control(0x0207, u32(0), None),
-        control(0x0207, None, u64(0)),
-        control(0x0208),
+        raw.control(0x0201),
+        raw.control(0x0202),
+        raw.control(0x0203),
+        raw.control(0x0204, raw.vbin16(b"s")),
+        raw.control(0x0204, None, raw.u8(0)),
+        raw.control(0x0207, raw.u32(0), None),
+        raw.control(0x0207, None, raw.u64(0)),
+        raw.control(0x0208),
     ],
 )
 @pytest.mark.parametrize("dialect", [amqp.Dialect.SPECIFICATION, amqp.Dialect.ERRATA])
@@ -368,11 +346,11 @@ def test_detach_and_its_answer_octet_by_octet(facing: Facing) -> None:
     session.detach()
     session.detach()
     facing.settle()
-    assert facing.out == frame(bytes.fromhex("020301000001") + b"s")
+    assert facing.out == raw.frame(bytes.fromhex("020301000001") + b"s")
     with pytest.raises(EndpointClosed, match="being detached"):
         session.sync()
     facing.forget()
-    facing.feed(detached(b"s", 0))
+    facing.feed(raw.detached(b"s", 0))
     (closed,) = facing.events
     assert isinstance(closed, amqp.SessionClosed)
     assert (closed.name, closed.channel, closed.resumable) == (b"s", 0, False)
@@ -386,8 +364,8 @@ def test_a_detach_of_the_peer_is_answered_octet_by_octet(facing: Facing) -> None
     session = facing.session
     call = session.call(amqp.ExecutionSync())
     facing.forget()
-    facing.feed(detach(b"s"))
-    assert facing.out == frame(bytes.fromhex("020403000001") + b"s" + u8(0))
+    facing.feed(raw.detach(b"s"))
+    assert facing.out == raw.frame(bytes.fromhex("020403000001") + b"s" + raw.u8(0))
     abandoned, closed = facing.events
     assert isinstance(abandoned, Abandoned)
     assert abandoned.handles == (call,)
@@ -397,9 +375,9 @@ def test_a_detach_of_the_peer_is_answered_octet_by_octet(facing: Facing) -> None
 
 
 def test_a_detach_of_another_name_leaves_the_session_alone(facing: Facing) -> None:
-    facing.feed(detach(b"other"))
-    assert facing.out == detached(b"other", 3)
-    facing.feed(detached(b"other", 2))
+    facing.feed(raw.detach(b"other"))
+    assert facing.out == raw.detached(b"other", 3)
+    facing.feed(raw.detached(b"other", 2))
     assert facing.events == []
     assert facing.session.is_attached
 
@@ -408,11 +386,11 @@ def test_a_detach_of_another_name_leaves_the_session_alone(facing: Facing) -> No
 def test_detaches_that_cross_end_the_session_once(facing: Facing, late: bool) -> None:
     facing.session.detach()
     facing.forget()
-    facing.feed(detach(b"s"))
+    facing.feed(raw.detach(b"s"))
     assert facing.names() in ([], ["session.detached"])
-    facing.feed(detached(b"s"))
+    facing.feed(raw.detached(b"s"))
     if late:
-        facing.feed(detached(b"s"))
+        facing.feed(raw.detached(b"s"))
     assert [type(event) for event in facing.events] == [amqp.SessionClosed]
     assert facing.end.sessions == ()
     assert facing.end.is_open
@@ -424,7 +402,7 @@ def test_a_session_the_peer_says_is_not_attached_is_over(side: Side) -> None:
     call = session.call(amqp.ExecutionSync())
     waiting = session.request_timeout(30)
     facing.forget()
-    facing.feed(detached(b"", 3))
+    facing.feed(raw.detached(b"", 3))
     (failed,) = facing.of(Failed)
     assert failed.error.condition == "not-attached"
     (closed,) = facing.of(amqp.SessionClosed)
@@ -439,10 +417,10 @@ def test_what_is_behind_attach_goes_on_from_where_the_peer_says() -> None:
     session = facing.end.open_session("s")
     handle = session.call(amqp.QueuePurge("q"))
     second = session.transfer("x", b"body")
-    facing.feed(attached() + expected())
+    facing.feed(raw.attached() + raw.expected())
     names = facing.names()
     assert names == ["session.attach", "session.flush", "session.command-point", "queue.purge", "message.transfer"]
-    facing.feed(completed((0, 1)))
+    facing.feed(raw.completed((0, 1)))
     assert handle.done
     assert second.completion.done
 
@@ -452,8 +430,8 @@ def test_a_session_can_be_left_before_it_is_attached() -> None:
     session = facing.end.open_session("s")
     session.detach()
     assert facing.names() == ["session.attach", "session.detach"]
-    facing.feed(attached(b"s"))
-    facing.feed(detached(b"s"))
+    facing.feed(raw.attached(b"s"))
+    facing.feed(raw.detached(b"s"))
     assert [type(event) for event in facing.events] == [Abandoned, amqp.SessionClosed]
     assert facing.names() == ["session.attach", "session.detach"]
 
@@ -461,7 +439,7 @@ def test_a_session_can_be_left_before_it_is_attached() -> None:
 def test_a_session_that_fails_before_its_first_command_says_which_that_would_be() -> None:
     facing = Facing.opened(CLIENT)
     session = facing.end.open_session("s")
-    facing.feed(attached())
+    facing.feed(raw.attached())
     session.fail(amqp.ExecutionError(541, "broken"))
     facing.settle()
     names = ["session.command-point", "execution.exception", "session.request-timeout", "session.detach"]
@@ -475,9 +453,9 @@ def test_close_forgets_the_session_before_it_leaves(side: Side) -> None:
     session.close()
     assert facing.names() == ["session.request-timeout"]
     assert facing.records()[0].timeout == 0
-    facing.feed(timeout(0))
+    facing.feed(raw.timeout(0))
     assert facing.names() == ["session.request-timeout", "session.detach"]
-    facing.feed(detached())
+    facing.feed(raw.detached())
     (closed,) = facing.of(amqp.SessionClosed)
     assert not closed.resumable
     with pytest.raises(EndpointClosed):
@@ -491,11 +469,11 @@ def test_close_forgets_the_session_before_it_leaves(side: Side) -> None:
 def test_sessions_go_on_side_by_side() -> None:
     facing = Facing.opened(SERVER)
     for channel, name in enumerate((b"a", b"b")):
-        facing.feed(attach(name, channel=channel))
+        facing.feed(raw.attach(name, channel=channel))
         facing.end.accept_session(channel)
-        facing.feed(command_point(10 * channel, channel=channel))
+        facing.feed(raw.command_point(10 * channel, channel=channel))
     whole = {
-        channel: content(segment(0x0401, b"\0", sync=False), b"", b"body %d" % channel, channel=channel)
+        channel: raw.content(raw.segment(0x0401, b"\0", sync=False), b"", b"body %d" % channel, channel=channel)
         for channel in (0, 1)
     }
     cut = len(whole[0]) - 18
@@ -505,9 +483,9 @@ def test_sessions_go_on_side_by_side() -> None:
     assert bodies == [(1, 10, b"body 1"), (0, 0, b"body 0")]
     facing.forget()
     facing.end.session(1).complete(10)
-    facing.feed(flush("completed", channel=1))
-    assert facing.out == completed(10, channel=1)
-    facing.feed(subscribe("d")[:6] + b"\x00\x01" + subscribe("d")[8:])
+    facing.feed(raw.flush("completed", channel=1))
+    assert facing.out == raw.completed(10, channel=1)
+    facing.feed(raw.subscribe("d")[:6] + b"\x00\x01" + raw.subscribe("d")[8:])
     assert facing.asked().channel == 1
 
 
@@ -517,7 +495,7 @@ def test_a_session_shows_where_it_stands(facing: Facing) -> None:
     assert repr(session) == "<AMQP 0-10 session b's' on channel 0, attached>"
     with pytest.raises(EndpointClosed, match="channel 9"):
         facing.end.session(9)
-    facing.feed(detach())
+    facing.feed(raw.detach())
     assert session.report is not None
     assert "detached" in repr(session)
     assert [type(event) for event in facing.events] == [amqp.SessionClosed]
@@ -538,19 +516,19 @@ def test_what_is_granted_is_at_most_what_is_asked(
 ) -> None:
     config = (client_config if side is CLIENT else server_config)(session_timeout_max=most)
     facing = Facing.attached(side, config)
-    facing.feed(request_timeout(asked))
+    facing.feed(raw.request_timeout(asked))
     octets = "02060000" if granted is None else f"02060100{granted:08x}"
-    assert facing.out == frame(bytes.fromhex(octets))
+    assert facing.out == raw.frame(bytes.fromhex(octets))
     assert facing.session.timeout == granted
 
 
 def test_asking_for_a_timeout(facing: Facing) -> None:
     first, second = facing.session.request_timeout(90), facing.session.request_timeout(None)
     facing.settle()
-    assert facing.out == frame(bytes.fromhex("020501000000005a")) + frame(bytes.fromhex("02050000"))
-    facing.feed(timeout(30))
+    assert facing.out == raw.frame(bytes.fromhex("020501000000005a")) + raw.frame(bytes.fromhex("02050000"))
+    facing.feed(raw.timeout(30))
     assert facing.session.timeout == 30
-    facing.feed(timeout(None))
+    facing.feed(raw.timeout(None))
     assert (first.result, second.result) == (30, None)
     assert facing.events == [Replied(first), Replied(second)]
     assert facing.session.timeout is None
@@ -561,9 +539,9 @@ def test_a_client_asks_for_the_timeout_when_it_has_attached(wanted: int | None) 
     facing = Facing.opened(CLIENT)
     session = facing.end.open_session("s", timeout=wanted)
     facing.forget()
-    facing.feed(attached())
-    assert facing.out == flush("expected", "confirmed", "completed") + request_timeout(wanted)
-    facing.feed(timeout(20) + expected())
+    facing.feed(raw.attached())
+    assert facing.out == raw.flush("expected", "confirmed", "completed") + raw.request_timeout(wanted)
+    facing.feed(raw.timeout(20) + raw.expected())
     assert session.timeout == 20
 
 
@@ -576,7 +554,7 @@ def test_the_state_is_kept_when_there_is_a_timeout(side: Side, keep: int | None)
     call = session.call(amqp.ExecutionSync())
     with pytest.raises(LocalProtocolError, match="attached"):
         session.detached_state()
-    facing.feed(detach())
+    facing.feed(raw.detach())
     (closed,) = facing.of(amqp.SessionClosed)
     assert closed.resumable is (keep != 0)
     assert call.done is (keep == 0)

@@ -8,27 +8,15 @@ import pytest
 
 from amqp_sansio import Accepted, LocalProtocolError, Settled, Side
 from amqp_sansio import amqp_0_10 as amqp
+from tests.kit import octets_0_10 as raw
 from tests.kit.ends_0_10 import Ends
-from tests.kit.octets_0_10 import (
-    TX_COMMIT,
-    TX_ROLLBACK,
-    TX_SELECT,
-    accept,
-    completed,
-    flow,
-    flush,
-    reject,
-    release,
-    routed,
-    transfer,
-)
 from tests.kit.wire_0_10 import CLIENT, SERVER, Facing
 
 
 def in_tx() -> Facing:
     """A server whose client has selected transactions."""
     facing = Facing.subscribed(SERVER)
-    facing.feed(TX_SELECT + flow("d", 0, None) + flow("d", 1, None))
+    facing.feed(raw.TX_SELECT + raw.flow("d", 0, None) + raw.flow("d", 1, None))
     facing.complete_all()
     return facing.forget()
 
@@ -40,35 +28,35 @@ def selecting(count: int = 0) -> Facing:
     facing.session.call(amqp.TxSelect())
     done(facing)
     for number in range(count):
-        facing.feed(transfer("d", b"%d" % number, header=routed()))
+        facing.feed(raw.transfer("d", b"%d" % number, header=raw.routed()))
     return facing.forget()
 
 
 def done(facing: Facing) -> None:
     """The peer completes all commands."""
     facing.settle()
-    facing.feed(completed((0, facing.last_id)))
+    facing.feed(raw.completed((0, facing.last_id)))
 
 
 def test_transactions_octet_by_octet(client: Facing) -> None:
     for command in (amqp.TxSelect(), amqp.TxCommit(), amqp.TxRollback()):
         client.session.call(command, sync=False)
     client.settle()
-    assert client.out == TX_SELECT + TX_COMMIT + TX_ROLLBACK
+    assert client.out == raw.TX_SELECT + raw.TX_COMMIT + raw.TX_ROLLBACK
 
 
 # The server.
 
 
 @pytest.mark.rule("0-10/tx.commit/order")
-@pytest.mark.parametrize("end", [TX_COMMIT, TX_ROLLBACK])
+@pytest.mark.parametrize("end", [raw.TX_COMMIT, raw.TX_ROLLBACK])
 def test_what_is_accepted_in_a_transaction_waits_for_its_end(end: bytes) -> None:
     facing = in_tx()
     session = facing.session
     one, two = session.transfer("d", b"a"), session.transfer("d", b"b")
     assert one.outcome is not None
     assert two.outcome is not None
-    facing.feed(accept(0))
+    facing.feed(raw.accept(0))
     assert facing.asked().handles == (one.outcome,)
     facing.complete_all()
     assert not one.outcome.done
@@ -79,13 +67,13 @@ def test_what_is_accepted_in_a_transaction_waits_for_its_end(end: bytes) -> None
     assert asked.handles == (one.outcome,)
     session.complete(asked.command_id)
     facing.settle()
-    assert one.outcome.done is (end == TX_COMMIT)
+    assert one.outcome.done is (end == raw.TX_COMMIT)
     assert not two.outcome.done
-    if end == TX_COMMIT:
+    if end == raw.TX_COMMIT:
         assert facing.of(Settled) == [Settled((one.outcome,), Accepted())]
     else:
         # Still acquired, so it can be accepted once more (or released).
-        facing.feed(accept(0) + TX_COMMIT)
+        facing.feed(raw.accept(0) + raw.TX_COMMIT)
         facing.complete_all()
         assert one.outcome.result == Accepted()
 
@@ -95,7 +83,7 @@ def test_a_commit_covers_what_came_before_it_and_nothing_behind() -> None:
     facing = in_tx()
     session = facing.session
     sent = [session.transfer("d", b"x") for _ in range(3)]
-    facing.feed(accept(0) + TX_COMMIT + accept(1) + TX_ROLLBACK + accept((1, 2)) + TX_COMMIT)
+    facing.feed(raw.accept(0) + raw.TX_COMMIT + raw.accept(1) + raw.TX_ROLLBACK + raw.accept((1, 2)) + raw.TX_COMMIT)
     asked = facing.of(amqp.CommandReceived)
     handles = [each.outcome for each in sent]
     assert [event.handles for event in asked if isinstance(event.command, (amqp.TxCommit, amqp.TxRollback))] == [
@@ -110,7 +98,7 @@ def test_reject_and_release_are_not_part_of_it() -> None:
     facing = in_tx()
     session = facing.session
     sent = [session.transfer("d", b"x") for _ in range(2)]
-    facing.feed(reject(0) + release(1))
+    facing.feed(raw.reject(0) + raw.release(1))
     facing.complete_all()
     assert [each.outcome.result for each in sent if each.outcome] == [amqp.Rejected(), amqp.Released()]
 
@@ -118,7 +106,9 @@ def test_reject_and_release_are_not_part_of_it() -> None:
 @pytest.mark.rule("0-10/message.transfer/tx-publish")
 def test_what_is_published_in_a_transaction_is_told_with_its_place() -> None:
     facing = in_tx()
-    facing.feed(transfer("e", b"a") + transfer("e", b"b") + TX_COMMIT + transfer("e", b"c") + TX_ROLLBACK)
+    facing.feed(
+        raw.transfer("e", b"a") + raw.transfer("e", b"b") + raw.TX_COMMIT + raw.transfer("e", b"c") + raw.TX_ROLLBACK
+    )
     told: list[object] = []
     for event in facing.events:
         if isinstance(event, amqp.MessageReceived):
@@ -131,12 +121,12 @@ def test_what_is_published_in_a_transaction_is_told_with_its_place() -> None:
 @pytest.mark.rule("0-10/tx.commit/order")
 def test_a_commit_is_told_completed_at_once_when_its_client_waits() -> None:
     facing = in_tx()
-    facing.feed(transfer("e", b"a") + TX_COMMIT)
+    facing.feed(raw.transfer("e", b"a") + raw.TX_COMMIT)
     one, two = facing.session.incomplete
     facing.session.complete(one)
     facing.session.complete(two)
-    facing.feed(flush("completed"))
-    assert facing.sent()[-1].octets == completed((0, two))
+    facing.feed(raw.flush("completed"))
+    assert facing.sent()[-1].octets == raw.completed((0, two))
 
 
 # The client.
@@ -207,7 +197,7 @@ def test_a_server_has_no_transactions_with_its_client(side: Side) -> None:
         with pytest.raises(LocalProtocolError, match="isn't for a client"):
             facing.session.call(amqp.TxSelect())
     else:
-        facing.feed(TX_SELECT)
+        facing.feed(raw.TX_SELECT)
         facing.excepts(530, None, 0, 0x0501)
 
 

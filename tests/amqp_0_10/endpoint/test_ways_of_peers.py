@@ -12,37 +12,20 @@ from amqp_sansio.amqp_0_10.codec.dialect import missing
 from amqp_sansio.amqp_0_10.model.credit import Balance
 from amqp_sansio.observer import Violation
 from amqp_sansio.sasl import Anonymous
-from tests.kit.octets_0_10 import (
-    HEADER,
-    accept,
-    acquire,
-    attach,
-    command,
-    command_point,
-    control,
-    flow,
-    start_ok,
-    str8,
-    table,
-    transfer,
-    tune_ok,
-    u32,
-    u64,
-    vbin16,
-)
+from tests.kit import octets_0_10 as raw
 from tests.kit.pair_0_10 import Pair
 from tests.kit.talk_0_10 import Talk010, frames
 from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
 
 STRICT = pytest.mark.parametrize("dialect", [amqp.Dialect.SPECIFICATION, amqp.Dialect.ERRATA])
-NO_RESPONSE = control(0x0102, table(), str8("ANONYMOUS"), None, str8("en_US"))
-NO_CODE = control(0x0204, vbin16(b"s"))
-NO_OFFSET = control(0x0207, u32(0), None)
+NO_RESPONSE = raw.control(0x0102, raw.table(), raw.str8("ANONYMOUS"), None, raw.str8("en_US"))
+NO_CODE = raw.control(0x0204, raw.vbin16(b"s"))
+NO_OFFSET = raw.control(0x0207, raw.u32(0), None)
 BIND, UNBIND = 0x0704, 0x0705
 COMMANDS = {
-    "exchange.bind": command(BIND, str8("q"), str8("amq.fanout")),
-    "exchange.unbind": command(UNBIND, str8("q"), str8("amq.fanout")),
-    "exchange.declare": command(0x0701, str8("amq.fanout"), None, None, True),
+    "exchange.bind": raw.command(BIND, raw.str8("q"), raw.str8("amq.fanout")),
+    "exchange.unbind": raw.command(UNBIND, raw.str8("q"), raw.str8("amq.fanout")),
+    "exchange.declare": raw.command(0x0701, raw.str8("amq.fanout"), None, None, True),
 }
 
 
@@ -50,7 +33,7 @@ def test_a_client_opens_without_a_response_and_without_a_number_of_channels() ->
     facing = Facing.started(SERVER, server_config(mechanisms=("ANONYMOUS",)))
     facing.feed(NO_RESPONSE)
     facing.end.accept_authentication()
-    facing.feed(tune_ok(None))
+    facing.feed(raw.tune_ok(None))
     assert facing.of(Failed) == []
     assert facing.end.channel_max == 16
     assert Anonymous().name == facing.end.mechanism
@@ -64,9 +47,9 @@ def test_a_strict_server_wants_both(dialect: amqp.Dialect) -> None:
     facing.feed(NO_RESPONSE)
     assert "without response" in str(facing.silently_ends("wire/struct-required"))
     facing = Facing.started(SERVER, strict)
-    facing.feed(start_ok())
+    facing.feed(raw.start_ok())
     facing.end.accept_authentication()
-    facing.forget().feed(tune_ok(None))
+    facing.forget().feed(raw.tune_ok(None))
     assert "without channel_max" in str(facing.silently_ends("wire/struct-required"))
 
 
@@ -80,9 +63,9 @@ def test_a_session_is_detached_for_no_reason_given(facing: Facing) -> None:
 
 def test_a_command_point_without_an_offset_is_one_at_a_commands_begin() -> None:
     facing = Facing.opened(SERVER)
-    facing.feed(attach())
+    facing.feed(raw.attach())
     facing.end.accept_session(0)
-    facing.feed(NO_OFFSET + transfer("", b"x"))
+    facing.feed(NO_OFFSET + raw.transfer("", b"x"))
     assert [each.command_id for each in facing.of(amqp.MessageReceived)] == [0]
 
 
@@ -105,7 +88,7 @@ def test_a_strict_server_wants_all_fields_of_a_command(name: str, dialect: amqp.
 
 @pytest.mark.rule("0-10/wire/struct-required")
 def test_what_is_to_be_made_needs_its_type_in_every_dialect(server: Facing) -> None:
-    server.feed(command(0x0701, str8("new")))
+    server.feed(raw.command(0x0701, raw.str8("new")))
     assert "without type" in str(server.excepts(503, "wire/struct-required", 0, 0x0701))
 
 
@@ -135,7 +118,7 @@ def test_an_end_writes_all_fields_itself(facing: Facing) -> None:
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_client_that_says_nothing_of_acceptance_hears_nothing_of_it(server: Facing, count: int) -> None:
     """Also behind the first message, where the shortcut takes them."""
-    server.feed(transfer("", b"x", header=b"") * count)
+    server.feed(raw.transfer("", b"x", header=b"") * count)
     messages = server.of(amqp.MessageReceived)
     assert [each.accepts for each in messages] == [False] * count
     assert server.session.unsettled == ()
@@ -146,7 +129,7 @@ def test_a_client_that_says_nothing_of_acceptance_hears_nothing_of_it(server: Fa
 @STRICT
 def test_for_a_strict_server_it_is_explicit(dialect: amqp.Dialect) -> None:
     facing = Facing.attached(SERVER, server_config(dialect=dialect))
-    facing.feed(transfer("", b"x"))
+    facing.feed(raw.transfer("", b"x"))
     (message,) = facing.of(amqp.MessageReceived)
     assert (message.accepts, message.transfer.accept_mode) == (True, None)
     assert facing.session.unsettled == (0,)
@@ -155,16 +138,16 @@ def test_for_a_strict_server_it_is_explicit(dialect: amqp.Dialect) -> None:
 def test_what_a_server_leaves_out_is_explicit() -> None:
     facing = Facing.subscribed(CLIENT)
     facing.session.top_up("d", 1)
-    facing.feed(transfer("d", b"x"))
+    facing.feed(raw.transfer("d", b"x"))
     (message,) = facing.of(amqp.MessageReceived)
     assert (message.accepts, facing.session.unsettled) == (True, (0,))
 
 
 @pytest.mark.rule("0-10/wire/struct-required")
 def test_an_observer_tells_of_each_field_that_was_left_out() -> None:
-    talk = Talk010().client(HEADER).client(NO_RESPONSE, tune_ok(None))
-    talk.client(attach(), NO_OFFSET, COMMANDS["exchange.bind"], COMMANDS["exchange.unbind"])
-    talk.client(COMMANDS["exchange.declare"], NO_CODE, control(0x0207, u32(0), u64(0)), command_point())
+    talk = Talk010().client(raw.HEADER).client(NO_RESPONSE, raw.tune_ok(None))
+    talk.client(raw.attach(), NO_OFFSET, COMMANDS["exchange.bind"], COMMANDS["exchange.unbind"])
+    talk.client(COMMANDS["exchange.declare"], NO_CODE, raw.control(0x0207, raw.u32(0), raw.u64(0)), raw.command_point())
     found = [each for each in talk.events if isinstance(each, Violation) and each.rule.endswith("required")]
     assert [(each.rule, each.severity, each.text) for each in found] == [
         ("0-10/wire/struct-required", "warning", text)
@@ -299,7 +282,7 @@ def test_setting_the_same_mode_again_is_no_change() -> None:
 def browsed(count: int) -> Facing:
     """A lenient server that has let a client look at messages; their ids are 0 and on."""
     facing = Facing.subscribed(SERVER, server_config(lenient_accepts=True))
-    facing.feed(flow("d", 0, None) + flow("d", 1, None))
+    facing.feed(raw.flow("d", 0, None) + raw.flow("d", 1, None))
     for _ in range(count):
         facing.session.transfer("d", b"x", acquire_mode=amqp.NOT_ACQUIRED)
     return facing.forget()
@@ -308,7 +291,7 @@ def browsed(count: int) -> Facing:
 def test_what_was_looked_at_and_accepted_is_released() -> None:
     facing = browsed(3)
     first, second, third = [each for each in facing.session.pending if each.key[-1] == "outcome"]
-    facing.feed(accept(0, 1))
+    facing.feed(raw.accept(0, 1))
     (settled,) = facing.of(Settled)
     assert settled == Settled((first, second), amqp.Released(False))
     asked = facing.asked()
@@ -317,7 +300,7 @@ def test_what_was_looked_at_and_accepted_is_released() -> None:
     facing.session.complete(asked.command_id)
     assert (first.done, second.done, third.done) == (True, True, False)
     # Nothing is kept of them: a second word about them is as of what is settled.
-    facing.feed(accept(0, 1))
+    facing.feed(raw.accept(0, 1))
     facing.session.complete(facing.asked().command_id)
     assert facing.of(Failed) == []
 
@@ -325,9 +308,9 @@ def test_what_was_looked_at_and_accepted_is_released() -> None:
 def test_what_was_acquired_is_accepted_all_the_same() -> None:
     facing = browsed(2)
     looked, taken = [each for each in facing.session.pending if each.key[-1] == "outcome"]
-    facing.feed(acquire(1))
+    facing.feed(raw.acquire(1))
     facing.session.complete(facing.asked().command_id, amqp.Acquired(amqp.SequenceSet.of(1)))
-    facing.feed(accept(0, 1))
+    facing.feed(raw.accept(0, 1))
     asked = facing.asked()
     assert asked.handles == (taken,)
     assert looked.result == amqp.Released(False)
@@ -339,5 +322,5 @@ def test_what_was_acquired_is_accepted_all_the_same() -> None:
 def test_a_client_stays_strict_about_its_own_messages() -> None:
     facing = Facing.attached(CLIENT, client_config(lenient_accepts=True))
     facing.session.transfer("", b"x", acquire_mode=amqp.NOT_ACQUIRED)
-    facing.forget().feed(accept(0))
+    facing.forget().feed(raw.accept(0))
     facing.excepts(542, "message.accept/acquisition", 0, 0x0402)
