@@ -25,7 +25,7 @@ PURE = frozenset(
     {
         *("__future__", "typing", "typing_extensions", "types", "abc", "collections", "contextlib", "enum"),
         *("functools", "itertools", "operator", "heapq", "bisect", "copy", "copyreg", "math"),
-        *("struct", "zlib", "binascii", "base64", "hashlib", "hmac", "array", "json", "codecs"),
+        *("struct", "zlib", "binascii", "base64", "hashlib", "hmac", "array", "json", "codecs", "difflib"),
         *("stringprep", "unicodedata", "decimal", "datetime", "calendar", "ipaddress", "uuid"),
         "sys",
     }

@@ -36,6 +36,8 @@ CHECKER_SWITCHES: Final = 1
 """Modules with a comment that switches a checker off for all of them."""
 IMPORT_CIRCLES: Final = {"all": 3, "run time": 0}
 """Groups of modules that import each other, with and without the imports for type checkers."""
+ADAPTER_LINES: Final = {"asyncio": 3300}
+"""Most lines of an adapter: a transport, a clock, and how one waits; all else is `amqp_sansio.client`."""
 OBSERVER_ONLY: Final[dict[str, frozenset[str]]] = {
     "0-8": frozenset(),
     "0-9-1": frozenset(),
@@ -131,6 +133,12 @@ def test_modules_that_switch_a_checker_off() -> None:
 def _is_generated(path: Path) -> bool:
     head = path.read_text(encoding="utf-8").splitlines()[:5]
     return any(GENERATED.search(line) for line in head)
+
+
+@pytest.mark.parametrize("adapter", ADAPTER_LINES)
+def test_adapters_are_thin(adapter: str) -> None:
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in python_files(ADAPTERS / adapter))
+    assert lines <= ADAPTER_LINES[adapter], "move what is pure to amqp_sansio.client"
 
 
 @pytest.mark.parametrize("kind", list(IMPORT_CIRCLES))

@@ -136,7 +136,7 @@ def test_no_tls_to_a_port_with_it(certificates: Certificates) -> None:
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     async def main() -> None:
-        with pytest.raises(FileNotFoundError):
+        with pytest.raises(FileNotFoundError, match=r"a file for TLS that isn't there: .*none\.pem"):
             await connect(f"amqps://localhost?cacertfile={tmp_path / 'none.pem'}")
 
     run(main())

@@ -13,17 +13,18 @@ import pytest
 
 from amqp_sansio import AMQP_0_10
 from amqp_sansio.amqp_0_10 import Xid
+from amqp_sansio.amqp_0_10.endpoint import kept_sessions
 from amqp_sansio.client.amqp_0_10 import connection, publishing, session, subscription, transaction
 from amqp_sansio.events import Accepted
 from amqp_sansio_asyncio import connect, serve
-from amqp_sansio_asyncio.amqp_0_10 import kept, session_registry
 from amqp_sansio_asyncio.amqp_0_10 import server as server_module
+from amqp_sansio_asyncio.amqp_0_10 import session_registry
 from tests.kit.asyncio_broker import url_of
 from tests.kit.asyncio_loops import run
 from tests.kit.asyncio_node_0_10 import node
 
 Example = Callable[..., Coroutine[Any, Any, object]]
-MODULES = (connection, session_registry, kept, publishing, session, subscription, transaction, server_module)
+MODULES = (connection, session_registry, kept_sessions, publishing, session, subscription, transaction, server_module)
 
 ENDLESS = {"subscribe"}
 """Their examples wait for what happens next, for as long as the connection lives."""

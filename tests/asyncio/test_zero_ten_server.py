@@ -19,6 +19,7 @@ from amqp_sansio.amqp_0_10 import (
     Config,
     Connection,
     ExecutionError,
+    KeptSessions,
     MessageReceived,
     MessageResume,
     SessionRequested,
@@ -31,7 +32,6 @@ from amqp_sansio.limits import Limits
 from amqp_sansio.sasl import Credentials
 from amqp_sansio_asyncio import SessionEnded, SessionKeeper, connect, serve
 from amqp_sansio_asyncio.amqp_0_10 import ServerConnection
-from amqp_sansio_asyncio.amqp_0_10.kept import KeptSessions
 from amqp_sansio_cli.main import main as cli
 from tests.asyncio.test_recording import streams_of
 from tests.kit.asyncio_broker import driver_of, until, url_of

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from amqp_sansio.client.classic.channel import Channel, PublishOutcome
 from amqp_sansio.client.classic.consumer import Consumer, Delivery
+from amqp_sansio.client.classic.settings import ConfigOptions
 from amqp_sansio.client.inbox import EventStream
 from amqp_sansio.client.opening import Opening
 from amqp_sansio.errors import ConsumerEnded, LinkEnded, NotAccepted, SessionEnded, TransactionFailed
 
-from .classic import ConfigOptions
 from .client import Connection, connect
 from .connector import Connector
 from .recording import RecordedConnection, Recorder, RecordTarget

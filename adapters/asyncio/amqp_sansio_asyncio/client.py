@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import secrets
 import ssl as ssl_module
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from amqp_sansio.client.classic.client import ClassicClient
 from amqp_sansio.client.classic.connection import Connection
+from amqp_sansio.client.connecting import ConfigOptions, new_connection
+from amqp_sansio.client.connection import AnyConnection
 from amqp_sansio.client.opening import Opening
+from amqp_sansio.client.settings import version_named
 from amqp_sansio.uri import AmqpUri, parse
-from amqp_sansio.versions import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
+from amqp_sansio.versions import AMQP_0_9_1, Version
 
-from .classic import ConfigOptions, client_config, client_core
-from .client_driver import ClientDriver
 from .connector import Connector, establish
 from .recording import RecordTarget
 
@@ -20,17 +21,16 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from amqp_sansio.client.amqp_0_10.connection import Connection as Connection_0_10
+    from amqp_sansio.client.amqp_0_10.settings import ConfigOptions as Options_0_10
     from amqp_sansio.client.amqp_1_0.connection import Connection as Connection_1_0
-
-    from .amqp_0_10.settings import ConfigOptions as Options_0_10
-    from .amqp_1_0.settings import ConfigOptions as Options_1_0
+    from amqp_sansio.client.amqp_1_0.settings import ConfigOptions as Options_1_0
 
 
 @overload
 def connect(
     url: str | AmqpUri,
     *,
-    version: Literal[Version.AMQP_1_0],
+    version: Literal[Version.AMQP_1_0, "1.0"],
     ssl: ssl_module.SSLContext | None = None,
     record: RecordTarget | None = None,
     record_secrets: bool = False,
@@ -41,7 +41,7 @@ def connect(
 def connect(
     url: str | AmqpUri,
     *,
-    version: Literal[Version.AMQP_0_10],
+    version: Literal[Version.AMQP_0_10, "0-10"],
     ssl: ssl_module.SSLContext | None = None,
     record: RecordTarget | None = None,
     record_secrets: bool = False,
@@ -52,7 +52,7 @@ def connect(
 def connect(
     url: str | AmqpUri,
     *,
-    version: Literal[Version.AMQP_0_9_1, Version.AMQP_0_8] = AMQP_0_9_1,
+    version: Literal[Version.AMQP_0_9_1, Version.AMQP_0_8, "0-9-1", "0-8"] = AMQP_0_9_1,
     ssl: ssl_module.SSLContext | None = None,
     record: RecordTarget | None = None,
     record_secrets: bool = False,
@@ -63,7 +63,7 @@ def connect(
 def connect(
     url: str | AmqpUri,
     *,
-    version: Version,
+    version: Version | str,
     ssl: ssl_module.SSLContext | None = None,
     record: RecordTarget | None = None,
     record_secrets: bool = False,
@@ -73,7 +73,7 @@ def connect(
 def connect(
     url: str | AmqpUri,
     *,
-    version: Version = AMQP_0_9_1,
+    version: Version | str = AMQP_0_9_1,
     ssl: ssl_module.SSLContext | None = None,
     record: RecordTarget | None = None,
     record_secrets: bool = False,
@@ -99,17 +99,8 @@ def connect(
     ...         channel = await connection.open_channel()
     ...         return channel.number
     """
-    recording = record, record_secrets
-    if version is AMQP_1_0:
-        from .amqp_1_0.connection import connect_amqp_1_0
-
-        newer = cast("Options_1_0", options)
-        return Opening(lambda: connect_amqp_1_0(url, ssl, recording, connector, newer))
-    if version is AMQP_0_10:
-        ten = cast("Options_0_10", options)
-        return Opening(lambda: _connect_0_10(url, ssl, recording, connector, ten))
-    classic = cast("ConfigOptions", options)
-    return Opening(lambda: _connect(url, version, ssl, recording, connector, classic))
+    given = version_named(version)
+    return Opening(lambda: _connect(url, given, ssl, (record, record_secrets), connector, options))
 
 
 async def _connect(
@@ -118,33 +109,12 @@ async def _connect(
     ssl: ssl_module.SSLContext | None,
     record: tuple[RecordTarget | None, bool],
     connector: Connector | None,
-    options: ConfigOptions,
-) -> Connection:
+    options: dict[str, Any],
+) -> AnyConnection[Any]:
     uri = parse(url) if isinstance(url, str) else url
-    core = client_core(version, client_config(uri, options))
-    client = ClassicClient(core)
-    await establish(uri, client, ClientDriver, ssl, record, connector)
-    return Connection(client, uri)
-
-
-async def _connect_0_10(
-    url: str | AmqpUri,
-    ssl: ssl_module.SSLContext | None,
-    record: tuple[RecordTarget | None, bool],
-    connector: Connector | None,
-    options: Options_0_10,
-) -> Connection_0_10:
-    # Programs without 0-10 don't load its engine.
-    from amqp_sansio.amqp_0_10 import Connection as Core
-    from amqp_sansio.client.amqp_0_10.client import Client
-    from amqp_sansio.client.amqp_0_10.connection import Connection as Connection_0_10
-
-    from .amqp_0_10.settings import client_config as config_0_10
-
-    uri = parse(url) if isinstance(url, str) else url
-    client = Client(Core.client(config_0_10(uri, options)))
-    await establish(uri, client, ClientDriver, ssl, record, connector)
-    return Connection_0_10(client, uri)
+    client, connection = new_connection(version, uri, options, secrets.token_urlsafe)
+    await establish(uri, client, ssl, record, connector)
+    return connection
 
 
 __all__ = ["Connection", "Connector", "connect"]

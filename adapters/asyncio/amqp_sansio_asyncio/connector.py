@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import ssl as ssl_module
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from amqp_sansio.errors import EndpointClosed
 
+from .client_driver import ClientDriver
 from .recording import Recorder, RecordTarget, recorder_for
-from .settings import tls_for
+from .tls import tls_for
 
 if TYPE_CHECKING:
+    from amqp_sansio.client.driving import BaseClient
     from amqp_sansio.uri import AmqpUri
-
-    from .client_driver import ClientDriver
 
 Connector: TypeAlias = Callable[[Callable[[], asyncio.Protocol]], Awaitable[object]]
 """Creates a transport: takes a protocol factory like `loop.create_connection`, and returns when the transport is
@@ -23,24 +23,19 @@ connected.
 """
 
 
-_C = TypeVar("_C")
-_D = TypeVar("_D", bound="ClientDriver")
-
-
 async def establish(
     uri: AmqpUri,
-    core: _C,
-    make_driver: Callable[[asyncio.AbstractEventLoop, _C, Recorder | None], _D],
+    client: BaseClient[Any],
     ssl: ssl_module.SSLContext | None,
     record: tuple[RecordTarget | None, bool],
     connector: Connector | None,
-) -> _D:
-    """Connect a driver of `core` and wait until the connection is open. Raises as `connect` does, after cleaning up."""
+) -> ClientDriver:
+    """Connect a driver of `client`, wait until the connection is open. Raises as `connect` does, after cleaning up."""
     context, server_name = tls_for(uri, ssl)
     if connector is not None and uri.tls:
         raise ValueError("a connector brings its own TLS; write amqp://")
     recorder, ours = recorder_for(*record)
-    driver = make_driver(asyncio.get_running_loop(), core, recorder)
+    driver = ClientDriver(asyncio.get_running_loop(), client, recorder)
     if ours and recorder is not None:
         driver.lost.add_done_callback(lambda _: recorder.close())
     try:

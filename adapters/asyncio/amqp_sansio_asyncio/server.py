@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, overload
 
 from amqp_sansio.amqp_0_9_1 import Config
 from amqp_sansio.client.opening import Opening
+from amqp_sansio.client.settings import random_name
 from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.events import Signal
 from amqp_sansio.negotiation import Accepted, Acceptor, Refused
@@ -23,7 +24,6 @@ from amqp_sansio.versions import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from .authentication import Login
 from .recording import RecordedConnection, Recorder, RecordTarget, recorder_for
 from .server_connection import ServerConnection, ServerDriver
-from .settings import replace
 
 if TYPE_CHECKING:
     from amqp_sansio.amqp_0_10 import Config as Config_0_10
@@ -414,9 +414,10 @@ def _face(
 
 def _default(version: Version) -> AnyConfig:
     if version is AMQP_1_0:
-        from .amqp_1_0.settings import server_config
+        from amqp_sansio.amqp_1_0 import Config as Config_1_0
 
-        return server_config(None)
+        # By default users log in by PLAIN.
+        return Config_1_0(mechanisms=("PLAIN",))
     if version is AMQP_0_10:
         from amqp_sansio.amqp_0_10 import Config as Config_0_10
 
@@ -431,13 +432,22 @@ def _check(configs: dict[Version, AnyConfig]) -> None:
             text = f"the configuration for AMQP {version.label} is another version's Config"
             raise ValueError(text)
         if version is AMQP_1_0:
-            from .amqp_1_0.settings import server_config
+            newer = cast("Config_1_0", config)
+            if newer.tls:
+                raise ValueError("Config.tls begins TLS inside the connection; give serve an `ssl` context")
+            if not newer.container_id:
+                configs[version] = _replaced(newer, container_id=random_name(secrets.token_urlsafe))
 
-            configs[version] = server_config(cast("Config_1_0", config))
+
+def _replaced(config: AnyConfig, **changes: Any) -> AnyConfig:
+    """Return a configuration of any version with `changes`."""
+    names: tuple[str, ...] = getattr(config, "__match_args__")  # noqa: B009
+    fields: dict[str, Any] = {name: getattr(config, name) for name in names}
+    return type(config)(**{**fields, **changes})
 
 
 def _with_nonce(config: AnyConfig) -> AnyConfig:
-    return replace(config, nonce=secrets.token_urlsafe(24)) if _uses_scram(config) else config
+    return _replaced(config, nonce=secrets.token_urlsafe(24)) if _uses_scram(config) else config
 
 
 def _uses_scram(config: AnyConfig) -> bool:

@@ -13,7 +13,7 @@ from amqp_sansio.events import CloseReport
 from .serving import ServedConnection, ServingDriver
 
 if TYPE_CHECKING:
-    from .classic import ClassicCore
+    from amqp_sansio.client.classic.client import Core as ClassicCore
 
 
 class ServerDriver(ServingDriver["ClassicCore"]):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from amqp_sansio.amqp_0_10 import KeptSessions
 from amqp_sansio.client.amqp_0_10.connection import Connection
 from amqp_sansio.client.amqp_0_10.publishing import SentMessage
 from amqp_sansio.client.amqp_0_10.session import Session
+from amqp_sansio.client.amqp_0_10.settings import ConfigOptions
 from amqp_sansio.client.amqp_0_10.subscription import ReceivedMessage, Subscription
 from amqp_sansio.client.amqp_0_10.transaction import Branch, Transaction
 from amqp_sansio.errors import SessionEnded
 
-from .kept import KeptSessions
 from .server import Authenticate, Handler, ServerConnection
 from .session_registry import SessionKeeper
-from .settings import ConfigOptions
 
 __all__ = [
     "Authenticate",

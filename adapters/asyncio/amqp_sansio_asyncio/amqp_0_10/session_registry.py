@@ -7,10 +7,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, cast
 
+from amqp_sansio.amqp_0_10 import KeptSessions
 from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.events import By, CloseReport
-
-from .kept import KeptSessions
 
 if TYPE_CHECKING:
     from amqp_sansio.amqp_0_10 import Connection, SessionState

@@ -7,10 +7,10 @@ from amqp_sansio.client.amqp_1_0.receiver import ReceivedDelivery, Receiver
 from amqp_sansio.client.amqp_1_0.requester import Requester
 from amqp_sansio.client.amqp_1_0.sender import Sender, SentDelivery
 from amqp_sansio.client.amqp_1_0.session import Session
+from amqp_sansio.client.amqp_1_0.settings import ConfigOptions
 from amqp_sansio.client.amqp_1_0.transaction import Transaction
 
 from .server import Authenticate, Handler, ServerConnection
-from .settings import ConfigOptions
 
 __all__ = [
     "Authenticate",

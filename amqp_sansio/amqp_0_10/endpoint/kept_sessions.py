@@ -7,12 +7,12 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Final
 
-from amqp_sansio.errors import LocalProtocolError
+from ...errors import LocalProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from amqp_sansio.amqp_0_10 import SessionState
+    from ..model.session_state import SessionState
 
 _SPARE: Final = 64
 
