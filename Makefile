@@ -1,7 +1,7 @@
 # Commands for developers. Every target sets up its own environment, once, and again when pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-slow explore fuzz lint interop conformance conformance-check codegen-check bench bench-check clean help
+.PHONY: demo test test-slow explore fuzz lint interop conformance conformance-check codegen-check bench bench-check docs clean help
 SHELL := bash
 # Tests and commands start many interpreters; compiling the modules again in each costs more than everything else.
 unexport PYTHONDONTWRITEBYTECODE
@@ -58,8 +58,11 @@ bench: .venv-bench/.stamp  ## Compares speed with other libraries
 bench-check: .venv-bench/.stamp  ## Compares the ratios with the committed ones; BENCH selects parts
 	.venv-bench/bin/python benchmarks/run.py --check $(BENCH)
 
+docs: .venv-docs/.stamp  ## The documentation as a site, in build/site; warnings are errors
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
+
 clean:  ## Removes all output of make and the tools
-	rm -rf $(VENV) .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .venv-docs build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:
@@ -73,3 +76,6 @@ $(VENV)/.stamp-dev: pyproject.toml tools/dev/venv.sh $(VENV)/.stamp
 
 .venv-bench/.stamp: pyproject.toml tools/dev/venv.sh
 	@tools/dev/venv.sh .venv-bench $@ --java --spark --group peers
+
+.venv-docs/.stamp: pyproject.toml tools/dev/venv.sh
+	@tools/dev/venv.sh .venv-docs $@ --group docs

@@ -1,0 +1,64 @@
+"""Pages of the documentation: their code runs from top to bottom, and the site has each page and each public module."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from amqp_sansio_pytest import EmbeddedBroker
+from tests.test_layout import ADAPTERS, CORE, ROOT
+
+DOCS: Final = ROOT / "docs"
+BLOCK: Final = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+RUN: Final = {"index.md": ["Accepted()", "{'number': 1}", "Accepted()", "{'number': 2}"]}
+"""Pages that talk to a broker at localhost, and the lines that they print."""
+INTERNAL: Final = {"conversion", "frontends"}
+"""Packages of the broker's own."""
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_a_page_runs_as_it_stands(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with EmbeddedBroker() as broker:
+        for block in BLOCK.findall((DOCS / page).read_text(encoding="utf-8")):
+            code = block.replace("@localhost/", f"@127.0.0.1:{broker.port}/")
+            exec(compile(code, page, "exec"), {"__name__": page})
+    assert capsys.readouterr().out.splitlines() == RUN[page]
+
+
+def test_the_site_has_every_page() -> None:
+    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
+    named = re.findall(r"([\w/-]+\.md)$", nav, re.MULTILINE)
+    assert sorted(named) == sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
+
+
+def test_the_reference_has_every_public_name() -> None:
+    """A page shows the names in `__all__` of each module that it names."""
+    shown = {
+        module
+        for page in (DOCS / "reference").glob("*.md")
+        for module in re.findall(r"^::: ([\w.]+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    packages = [path.parent for base in (CORE, *ADAPTERS.glob("*/")) for path in base.rglob("__init__.py")]
+    public = {_name(path) for path in packages if not is_internal(path.parts)}
+    with_names = {name for name in public if hasattr(importlib.import_module(name), "__all__")}
+    assert len(with_names) > 15
+    assert with_names - shown == set()
+
+
+def is_internal(parts: tuple[str, ...]) -> bool:
+    """Whether a package is private, or inside a public one without being public."""
+    return any(part.startswith("_") or part in INTERNAL for part in parts)
+
+
+def _name(package: Path) -> str:
+    base = ROOT if package.is_relative_to(CORE) else package
+    while base != ROOT and (base / "__init__.py").exists():
+        base = base.parent
+    return ".".join(package.relative_to(base).parts)
