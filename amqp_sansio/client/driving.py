@@ -15,8 +15,8 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ..endpoint import CloseHint, Endpoint, Role
-from ..errors import AmqpError, EndpointClosed
-from ..events import By, CloseReport, Event, Failed, Pending, Signal
+from ..errors import AmqpError, EndpointClosed, Scope
+from ..events import By, Closed, CloseReport, Event, Failed, Opened, Pending, Signal
 from .inbox import Inbox, Streams
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ ERROR = 300
 """Reply codes from here on tell of an error."""
 FLUSH_OCTETS = 64 * 1024
 """Octets above which a caller that publishes gives way to the driver's writing."""
+NOTES = 1000
+"""Lines for a log that are kept for the driver; the oldest go first."""
 STOPPED_TIMERS = 32
 """Timers that nobody waits for any more, of which so many may stay behind others that haven't ended."""
 
@@ -106,7 +108,8 @@ class BaseClient(Generic[CoreT]):
     `streams` take events of the connection as a whole. `opened` ends when the connection is open, or can't be; `lost`
     when its transport is gone. `full` counts full inboxes: nothing is read while there are any, unless somebody waits
     for an answer, which may come behind what fills them. `hold` counts open batches: what is queued then may be written
-    together at their end. `unseen` are the failures that no caller has been told.
+    together at their end. `unseen` are the failures that no caller has been told. `notes` are lines for the driver's
+    log: what was opened, and what was closed and why.
     """
 
     def __init__(self, core: CoreT) -> None:
@@ -119,6 +122,7 @@ class BaseClient(Generic[CoreT]):
         self.opened: Pending[None] = self.pending()
         self.lost: Pending[None] = self.pending()
         self.backlog_high = core.config.limits.backlog_high
+        self.notes: deque[str] = deque(maxlen=NOTES)
         self.flush_octets = min(FLUSH_OCTETS, self.backlog_high)
         self._driver: Driver | None = None
         self._completed: list[Pending[Any]] = []
@@ -245,6 +249,12 @@ class BaseClient(Generic[CoreT]):
         if completed:
             self._completed = []
         return completed
+
+    def take_notes(self) -> list[str]:
+        """Take the lines for a log of what happened since the last call."""
+        notes = list(self.notes)
+        self.notes.clear()
+        return notes
 
     def untaken(self, event: Event) -> str:
         """Return a line for a log if an event that nobody asked for means that something was lost, else ""."""
@@ -459,6 +469,13 @@ class BaseClient(Generic[CoreT]):
             if error is not None and error is not cause:
                 error.__cause__ = cause
             self.done(pending)
+
+    def _note(self, event: Opened | Closed) -> None:
+        """Keep a line for the log about something that is open or closed."""
+        what = "" if event.scope is Scope.CONNECTION else f"{event.scope.value} {event.channel} "
+        if event.scope is Scope.LINK:
+            what = f"session {event.channel} link {getattr(event, 'name', '')!r} "
+        self.notes.append(f"{what}open" if isinstance(event, Opened) else f"{what}closed: {event.report}")
 
     def _over(self, report: CloseReport, cause: AmqpError | None) -> None:
         """Note that the connection has ended, or is given up: its streams end, and nobody waits for room any more."""

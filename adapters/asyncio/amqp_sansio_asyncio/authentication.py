@@ -60,6 +60,7 @@ class Login:
                 else:
                     driver.refuse_vhost(name)
             elif isinstance(event, Opened):
+                driver.log(f"open, user {connection.user!r}")
                 driver.schedule_flush()
                 return True
 

@@ -43,6 +43,8 @@ class ClientDriver(Driver["BaseClient[Any]"]):
                 self._untaken(event)
             elif not (self._held and self.feed_held()):
                 break
+        if self.core.notes:
+            self._log_notes()
         self._wake()
 
     def flush(self) -> None:
@@ -111,11 +113,15 @@ class ClientDriver(Driver["BaseClient[Any]"]):
         self.core.take_dropped()
         self._wake()
 
+    def _log_notes(self) -> None:
+        for note in self.core.take_notes():
+            self.log(note)
+
     def _untaken(self, event: Event) -> None:
         """Log an event that nobody asked for, if it means that something was lost."""
         text = self.core.untaken(event)
         if text:
-            _logger.warning("%s", text)
+            _logger.warning("%s %s", self.label, text)
 
 
 __all__ = ["ClientDriver"]

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from logging import DEBUG, INFO
 from typing import TYPE_CHECKING, Final, Generic, Literal, Protocol, TypeVar, cast
 
 from amqp_sansio.endpoint import CloseHint, Endpoint, Side
 from amqp_sansio.events import By
+from amqp_sansio.frame_lines import FrameLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +50,8 @@ class Core(Endpoint, Protocol):
 CoreT = TypeVar("CoreT", bound=Core)
 
 _logger = logging.getLogger("amqp_sansio_asyncio")
+is_logged: Final = _logger.isEnabledFor
+"""Asked once for each read and each write: it costs a look-up."""
 
 FLUSH_OCTETS: Final = 64 * 1024
 """Octets above which a caller writes at once, and yields to the event loop."""
@@ -82,6 +86,9 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self.lingering = False
         """Whether all octets are written, and the driver waits only for the peer's end of the transport."""
         self._dropped = 0
+        self.label = "?"
+        """The connection in a log: its two addresses, the own one first."""
+        self._lines: FrameLines | None = None
 
     # Implemented by clients and servers.
 
@@ -98,8 +105,12 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # Custom transports need not derive from asyncio's class.
         self.transport = cast(asyncio.Transport, transport)
+        info = self.transport.get_extra_info
+        self.label = f"{_address(info('sockname'))}-{_address(info('peername'))}"
         if self._recorder is not None:
             self._record(self._recorder)
+        if is_logged(DEBUG):
+            self._lines = FrameLines(is_client=self.core.role is Side.CLIENT)
         self.progress()
 
     def data_received(self, data: bytes) -> None:
@@ -111,6 +122,10 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
             return
         if self.tap is not None:
             self._tapped(data, sent=False)
+        if is_logged(DEBUG):
+            self.log_frames(data, sent=False)
+        elif self._lines is not None:
+            self._lines = None
         if self._held or len(data) > self.core.receive_budget:
             self._held += data
             self.feed_held()
@@ -135,7 +150,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         try:
             self.core.connection_lost(reason, self.clock.time())
             self.take_events()
-            self._log_unclean_end()
+            self._log_end()
         finally:
             # Nobody may wait forever, whatever fails below.
             if self._timer is not None:
@@ -194,6 +209,10 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         if data:
             if self.tap is not None:
                 self._tapped(data, sent=True)
+            if is_logged(DEBUG):
+                self.log_frames(data, sent=True)
+            elif self._lines is not None:
+                self._lines = None
             transport.write(data)
         self.arm()
 
@@ -235,6 +254,18 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
             self._closing_since = self.loop.time()
         self.write()
         self.progress()
+
+    def log(self, text: str) -> None:
+        """Log a line about this connection."""
+        if is_logged(INFO):
+            _logger.info("%s %s", self.label, text)
+
+    def log_frames(self, data: bytes, *, sent: bool) -> None:
+        """Log the frames that these octets complete; from frames that are recognised on, if DEBUG wasn't on before."""
+        if self._lines is None:
+            self._lines = FrameLines(is_client=self.core.role is Side.CLIENT, from_start=False)
+        for line in self._lines.feed(data, sent=sent):
+            _logger.debug("%s %s", self.label, line)
 
     async def wait_lost(self) -> None:
         """Wait until the transport is closed."""
@@ -317,13 +348,17 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self._is_known = self._is_known or sent or self.core.is_open
         self.tap.client_sent(data, is_known=self._is_known)
 
-    def _log_unclean_end(self) -> None:
-        """Log a socket's end without the closing handshake, as every version requires, such as 0-9-1's
-        connection.close-ok (4.2.7).
+    def _log_end(self) -> None:
+        """Log the end of a server's connection, and a socket's end without the closing handshake, as every version
+        requires, such as 0-9-1's connection.close-ok (4.2.7).
         """
         report = self.core.report
-        if report is not None and (report.by is By.TRANSPORT or "without close-ok" in report.hint):
-            _logger.info("a connection ended without its closing handshake: %s", report)
+        if report is None:
+            return
+        if self.core.role is Side.SERVER:
+            self.log(f"closed: {report}")
+        if report.by is By.TRANSPORT or "without close-ok" in report.hint:
+            _logger.info("%s ended without its closing handshake: %s", self.label, report)
 
     def _closed_by(self) -> Literal["client", "server"] | None:
         report = self.core.report
@@ -331,6 +366,13 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
             return None
         ours = report.by is By.LOCAL
         return self.core.role.value if ours else self.core.role.other.value
+
+
+def _address(name: object) -> str:
+    if not isinstance(name, tuple):
+        return str(name or "?")
+    host, port = cast("tuple[object, ...]", name)[:2]
+    return f"[{host}]:{port}" if ":" in str(host) else f"{host}:{port}"
 
 
 __all__ = ["FLUSH_OCTETS", "Core", "CoreConfig", "CoreT", "Driver"]

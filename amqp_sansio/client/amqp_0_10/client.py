@@ -555,12 +555,14 @@ class Client(BaseClient[Connection]):
         return offer(state.streams if state is not None else self.streams, event)
 
     def _opened(self, event: Opened) -> None:
+        self._note(event)
         if event.scope is Scope.CONNECTION:
             self.complete(self.opened)
         elif event.handle is not None:
             self._answered(event.handle)
 
     def _resumed(self, event: Resumed) -> None:
+        self.notes.append(f"session {event.channel} resumed")
         state = self.sessions.get(event.channel)
         if state is not None:
             state.resumed(event)
@@ -584,6 +586,8 @@ class Client(BaseClient[Connection]):
         self._failed_all(event.handles, self._failures.get(0))
 
     def _session_closed(self, event: SessionClosed) -> None:
+        kept = ", it can be resumed" if event.resumable else ""
+        self.notes.append(f"session {event.channel} closed: {event.report}{kept}")
         state = self.sessions.pop(event.channel, None)
         if state is not None:
             self._end_session(state, session_ended(event.name, event.report, event.resumable), self._failures.get(0))
@@ -597,6 +601,7 @@ class Client(BaseClient[Connection]):
         self.complete(state.closed)
 
     def _closed(self, event: Closed) -> None:
+        self._note(event)
         self._over(event.report, self._failures.get(0))
 
     def _credit_changed(self, event: CreditChanged) -> None:

@@ -512,6 +512,7 @@ class Client(BaseClient[Connection]):
         return None if session is None else session.links.get(event.link)
 
     def _opened(self, event: Opened) -> None:
+        self._note(event)
         if event.handle is not None:
             self._answered(event.handle)
         elif event.scope is Scope.CONNECTION:
@@ -559,11 +560,13 @@ class Client(BaseClient[Connection]):
         self._fail_with(event.handles, event.report, self._failures.get(0))
 
     def _link_closed(self, event: LinkClosed) -> None:
+        self._note(event)
         session = self.sessions.get(event.channel)
         if session is not None:
             session.link_closed(event, self._failures.get(0))
 
     def _closed(self, event: Closed) -> None:
+        self._note(event)
         cause = self._failures.get(0)
         if event.scope is Scope.SESSION:
             session = self.sessions.pop(event.channel, None)

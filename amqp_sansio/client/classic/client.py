@@ -260,6 +260,10 @@ class ClassicClient(BaseClient["Core"]):
         ask = None if state is None else state.take_return
         return event.handle is not None or (ask is not None and ask(event))
 
+    def _opened(self, event: Opened) -> None:
+        self._note(event)
+        self._replied(event)
+
     def _replied(self, event: Replied | Opened) -> None:
         handle = event.handle
         if handle is not None:
@@ -280,6 +284,7 @@ class ClassicClient(BaseClient["Core"]):
         self._failed_all(event.handles, self._failures.get(number) or self._failures.get(0))
 
     def _closed(self, event: Closed) -> None:
+        self._note(event)
         number, report = event.channel, event.report
         cause = self._failures.pop(number, None) if number else None
         cause = cause or self._failures.get(0)
@@ -297,6 +302,7 @@ class ClassicClient(BaseClient["Core"]):
         state = self.channels.get(event.channel)
         if state is not None:
             state.consumer_cancelled(event.consumer_tag)
+        self.notes.append(f"channel {event.channel} consumer {event.consumer_tag!r} ended by the server")
         self._offered(event)
 
     def _flow_changed(self, event: FlowChanged) -> None:
@@ -307,13 +313,14 @@ class ClassicClient(BaseClient["Core"]):
 
     def _blocked(self, event: Blocked | Unblocked) -> None:
         self.blocked = event.reason if isinstance(event, Blocked) else None
+        self.notes.append("unblocked" if self.blocked is None else f"blocked by the server: {self.blocked}")
         self._offered(event)
 
     def _nothing(self, event: Event) -> None:
         """Ignore an event: who publishes looks at the backlog."""
 
     _ROUTES: ClassVar[dict[type[Event], Callable[[ClassicClient, Any], object]]] = {
-        Opened: _replied,
+        Opened: _opened,
         Replied: _replied,
         Failed: _failed,
         Abandoned: _abandoned,
