@@ -14,7 +14,7 @@ def test_the_page_runs_from_top_to_bottom() -> None:
     namespace: dict[str, Any] = {"__name__": "integrating"}
     for block in BLOCKS:
         exec(compile(block, str(PAGE), "exec"), namespace)
-    assert len(BLOCKS) == 6
+    assert len(BLOCKS) == 7
     assert namespace["connection"].next_event().__class__.__name__ == "Signal"
 
 

@@ -183,6 +183,9 @@ class Channel:
                 immediate=immediate,
                 properties=properties,
             )
+        except EndpointClosed as error:
+            client.seen(error.report)
+            raise
         except (TypeError, AttributeError) as error:
             raise wrong_arguments(body, properties) or error from None
         client.driver.flush_soon()
