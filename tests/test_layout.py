@@ -276,7 +276,6 @@ def test_no_submodule_takes_the_name_of_what_its_package_offers() -> None:
 
 
 def _offered(path: Path) -> list[str]:
-    """What `__all__` of the file lists."""
     for node in tree_of(path).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return [str(ast.literal_eval(it)) for it in ast.walk(node.value) if isinstance(it, ast.Constant)]

@@ -470,28 +470,22 @@ class Stage_0_10(Stage):
         return answer._replace(value=answer.value or (name, None, None))
 
     def tell_delete_queue(self, actor: Actor, name: str, *, if_unused: bool, if_empty: bool) -> Answer:
-        """queue.delete."""
         return self.ask(actor, amqp.QueueDelete(name, if_unused, if_empty))
 
     def tell_purge(self, actor: Actor, name: str) -> Answer:
-        """queue.purge."""
         return self.ask(actor, amqp.QueuePurge(name))
 
     def tell_declare_exchange(self, actor: Actor, name: str, options: dict[str, Any]) -> Answer:
-        """exchange.declare."""
         told: dict[str, Any] = {"type": "direct", **options}
         return self.ask(actor, amqp.ExchangeDeclare(name, told.pop("type"), told.pop("alternate", None), **told))
 
     def tell_delete_exchange(self, actor: Actor, name: str, *, if_unused: bool) -> Answer:
-        """exchange.delete."""
         return self.ask(actor, amqp.ExchangeDelete(name, if_unused))
 
     def tell_bind(self, actor: Actor, queue: str, exchange: str, key: str, arguments: dict[str, Any]) -> Answer:
-        """exchange.bind."""
         return self.ask(actor, amqp.ExchangeBind(queue, exchange, key, arguments or None))
 
     def tell_unbind(self, actor: Actor, queue: str, exchange: str, key: str, arguments: dict[str, Any]) -> Answer:
-        """exchange.unbind."""
         return self.ask(actor, amqp.ExchangeUnbind(queue, exchange, key))
 
     def query(self, actor: Actor, queue: str) -> None:
@@ -525,7 +519,6 @@ class Stage_0_10(Stage):
         same(actor.core.pending, (), f"what {actor} waits for")
 
     def query_exchange(self, actor: Actor, name: str) -> None:
-        """exchange.query."""
         answer = self.ask(actor, amqp.ExchangeQuery(name))
         there = self.judge(actor, "query_exchange", answer, lambda: (self.naive.exchanges.get(name),))
         found = None if there is None else there[0]
@@ -663,7 +656,6 @@ class Stage_0_10(Stage):
         return [self.flows[place].room, self.gates[actor.owner]]
 
     def tell_cancel(self, actor: Actor, place: Place) -> Answer:
-        """message.cancel."""
         return self.ask(actor, amqp.MessageCancel(place[1]))
 
     def ask_for_nobody(self, actor: Actor, command: Any) -> None:
@@ -829,7 +821,6 @@ class Stage_0_10(Stage):
             self.modes[actor.owner] = "tx"
 
     def tell_commit(self, actor: Actor, branch: int) -> Answer:
-        """tx.commit."""
         return self.ask(actor, amqp.TxCommit())
 
     def tell_roll_back(self, actor: Actor, branch: int) -> Answer:

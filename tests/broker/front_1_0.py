@@ -212,7 +212,6 @@ class Stage_1_0(Attaching):
             self._check_shown(response, result)
 
     def inspect_queue(self, line: Line_1_0, name: str) -> None:
-        """Ask for a queue."""
         result, response = self.manage(
             line, "GET", f"/queues/{_quoted(name)}", None,
             lambda owner: self.naive.declare_queue(owner, name, passive=True),

@@ -225,11 +225,9 @@ class Attaching(Ground):
         return None
 
     def taps(self) -> list[Tap]:
-        """The taps that are attached."""
         return [each for each in self.ties.values() if isinstance(each, Tap) and each.is_attached]
 
     def spouts(self) -> list[Spout]:
-        """The spouts that are attached."""
         return [each for each in self.ties.values() if isinstance(each, Spout) and each.is_attached]
 
     def check_delivery(self, seen: Seen, copy: Copy) -> None:

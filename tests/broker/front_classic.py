@@ -136,7 +136,6 @@ class ClassicStage(Stage):
         self.errors = {each: error for each, error in self.errors.items() if each[0] is not line}
 
     def tell_close(self, actor: Actor) -> Answer:
-        """channel.close."""
         actor.core.close()
         self.pump()
         return self.answer(actor, None)
@@ -277,7 +276,6 @@ class ClassicStage(Stage):
     # Exchanges and queues.
 
     def tell_declare_queue(self, actor: Actor, name: str, options: dict[str, Any]) -> Answer:
-        """queue.declare."""
         there = self.naive.queues.get(name)
         self.is_other = there is not None and (there.exclusive is not None) != options.get("exclusive", False)
         told = options if name else {**options, "no_wait": False}
@@ -289,12 +287,10 @@ class ClassicStage(Stage):
         return Answer((name, None, None) if reply is None else (reply.queue, reply.message_count, reply.consumer_count))
 
     def tell_delete_queue(self, actor: Actor, name: str, *, if_unused: bool, if_empty: bool) -> Answer:
-        """queue.delete."""
         answer = self.ask(actor, "queue.delete", queue=self.short(actor, name), if_unused=if_unused, if_empty=if_empty)
         return answer if answer.value is None else Answer(answer.value.message_count)
 
     def tell_purge(self, actor: Actor, name: str) -> Answer:
-        """queue.purge."""
         answer = self.ask(actor, "queue.purge", queue=self.short(actor, name))
         return answer if answer.value is None else Answer(answer.value.message_count)
 
@@ -308,7 +304,6 @@ class ClassicStage(Stage):
         return self.ask(actor, "exchange.declare", exchange=name, arguments=arguments, **told)
 
     def tell_delete_exchange(self, actor: Actor, name: str, *, if_unused: bool) -> Answer:
-        """exchange.delete."""
         return self.ask(actor, "exchange.delete", exchange=name, if_unused=if_unused)
 
     def tell_bind(self, actor: Actor, queue: str, exchange: str, key: str, arguments: dict[str, Any]) -> Answer:
@@ -317,7 +312,6 @@ class ClassicStage(Stage):
         return self.ask(actor, "queue.bind", queue=name, exchange=exchange, routing_key=key, arguments=arguments)
 
     def tell_unbind(self, actor: Actor, queue: str, exchange: str, key: str, arguments: dict[str, Any]) -> Answer:
-        """queue.unbind."""
         name = self.short(actor, queue)
         return self.ask(actor, "queue.unbind", queue=name, exchange=exchange, routing_key=key, arguments=arguments)
 
@@ -424,7 +418,6 @@ class ClassicStage(Stage):
         return self.is_rabbit and not self.is_old
 
     def tell_cancel(self, actor: Actor, place: Place) -> Answer:
-        """basic.cancel."""
         return self.ask(actor, "basic.cancel", consumer_tag=place[1])
 
     def set_prefetch(self, actor: Actor, count: int, size: int = 0, *, whole: bool = False) -> None:
@@ -463,7 +456,6 @@ class ClassicStage(Stage):
         )  # fmt: skip
 
     def get(self, actor: Actor, queue: str, *, settles: bool = False) -> None:
-        """basic.get."""
         answer = self.ask(actor, "basic.get", queue=self.short(actor, queue), no_ack=settles)
         copy = self.judge(actor, "get", answer, lambda: (self.naive.get(actor.owner, queue, settles),))
         if copy is None:
@@ -542,7 +534,6 @@ class ClassicStage(Stage):
     # Bindings between exchanges (RabbitMQ).
 
     def bind_exchange(self, actor: Actor, destination: str, source: str, key: str) -> None:
-        """exchange.bind."""
         answer = self.ask(actor, "exchange.bind", destination=destination, source=source, routing_key=key)
         self.judge(
             actor, "bind_exchange", answer,
@@ -550,7 +541,6 @@ class ClassicStage(Stage):
         )  # fmt: skip
 
     def unbind_exchange(self, actor: Actor, destination: str, source: str, key: str) -> None:
-        """exchange.unbind."""
         answer = self.ask(actor, "exchange.unbind", destination=destination, source=source, routing_key=key)
         self.judge(
             actor, "unbind_exchange", answer,
@@ -564,7 +554,6 @@ class ClassicStage(Stage):
         return self.ask(actor, "tx.select")
 
     def tell_commit(self, actor: Actor, branch: int) -> Answer:
-        """tx.commit."""
         return self.ask(actor, "tx.commit")
 
     def check_committed(self, actor: Actor, answer: Answer, returned: list[Note]) -> None:
@@ -578,7 +567,6 @@ class ClassicStage(Stage):
         return self.ask(actor, "tx.rollback")
 
     def select_confirms(self, actor: Actor) -> None:
-        """confirm.select."""
         answer = self.ask(actor, "confirm.select")
         self.books[actor.owner].confirms = True
         self.judge(actor, "confirms", answer, lambda: None)

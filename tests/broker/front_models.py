@@ -255,7 +255,6 @@ class Ground(Witness):
         return [each for each in self.held if each[0] == actor.owner]
 
     def places_of(self, actor: Actor) -> list[Place]:
-        """The consumers of an actor."""
         return [each for each in self.places if each[0] == actor.owner]
 
     def new_body(self, size: int = 0) -> bytes:
@@ -586,7 +585,6 @@ class Stage(Ground):
         return "" if result is None else result[0]
 
     def delete_queue(self, actor: Actor, name: str, *, if_unused: bool = False, if_empty: bool = False) -> None:
-        """Delete a queue."""
         answer = self.tell_delete_queue(actor, name, if_unused=if_unused, if_empty=if_empty)
         result = self.judge(
             actor, "delete_queue", answer, lambda: self.naive_delete_queue(actor, name, if_unused, if_empty)
@@ -595,7 +593,6 @@ class Stage(Ground):
             same_told((answer.value,), (result,), "deleting the queue")
 
     def naive_delete_queue(self, actor: Actor, name: str, if_unused: bool, if_empty: bool) -> int:
-        """What the naive model does then."""
         return self.naive.delete_queue(actor.owner, name, if_unused=if_unused, if_empty=if_empty)
 
     def purge(self, actor: Actor, name: str) -> None:
@@ -615,24 +612,20 @@ class Stage(Ground):
         )  # fmt: skip
 
     def delete_exchange(self, actor: Actor, name: str, *, if_unused: bool = False) -> None:
-        """Delete an exchange."""
         answer = self.tell_delete_exchange(actor, name, if_unused=if_unused)
         self.judge(actor, "delete_exchange", answer, lambda: self.naive.delete_exchange(name, if_unused=if_unused))
 
     def bind(self, actor: Actor, queue: str, exchange: str, key: str, arguments: dict[str, Any] | None = None) -> None:
-        """Bind a queue to an exchange."""
         told = arguments or {}
         answer = self.tell_bind(actor, queue, exchange, key, told)
         self.judge(actor, "bind", answer, lambda: self.naive_bind(actor, queue, exchange, key, told))
 
     def naive_bind(self, actor: Actor, queue: str, exchange: str, key: str, arguments: dict[str, Any]) -> bool:
-        """What the naive model does then."""
         return self.naive.bind("queue", queue, exchange, key, arguments, actor.owner, self.binds_by_arguments)
 
     def unbind(
         self, actor: Actor, queue: str, exchange: str, key: str, arguments: dict[str, Any] | None = None
     ) -> None:
-        """Undo that."""
         told = arguments or {}
         answer = self.tell_unbind(actor, queue, exchange, key, told)
         by_arguments = self.binds_by_arguments

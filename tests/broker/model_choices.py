@@ -251,12 +251,10 @@ SECONDS = st.sampled_from((0.5, 1.0, 2.0, 4.0))
 
 
 def picked(values: list[_Value], number: int) -> _Value:
-    """One of the values."""
     return values[number % len(values)]
 
 
 def named(names: Iterable[str], number: int) -> str:
-    """One of the names that there are, mostly."""
     there = [*names]
     return picked(there, number) if there and number < 98 else ("", "nowhere")[number % 2]
 

@@ -220,7 +220,6 @@ class Play(RuleBasedStateMachine):
         same(result, expected, "is new")
 
     def send(self, owner: int, exchange: str, key: str, mail: Mail, transaction: int | None = None) -> None:
-        """A message."""
         asks = self.owner(owner)
         if transaction is None:
             transaction = self.work_of(asks)

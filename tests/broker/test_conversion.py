@@ -170,7 +170,6 @@ def to_1_0(content: Content) -> amqp_1_0.Message:
 
 
 def a_message(version: Version) -> Content:
-    """The same message in every version."""
     if version is AMQP_1_0:
         return content_1_0(
             header=amqp_1_0.Header(durable=True, priority=7, ttl=1500),

@@ -238,7 +238,6 @@ class Machine_0_10(RuleBasedStateMachine):
         self.stage.purge(self.an_actor(data), self.a_queue(data))
 
     def asks(self, data: st.DataObject) -> None:
-        """What there is."""
         actor, stage = self.an_actor(data), self.stage
         stage.query(actor, self.a_queue(data))
         stage.query_exchange(actor, self.an_exchange(data))
@@ -538,7 +537,6 @@ class DtxMachine(TxMachine):
         self.stage.coordinate(actor, amqp.DtxEnd(self.stage.dtx.model.current(actor.owner), fail, suspend))
 
     def ends_anyhow(self, data: st.DataObject) -> None:
-        """Whatever it is."""
         xid, how = data.draw(st.sampled_from(XIDS)), data.draw(st.tuples(st.booleans(), st.booleans()))
         self.stage.coordinate(self.an_actor(data), amqp.DtxEnd(xid, *how))
 
@@ -554,7 +552,6 @@ class DtxMachine(TxMachine):
         self.stage.coordinate(self.an_actor(data), data.draw(st.sampled_from(commands)))
 
     def decides_anyhow(self, data: st.DataObject) -> None:
-        """Of any branch."""
         xid = data.draw(st.sampled_from(XIDS))
         commands: list[Any] = [
             amqp.DtxPrepare(xid),

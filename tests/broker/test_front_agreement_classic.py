@@ -29,7 +29,6 @@ def below(count: int) -> st.SearchStrategy[int]:
 
 
 def pick(data: st.DataObject, choices: Sequence[T]) -> T:
-    """One of these."""
     found = choices[data.draw(below(len(choices)))]
     note(f"picked {found!r}")
     return found

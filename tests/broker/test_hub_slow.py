@@ -72,7 +72,6 @@ class Slow:
 
     @property
     def queue(self) -> Any:
-        """The queue."""
         return self.driver.hub.model.vhosts["/"].queues["q"]
 
     @property
@@ -135,7 +134,6 @@ class Slow_0_10(Slow):
         return result(session.call(command), self.publisher, self.consumer)
 
     def grant(self, messages: int) -> None:
-        """Give credit."""
         for unit, value in ((amqp_0_10.MESSAGE, messages), (amqp_0_10.BYTE, amqp_0_10.INFINITE)):
             self.into.call(amqp_0_10.MessageFlow("d", unit, value))
 
@@ -176,7 +174,6 @@ class Slow_1_0(Slow):
         self.pump()
 
     def grant(self, messages: int) -> None:
-        """Give credit."""
         self.into.flow(messages)
 
     def is_stopped(self) -> bool:

@@ -81,7 +81,6 @@ class Queues(Play):
 
     @rule(owner=PICK, number=NAME, if_unused=SELDOM, if_empty=SELDOM, sure=st.booleans())
     def delete_queue(self, owner: int, number: int, if_unused: bool, if_empty: bool, sure: bool) -> None:
-        """A queue goes."""
         both, asks, name = self.both, self.owner(owner), self.queue(number)
         if not sure and name in both.naive.queues:
             return
@@ -128,7 +127,6 @@ class Exchanges(Play):
 
     @rule(number=NAME, if_unused=st.booleans(), alternates=st.booleans(), sure=SELDOM)
     def delete_exchange(self, number: int, if_unused: bool, alternates: bool, sure: bool) -> None:
-        """An exchange goes."""
         both, name = self.both, self.exchange(number)
         if not sure and name in EXCHANGES:
             return
@@ -167,7 +165,6 @@ class Exchanges(Play):
 
     @rule(owner=PICK, at=NAME, key=KEY, mail=MAIL)
     def publish_to_any(self, owner: int, at: int, key: str, mail: Mail) -> None:
-        """A message to an exchange."""
         self.send(owner, self.exchange(at), key, mail)
 
     @precondition(lambda self: self.both.naive.bindings)
@@ -200,7 +197,6 @@ class Messages(Play):
     def subscribe(
         self, owner: int, number: int, credits: list[Credit], shares: list[int], terms: Terms, goes_on: bool
     ) -> None:
-        """A consumer."""
         if len(self.both.naive.consumers) < 7:
             self.consume(owner, self.queue(number), credits, shares, terms, goes_on)
 
@@ -211,7 +207,6 @@ class Messages(Play):
 
     @rule(first=PICK, verdict=VERDICT)
     def settle_one(self, first: int, verdict: Verdict) -> None:
-        """A message is settled."""
         self.settle_some(0, first, 1, verdict)
 
     @precondition(lambda self: self.both.windows)

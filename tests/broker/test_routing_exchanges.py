@@ -69,7 +69,6 @@ def test_types_of_one_s_own_have_names_that_begin_with_x(topology: Topology) -> 
         __slots__ = ()
 
         def match(self, routing_key: str, content: Content) -> list[Destination]:
-            """The first one."""
             return list(self.destinations)[:1]
 
     class Reserved(First):

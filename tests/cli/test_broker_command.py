@@ -36,7 +36,6 @@ class Running:
         self.port = int(self.address.rpartition(":")[2])
 
     def url(self, login: str = "guest:guest", vhost: str = "%2F") -> str:
-        """The URL of somebody."""
         return f"amqp://{login}@{self.address}/{vhost}"
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> str:
@@ -75,7 +74,6 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 
 def pass_a_message(url: str) -> None:
-    """Publish one, and get it."""
     with connect(url) as connection, connection.open_channel() as channel:
         channel.call(QueueDeclare(queue="jobs"))
         channel.publish(b"hello", routing_key="jobs", mandatory=True)

@@ -65,7 +65,6 @@ class Proxy:
         self.port = port
 
     def connect(self) -> socket.socket:
-        """A client's socket."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=20)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> str:

@@ -121,7 +121,6 @@ def test_without_an_agreed_heartbeat_nobody_waits(version: Version, side: Side) 
 
 
 def configured(version: Version, side: Side, **changes: float) -> Any:
-    """The configuration of one side."""
     kit: Any = wire_0_10 if version is AMQP_0_10 else pair
     return (kit.client_config if side is CLIENT else kit.server_config)(**changes)
 

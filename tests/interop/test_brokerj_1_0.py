@@ -44,7 +44,6 @@ class Connect:
         return wire
 
     def address(self) -> str:
-        """A queue of its own."""
         return f"auto.brokerj.{next(self.numbers)}"
 
 

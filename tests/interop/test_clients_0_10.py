@@ -47,7 +47,6 @@ async def attached(connect: Connect, broker: Broker, **options: Any) -> AsyncGen
 
 
 async def left(session: Any, queue: str) -> int:
-    """How many messages the queue has."""
     found: int = (await session.call(amqp.QueueQuery(queue))).message_count
     return found
 

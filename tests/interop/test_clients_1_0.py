@@ -37,7 +37,6 @@ class Peer:
         self._connect = connect
 
     def connect(self, **options: Any) -> Any:
-        """A connection."""
         sasl: Any = Plain(self.broker.user, self.broker.password)
         if self.kind == "proton":
             sasl = Anonymous()

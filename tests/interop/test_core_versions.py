@@ -41,7 +41,6 @@ class Peer:
         return wire
 
     def open(self, **options: object) -> Wire:
-        """An open connection."""
         wire = self.connect(**options)  # type: ignore[arg-type]
         wire.opened()
         return wire

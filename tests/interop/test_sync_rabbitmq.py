@@ -19,7 +19,6 @@ WAIT = 30.0
 
 @pytest.fixture
 def connection(rabbitmq: RabbitMQ) -> Iterator[Connection]:
-    """An open connection."""
     connection = connect(rabbitmq.url)
     yield connection
     connection.close()
@@ -27,7 +26,6 @@ def connection(rabbitmq: RabbitMQ) -> Iterator[Connection]:
 
 @pytest.fixture
 def queue(connection: Connection, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A queue of the test's own."""
     name = f"sync.{request.node.name}"
     channel = connection.open_channel()
     channel.call(amqp.QueueDelete(name))

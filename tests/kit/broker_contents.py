@@ -42,13 +42,11 @@ def classic_content(
 
 
 def content_0_10(body: bytes = b"hello", **sections: Any) -> Content_0_10:
-    """A message of 0-10."""
     message = amqp_0_10.Message(body, **sections)
     return Content_0_10(message.headers, body)
 
 
 def content_1_0(body: Any = b"hello", **sections: Any) -> Content_1_0:
-    """A message of 1.0."""
     return Content_1_0(amqp_1_0.Message(body, **sections).encode())
 
 

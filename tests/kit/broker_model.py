@@ -89,7 +89,6 @@ class Model:
 
 
 def bodies(entries: Any) -> list[str]:
-    """The bodies of entries."""
     return [entry.message.content.body.decode() for entry in entries]
 
 

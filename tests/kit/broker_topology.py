@@ -32,7 +32,6 @@ class Topology:
         self.vhost = owner.vhost
 
     def apply(self, command: commands.Command) -> Any:
-        """Carry out a command."""
         return self.broker.apply(command, 0.0)
 
     def exchange(self, name: str, type: str = "direct", **options: Any) -> Exchange:
@@ -41,7 +40,6 @@ class Topology:
         return made
 
     def queue(self, name: str, **options: Any) -> Queue:
-        """A queue, declared."""
         made: Queue = self.apply(commands.DeclareQueue(self.owner, name, **options))
         return made
 
@@ -72,7 +70,6 @@ class Topology:
         self.apply(commands.Unbind(self.owner, queue, exchange, key, arguments, by_arguments))
 
     def bind_exchange(self, destination: str, source: str, key: str = "") -> bool:
-        """Bind an exchange to another."""
         return bool(self.apply(commands.BindExchange(self.owner, destination, source, key)))
 
     def route(

@@ -95,7 +95,6 @@ class Driver:
         pair.applications[Side.SERVER] = Server(reply=False, confirm=False)
 
     def apply(self, operation: Operation) -> None:
-        """Do one operation."""
         code, first, second = operation
         act = self.acts[code % len(self.acts)]
         before = b""

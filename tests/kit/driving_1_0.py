@@ -107,7 +107,6 @@ class Driver:
         pair.applications = {side: listen for side in SIDES}
 
     def apply(self, operation: Operation) -> None:
-        """Do one operation."""
         code, first, second = operation
         act = self.acts[code % len(self.acts)]
         side = SIDES[first & 1]

@@ -26,7 +26,6 @@ class Ends:
 
     @property
     def served(self) -> amqp.Session:
-        """The server's end of the session."""
         return self.server.session(0)
 
     def move(self) -> None:
@@ -55,11 +54,9 @@ class Ends:
             here.session(event.channel).complete(event.command_id)
 
     def commands(self, here: amqp.Connection) -> list[Any]:
-        """The commands that an end was told."""
         return [event.command for event in self.told[here] if isinstance(event, amqp.CommandReceived)]
 
     def failure(self, here: amqp.Connection) -> RemoteProtocolError:
-        """The error that ended the session."""
         found = [event for event in self.told[here] if isinstance(event, Failed)]
         assert len(found) == 1, self.told[here]
         assert isinstance(found[0].error, RemoteProtocolError)

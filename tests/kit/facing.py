@@ -61,7 +61,6 @@ def header(channel: int, class_id: int, size: int, properties: bytes = b"\0\0", 
 
 
 def body(channel: int, octets: bytes) -> bytes:
-    """A body frame."""
     return frame(BODY, channel, octets)
 
 
@@ -240,7 +239,6 @@ class Facing(Faced[Connection]):
         return frames_of(self.dialect, self.out)
 
     def full_id(self, rule: str) -> str:
-        """The full id of a rule in this version."""
         return rule_id(self.version, rule)
 
     def refuses(

@@ -41,7 +41,6 @@ def octets_of(
 
 
 def sasl(body: Composite | bytes) -> bytes:
-    """A SASL frame."""
     return octets_of(body, kind=1)
 
 

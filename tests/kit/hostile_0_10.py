@@ -343,7 +343,6 @@ class Peer:
 
 
 def split(octets: bytes) -> list[bytes]:
-    """The frames in some octets."""
     found: list[bytes] = []
     while octets:
         size = int.from_bytes(octets[2:4], "big")

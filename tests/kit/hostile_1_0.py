@@ -70,7 +70,6 @@ class Choices:
         return self.octets[self.at - 1] % count
 
     def of(self, several: Sequence[T]) -> T:
-        """One of several."""
         return several[self.below(len(several))]
 
     def rarely(self) -> bool:

@@ -172,7 +172,6 @@ class HubPeer(Peer):
         return choices.of((*self.queues(), *KEYS)) if choices.below(4) else choices.of(("shared", *NEW))
 
     def queues(self) -> list[str]:
-        """The queues that may be used."""
         return [name for name, each in self._vhost.queues.items() if each.exclusive_to is None]
 
     @property
@@ -223,7 +222,6 @@ class HubPeer(Peer):
     # What is mostly sent.
 
     def declare(self) -> Command[Any]:
-        """A queue."""
         choices = self.choices
         arguments = choices.of(ARGUMENTS) if choices.below(8) == 7 else None
         few = choices.below(8)
@@ -237,7 +235,6 @@ class HubPeer(Peer):
         )
 
     def declare_exchange(self) -> Command[Any]:
-        """An exchange."""
         choices = self.choices
         name = choices.of(NEW)
         known = self._vhost.exchanges.get(name)
@@ -247,7 +244,6 @@ class HubPeer(Peer):
         return ExchangeDeclare(name, kind, auto_delete=choices.below(4) == 3)
 
     def bind(self) -> Command[Any]:
-        """A binding."""
         return ExchangeBind(self.queue(), self.exchange(), self.choices.of(KEYS))
 
     def unbind(self) -> Command[Any]:
@@ -292,7 +288,6 @@ class HubPeer(Peer):
         return int(messages != 0) if octets == 0 else 0
 
     def branch(self, kind: type[Any]) -> Command[Any]:
-        """A command of a branch, in a session that may."""
         choices, session = self.choices, self.session
         mode = None if session is None else session._state.peer.mode
         if mode is not Mode.DTX and kind in (DtxStart, DtxEnd) and choices.below(64):

@@ -27,7 +27,6 @@ class Program:
         self.limit = limit
 
     def steps(self, connection: Any) -> Steps:
-        """All steps of the connection's version."""
         return {AMQP_1_0: self._one, AMQP_0_10: self._ten}.get(self.version, self._classic)(connection)
 
     def _settle(self, source: Any) -> Steps:

@@ -90,7 +90,6 @@ class HostileServer:
         self._waits = 0
 
     def connected(self, now: float) -> list[Act]:
-        """What it does when somebody has connected."""
         if not (self._left or self._honest or self.choices.randrange(4)):
             return self._attack(b"")
         return self.received(b"", now)

@@ -74,14 +74,12 @@ class User:
         return session
 
     def sender(self, target: Any, session: amqp.Session | None = None, **options: Any) -> amqp.Sender:
-        """A sender that is attached."""
         link = (session or self.session()).open_sender(target, **options)
         self.world.pump()
         assert link.is_open, self.failures()
         return link
 
     def receiver(self, source: Any, session: amqp.Session | None = None, **options: Any) -> amqp.Receiver:
-        """A receiver that is attached."""
         link = (session or self.session()).open_receiver(source, **options)
         self.world.pump()
         assert link.is_open, self.failures()
@@ -126,7 +124,6 @@ class User:
         return [each.result if each.done else None for each in handles]
 
     def controller(self, session: amqp.Session) -> amqp.Controller:
-        """A transaction controller."""
         return amqp.Controller(self.sender(amqp.Coordinator(), session))
 
     def declare(self, controller: amqp.Controller) -> bytes:
@@ -167,7 +164,6 @@ class World:
         return user
 
     def connect(self, **changes: Any) -> User:
-        """A client that is connected."""
         user = self.user(**changes)
         self.pump()
         assert user.end.is_open, user.events
@@ -249,7 +245,6 @@ class World:
 
 
 def browsing(address: str, **options: Any) -> amqp.Source:
-    """A source that browses."""
     from amqp_sansio.amqp_1_0.codec.conditions import COPY
 
     return amqp.Source(address, distribution_mode=COPY, **options)

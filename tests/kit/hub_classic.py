@@ -18,7 +18,6 @@ STEPS = 100_000
 
 
 def version_of(dialect: str) -> Version:
-    """The version that a dialect is one of."""
     return VERSION_OF["-".join(dialect.split("-")[: 3 if dialect.startswith("0-9") else 2])]
 
 
@@ -41,13 +40,11 @@ class World:
         self.clients: list[User] = []
 
     def client(self, **config: Any) -> User:
-        """A client that has logged in."""
         user = User(self, **config)
         self.pump()
         return user
 
     def channel(self, **config: Any) -> Talk:
-        """A channel of a client of its own."""
         return self.client(**config).channel()
 
     def pump(self) -> None:
@@ -133,7 +130,6 @@ class User:
 
     @property
     def report(self) -> CloseReport:
-        """How the connection was closed."""
         found = [event for event in self.events if isinstance(event, Closed) and event.scope is Scope.CONNECTION]
         assert found, "the connection is open"
         return found[-1].report
@@ -172,7 +168,6 @@ class Talk:
         self.world.pump()
 
     def declare(self, queue: str = "", **fields: Any) -> str:
-        """Declare a queue; its name."""
         name: str = self.call("queue.declare", queue=queue, **fields).queue
         return name
 
@@ -190,7 +185,6 @@ class Talk:
         return handle
 
     def consume(self, queue: str, tag: str = "", **fields: Any) -> str:
-        """Begin to consume; the consumer's tag."""
         tag = self.call("basic.consume", queue=queue, consumer_tag=tag, **fields).consumer_tag
         return tag
 
@@ -243,7 +237,6 @@ class Talk:
         self.world.pump()
 
     def close(self) -> None:
-        """Close the channel."""
         self.core.close()
         self.world.pump()
 

@@ -112,7 +112,6 @@ class Driver:
         self.deaf: set[int] = set()
 
     def client(self, number: int) -> Client | None:
-        """A client that is still there."""
         return self.hub.clients.get(number)
 
     def connect(self) -> int:
@@ -193,7 +192,6 @@ class Driver:
         self.hub.apply(DeclareQueue(owner, name, exclusive_to=owner if own else None))
 
     def act(self, act: Act) -> None:
-        """Do what is in a record."""
         match act.kind:
             case "queue" | "own":
                 self.declare(act.number, act.octets.decode(), own=act.kind == "own")
@@ -383,7 +381,6 @@ class Stage:
 
     @property
     def hub(self) -> Hub:
-        """The hub."""
         return self.driver.hub
 
     def run(self) -> Stage:

@@ -60,7 +60,6 @@ class Line:
         return moved or bool(octets)
 
     def take(self, kind: type[Any]) -> list[Any]:
-        """Take the events of a kind."""
         found = [each for each in self.events if isinstance(each, kind)]
         self.events = [each for each in self.events if not isinstance(each, kind)]
         return found

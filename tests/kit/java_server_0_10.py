@@ -164,12 +164,10 @@ class Server(sync_0_10.Server):
             self.changed(queue)
 
     def published(self, key: str) -> list[amqp.Message]:
-        """What was published with a routing key."""
         with self.lock:
             return [each.message for each in self.received if _key_of(each.message) == key]
 
     def commands(self, name: str) -> list[Any]:
-        """The commands of that name that were executed."""
         with self.lock:
             return [each for each in self.executed if name == each.NAME]
 
@@ -185,7 +183,6 @@ def _key_of(message: amqp.Message) -> str | None:
 
 @contextmanager
 def running(**options: Any) -> Generator[Server]:
-    """A server for one test."""
     server = Server(**options)
     try:
         yield server

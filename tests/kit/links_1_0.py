@@ -18,7 +18,6 @@ def begin(remote_channel: int | None = 0, **changes: Any) -> amqp.Begin:
 
 
 def flow(**changes: Any) -> amqp.Flow:
-    """The peer's flow."""
     fields: dict[str, Any] = {
         "next_incoming_id": 0, "incoming_window": WINDOW, "next_outgoing_id": 0, "outgoing_window": WINDOW,
     }  # fmt: skip

@@ -75,7 +75,6 @@ class Conversation(ABC):
         return self._take()
 
     def finish(self) -> Self:
-        """The conversation is over."""
         self.now += SECOND
         self.observer.finish(self.now)
         self._take()
@@ -84,7 +83,6 @@ class Conversation(ABC):
 
     @property
     def observed(self) -> list[Observed]:
-        """The units."""
         return [event for event in self.events if isinstance(event, Observed)]
 
     @property
@@ -153,12 +151,10 @@ class Talk(Conversation):
         return self.server(self.named("basic.consume-ok", "ct"), channel=number)
 
     def message(self, method: Method, body: bytes = b"", number: int = 1, **properties: Any) -> bytes:
-        """The frames of a method with its message."""
         raw = BasicProperties(**properties).encode(self.dialect.tables)
         return self.octets(method, number) + content(number, body, raw)
 
     def publish(self, body: bytes = b"", number: int = 1, **fields: Any) -> bytes:
-        """The frames of a publish."""
         return self.message(self.named("basic.publish", **fields), body, number)
 
     def deliver(self, tag: int, body: bytes = b"", number: int = 1) -> bytes:
@@ -173,12 +169,10 @@ class Talk(Conversation):
 
     @property
     def last(self) -> Observed:
-        """The last unit."""
         return self.observed[-1]
 
 
 def frame(kind: int, channel: int, payload: bytes) -> bytes:
-    """One frame."""
     head = kind.to_bytes(1, "big") + channel.to_bytes(2, "big") + len(payload).to_bytes(4, "big")
     return head + payload + b"\xce"
 
@@ -195,7 +189,6 @@ def content(channel: int, body: bytes, raw: bytes = b"\0\0") -> bytes:
 
 
 def take(observer: Observer) -> list[ObserverEvent]:
-    """The events that are there."""
     events: list[ObserverEvent] = []
     while (event := observer.next_event()) is not NEED_DATA:
         assert isinstance(event, Observed | Violation | Skipped | Identified)
@@ -240,7 +233,6 @@ class Recorded:
         return Observer(client=start.client, from_start=start.syn_seen, **options)
 
     def watch(self, **options: Any) -> list[ObserverEvent]:
-        """All events."""
         return watch(self.observer(**options), self.arrivals)
 
 

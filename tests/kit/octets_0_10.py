@@ -51,7 +51,6 @@ def segment(code: int, *values: bytes | bool | None, sync: bool = False) -> byte
 
 
 def command(code: int, *values: bytes | bool | None, sync: bool = False, channel: int = 0) -> bytes:
-    """A command in one frame."""
     return frame(segment(code, *values, sync=sync), 1, channel=channel)
 
 

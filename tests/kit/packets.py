@@ -61,7 +61,6 @@ def ipv4(
 def ipv6(
     payload: bytes, *, src: str = "2001:db8::1", dst: str = "2001:db8::2", following: int = 6, length: int | None = None
 ) -> bytes:
-    """An IPv6 packet."""
     size = len(payload) if length is None else length
     addresses = ip_address(src).packed + ip_address(dst).packed
     return struct.pack(">IHBB", 6 << 28, size, following, 64) + addresses + payload
@@ -93,14 +92,12 @@ def pcap(
 
 
 def block(kind: int, body: bytes, order: str = "<") -> bytes:
-    """A pcapng block."""
     body += bytes(-len(body) % 4)
     length = struct.pack(order + "I", len(body) + 12)
     return struct.pack(order + "I", kind) + length + body + length
 
 
 def option(code: int, value: bytes, order: str = "<") -> bytes:
-    """A pcapng option."""
     return struct.pack(order + "HH", code, len(value)) + value + bytes(-len(value) % 4)
 
 

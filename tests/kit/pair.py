@@ -180,12 +180,10 @@ class Joined(Generic[C]):
 
     @property
     def client(self) -> C:
-        """The client's end."""
         return self.ends[Side.CLIENT]
 
     @property
     def server(self) -> C:
-        """The server's end."""
         return self.ends[Side.SERVER]
 
     def open(self) -> Self:

@@ -59,7 +59,6 @@ class Accepting:
         self.credit = credit
 
     def __call__(self, connection: Connection, event: Event) -> None:
-        """Do what one event asks for."""
         match event:
             case AuthenticationRequested() if self.login:
                 connection.accept_authentication()

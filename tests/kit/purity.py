@@ -112,7 +112,6 @@ def log_in(version: Version) -> list[str]:
 
 
 def digest_of(*runs: list[str]) -> str:
-    """The digest of some runs."""
     total = hashlib.sha256()
     for lines in runs:
         total.update("\n".join(lines).encode("utf-8", "backslashreplace"))
@@ -120,7 +119,6 @@ def digest_of(*runs: list[str]) -> str:
 
 
 def digest() -> str:
-    """The digest of all runs."""
     versions = (AMQP_0_9_1, AMQP_0_8)
     return digest_of(*[run for each in versions for run in (log_in(each), *[drive(each, n) for n in range(1, 31)])])
 

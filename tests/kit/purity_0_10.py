@@ -72,7 +72,6 @@ def drive(seed: int) -> list[str]:
 
 
 def digest() -> str:
-    """The digest of all runs."""
     return digest_of(log_in(), *[drive(seed) for seed in range(1, 9)])
 
 

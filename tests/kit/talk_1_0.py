@@ -37,7 +37,6 @@ SASL = b"AMQP\x03\x01\x00\x00"
 
 
 def frame(record: Performative | SaslFrame, payload: bytes = b"", channel: int = 0) -> bytes:
-    """One frame."""
     kind = 1 if isinstance(record, SaslFrame) else 0
     body = record.encode() + payload
     return (len(body) + 8).to_bytes(4) + bytes((2, kind)) + channel.to_bytes(2) + body
@@ -88,7 +87,6 @@ class Talk10(Conversation):
         return self.server(Attach("tx", handle, True, source=Source(), target=Coordinator()))
 
     def declare(self, number: int, txn: bytes = b"t", handle: int = 9) -> Talk10:
-        """A transaction is declared."""
         self.client(transfer(number, Message(Declare()), handle=handle))
         return self.server(settle(number, Declared(txn)))
 

@@ -182,7 +182,6 @@ def bulk_rows(parts: Iterable[bytes], file: str = "f", octets: int = 1 << 22) ->
 
 
 def as_rows(batches: Iterable[Any]) -> Rows:
-    """Batches as rows."""
     return [row for batch in batches for row in batch.to_pylist()]
 
 

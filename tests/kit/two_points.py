@@ -14,7 +14,6 @@ SKEWS = (0, MS, 700 * MS, 3 * SECOND, 7 * 3600 * SECOND)
 
 
 def segments_of(path: Path) -> list[Segment]:
-    """What a capture has."""
     return [each for each in read_segments(path.read_bytes(), file="a") if isinstance(each, Segment)]
 
 

@@ -316,7 +316,6 @@ class Telling:
             self.closed = True
 
     def end(self, handle: Pending[Any], event: Event | None) -> None:
-        """A handle has ended."""
         assert id(handle) not in self.ended, (handle, event, self.ended[id(handle)])
         self.ended[id(handle)] = event
         self.kept.append(handle)

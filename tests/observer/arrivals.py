@@ -45,7 +45,6 @@ def cut(arrivals: Arrivals, seed: int, sizes: Sequence[int] = (1, 2, 7, 60, 1000
 
 
 def damaged(traffic: Sequence[tuple[str, bytes]], damage: Damage) -> Arrivals:
-    """The traffic with damage done to it."""
     arrivals: Arrivals = [(sender, what, at) for at, (sender, what) in enumerate(traffic)]
     for kind, which, where, octets in damage:
         index = which % len(arrivals)
@@ -109,7 +108,6 @@ def assert_accounted(events: Sequence[ObserverEvent], arrivals: Arrivals) -> Non
 
 
 def units(events: Sequence[ObserverEvent]) -> list[Observed]:
-    """The units among events."""
     return [event for event in events if isinstance(event, Observed)]
 
 

@@ -31,7 +31,6 @@ def event(connection: str, seq: int, ts_ns: int, name: str, sender: str = "clien
 
 
 def message(connection: str, seq: int, ts_ns: int, kind: str, **more: object) -> tuple[str, Row]:
-    """A row of messages."""
     sender = "client" if kind == "publish" else "server"
     values: dict[str, object] = {"channel": 1, "protocol": "0-9-1", "body_size": 10, "sender": sender, **more}
     return "messages", row("messages", connection=connection, seq=seq, ts_ns=ts_ns, kind=kind, **values)

@@ -36,13 +36,11 @@ def segments() -> tuple[Segment | CaptureDamage, ...]:
 
 @cache
 def rows() -> dict[str, list[dict[str, Any]]]:
-    """Their rows."""
     return rows_in(segments())
 
 
 @cache
 def gathered() -> Gather:
-    """What is gathered of them."""
     return gather_segments(segments())
 
 
@@ -173,7 +171,6 @@ class Rows(list[tuple[str, tuple[Any, ...], str]]):
         self.extend((table, values, flow[0].flow) for table, values in found)
 
     def give(self, gather: Gather) -> None:
-        """Add it all."""
         for packet in self.packets:
             gather.segment(packet)
         for table, values, name in self:

@@ -62,7 +62,6 @@ def merged(make: Callable[[], Sum], add: Callable[[Sum, Row], None], rows: Seque
 
 
 def whole(make: Callable[[], Sum], add: Callable[[Sum, Row], None], rows: Sequence[Row]) -> Sum:
-    """All rows in one."""
     one = make()
     for row in rows:
         add(one, row)

@@ -42,7 +42,6 @@ def segments(name: str) -> tuple[Segment, ...]:
 
 
 def all_of(name: str, bounds: Bounds = EVERYTHING) -> list[Diagram]:
-    """The diagrams of all connections."""
     ids = [row["connection"] for row in rows_in(segments(name))["connections"]]
     return diagrams(segments(name), ids, bounds)
 

@@ -31,7 +31,6 @@ MANY = 10_000
 
 @pytest.fixture(scope="module")
 def traffic(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One capture."""
     folder = tmp_path_factory.mktemp("shapes")
     versions = ("0-8", "0-9-1", "0-10", "1.0")
     [path] = generate(folder, 500_000, versions=versions, sizes=(64, 2000), messages=20)

@@ -13,7 +13,6 @@ Tables = dict[str, list[dict[str, Any]]]
 
 
 def tables(rows: Iterable[Row]) -> Tables:
-    """Rows by table, each as a dict."""
     found: Tables = {name: [] for name in COLUMNS}
     for name, values in rows:
         columns = [column for column, _ in COLUMNS[name]]

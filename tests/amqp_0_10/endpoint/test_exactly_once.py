@@ -133,7 +133,6 @@ class World:
             del self.open[key][event.command_id]
 
     def name(self, side: Side, channel: int) -> bytes:
-        """The session on a channel."""
         (found,) = [name for (end, name), each in self.live.items() if end is side and each.channel == channel]
         return found
 

@@ -277,7 +277,6 @@ class Machine(RuleBasedStateMachine):
 
     @rule(owner=OWNERS, xid=PICK, flags=FLAGS)
     def start(self, owner: str, xid: amqp.Xid, flags: tuple[bool, bool]) -> None:
-        """A start of some kind."""
         self.execute(owner, amqp.DtxStart(xid, *flags))
 
     @rule(owner=OWNERS, xid=PICK)
@@ -317,7 +316,6 @@ class Machine(RuleBasedStateMachine):
 
     @rule(owner=OWNERS, xid=PICK, seconds=st.integers(0, 8))
     def set_timeout(self, owner: str, xid: amqp.Xid, seconds: int) -> None:
-        """A new timeout."""
         self.execute(owner, amqp.DtxSetTimeout(xid, seconds))
 
     @rule(owner=OWNERS, xid=PICK)

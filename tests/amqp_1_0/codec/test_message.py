@@ -25,7 +25,6 @@ from tests.kit.values_1_0 import messages, values
 
 
 def section(number: int, value: Any) -> bytes:
-    """The octets of a section."""
     return b"\0\x53" + bytes((number,)) + encode(value)
 
 

@@ -34,7 +34,6 @@ def beating(client: float = 10.0, server: float = 10.0) -> Pair:
 
 
 def config_of(side: Any, **changes: Any) -> Any:
-    """A configuration for one side."""
     return (client_config if side is CLIENT else server_config)(**changes)
 
 

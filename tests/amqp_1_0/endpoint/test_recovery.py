@@ -33,7 +33,6 @@ MODES = {
 
 
 def body(number: int) -> bytes:
-    """The body of a message."""
     return bytes([number]) + b"." * SIZES[number % len(SIZES)]
 
 

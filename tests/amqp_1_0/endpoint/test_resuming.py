@@ -24,7 +24,6 @@ ACCEPTED, RELEASED = amqp.Accepted(), amqp.Released()
 
 
 def at(section_number: int, section_offset: int) -> amqp.Received:
-    """A position."""
     return amqp.Received(section_number, section_offset)
 
 
@@ -288,7 +287,6 @@ class Resuming:
         self.facing.feed(octets_of(attach))
 
     def transfer(self, frame: amqp.Transfer, payload: bytes = b"") -> Mapped:
-        """The sender's transfer."""
         self.facing.feed(octets_of(frame, 0, payload))
         return self.facing
 

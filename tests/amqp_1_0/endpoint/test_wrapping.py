@@ -31,7 +31,6 @@ def sending(start: int, window: int, credit: int) -> tuple[Facing, Any]:
 
 
 def flow(next_incoming_id: int, window: int, next_outgoing_id: int, **of_link: Any) -> amqp.Flow:
-    """A flow of the peer."""
     return amqp.Flow(
         next_incoming_id=next_incoming_id,
         incoming_window=window,

@@ -55,7 +55,6 @@ class _Play:
         return [link for link in self.links(side) if not link.ROLE]
 
     def links(self, side: Side) -> list[Any]:
-        """The links of one side."""
         end = self.pair.ends[side]
         return [link for channel in end.sessions for link in end.session(channel).links]
 

@@ -16,7 +16,6 @@ MODES = amqp.Symbol("supported-dist-modes")
 
 
 def names(world: World) -> list[str]:
-    """The queues there are."""
     return list(world.hub.model.vhosts["/"].queues)
 
 

@@ -20,7 +20,6 @@ TEST = ("/", "/mine")
 
 
 def scram(user: str, password: str) -> ScramSha256:
-    """SCRAM with a nonce."""
     return ScramSha256(user, password, nonce="n")
 
 

@@ -53,7 +53,6 @@ class FileTalk(Talk):
     def publish_file(
         self, body: bytes, routing_key: str, properties: FileProperties | None = None, **fields: Any
     ) -> None:
-        """Stage a file and publish it."""
         self.stage(body, properties=properties)
         self.send("file.publish", routing_key=routing_key, identifier="id", **fields)
 

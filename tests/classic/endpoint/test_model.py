@@ -223,7 +223,6 @@ class Model(RuleBasedStateMachine):
 
     @rule(pick=PICK)
     def call(self, pick: int) -> None:
-        """A call has its answer."""
         handle = self.book(pick).channel.call(self.pair.method("queue.declare", queue="q"))
         self.pair.pump()
         assert handle.result.queue == "q"

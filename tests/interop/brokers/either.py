@@ -55,7 +55,6 @@ class Call:
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> Callable[..., Call]:
-        """Calls of one function."""
         return lambda *arguments, **options: cls(function, *arguments, **options)
 
     def __await__(self) -> Any:

@@ -39,7 +39,6 @@ class Facing:
         return self.wires[-1]
 
     def open(self, **options: Any) -> Wire010:
-        """An open connection."""
         wire = self.connect(**options)
         wire.opened()
         return wire
@@ -92,7 +91,6 @@ class Facing:
 
 @contextmanager
 def facing(broker: BrokerJ) -> Generator[Facing]:
-    """A Facing that is ended."""
     found = Facing(broker)
     try:
         yield found
@@ -101,5 +99,4 @@ def facing(broker: BrokerJ) -> Generator[Facing]:
 
 
 def keyed(key: str, body: bytes = b"body", **options: Any) -> amqp.Message:
-    """A message with a routing key."""
     return amqp.Message(body, routing_key=key, **options)

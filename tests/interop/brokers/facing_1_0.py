@@ -57,7 +57,6 @@ class Peer:
         return wire
 
     def open(self, **options: Any) -> Wire10:
-        """An open connection."""
         wire = self.connect(**options)
         wire.opened()
         return wire

@@ -42,7 +42,6 @@ class JmsClient:
         return Program("jms-client", self.command(port, scenario), folder)
 
     def command(self, port: int, scenario: str) -> list[str]:
-        """What runs a scenario."""
         return [
             *("java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", self.class_path),
             *("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "Client_0_10", str(port), scenario),

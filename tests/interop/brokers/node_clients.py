@@ -35,7 +35,6 @@ def npm_install(folder: Path, packages: Mapping[str, str]) -> Path:
 
 
 def _version(module: Path) -> str | None:
-    """The version of a module that is there."""
     package = module / "package.json"
     return str(json.loads(package.read_text())["version"]) if package.exists() else None
 

@@ -64,7 +64,6 @@ def run_proton(folder: Path) -> Generator[Node]:
 
 @contextmanager
 def run_rhea(folder: Path) -> Generator[Node]:
-    """A node on rhea."""
     install_rhea()
     with _run("rhea", ["node", str(PEERS / "rhea_node.js")], folder) as (port, pid):
         yield Node("rhea", RHEA, HOST, port, frozenset({"ANONYMOUS", "PLAIN"}), pid)

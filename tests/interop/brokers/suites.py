@@ -43,7 +43,6 @@ class Report:
 
     @property
     def passed(self) -> int:
-        """How many passed."""
         return sum(each.how == "passed" for each in self.outcomes)
 
     def describe(self) -> str:
