@@ -22,7 +22,7 @@ from amqp_sansio.amqp_0_10 import SessionState
 from amqp_sansio.amqp_1_0 import Message
 from tests.amqp_0_10.endpoint.test_exactly_once import play
 from tests.core.test_purity import ROOT
-from tests.kit import driving, driving_1_0, pair, pair_0_10, pair_1_0
+from tests.kit import driver, driving, driving_1_0, pair, pair_0_10, pair_1_0
 from tests.kit.facing_0_10 import Play
 from tests.kit.pair import SIDES, pieces, told
 
@@ -38,10 +38,10 @@ OF_SIDES: Final = st.sampled_from((Side.CLIENT, Side.SERVER))
 ABOVE: Final = st.sampled_from([None, 0, 200])
 
 
-def operations(version: str, data: st.DataObject, *, opened: bool = True) -> list[driving.Operation]:
+def operations(version: str, data: st.DataObject, *, opened: bool = True) -> list[driver.Operation]:
     """What a Driver does; one of classic that isn't open yet begins with its opening."""
     if version == "1.0":
-        return data.draw(driving_1_0.OPERATIONS)
+        return data.draw(driver.OPERATIONS)
     return [*(() if opened else ((0, 0, 0),)), *data.draw(driving.OPERATIONS)]
 
 

@@ -2,57 +2,34 @@
 
 from __future__ import annotations
 
-import pickle
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from amqp_sansio import (
-    AMQP_0_8,
-    AMQP_0_9_1,
-    Abandoned,
-    AuthenticationRequested,
-    EndpointClosed,
-    Event,
-    Failed,
-    LocalProtocolError,
-    Opened,
-    OpenRequested,
-    Pending,
-    Replied,
-    Settled,
-    Version,
-)
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AuthenticationRequested, OpenRequested, Pending, Version
 from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Channel, Config, ContentReceived, Request
 from amqp_sansio.endpoint import Side
-from tests.kit.pair import SIDES, Chunks, Observing, Pair, Server, client_config, plausible_reply, server_config, told
+from tests.kit import driver
+from tests.kit.driver import BaseDriver
+from tests.kit.pair import SIDES, Chunks, Observing, Pair, Server, client_config, plausible_reply, server_config
 
-Operation = tuple[int, int, int]
-"""Which operation, and two numbers that say what it does."""
 Given = Pending[Any] | None
 """What a command gave."""
 
 VERSIONS: Final = st.sampled_from((AMQP_0_9_1, AMQP_0_8))
+OPERATIONS: Final = driver.OPERATIONS.map(lambda drawn: [(code, first % 8, second) for code, first, second in drawn])
 
-
-def _operations(octets: bytes) -> list[Operation]:
-    return [(octets[at], octets[at + 1] % 8, octets[at + 2]) for at in range(0, len(octets) - 2, 3)]
-
-
-OPERATIONS: Final = st.binary(min_size=120, max_size=300).map(_operations)
-"""40 to 100 operations: shorter lists, which hypothesis prefers, hardly get beyond the opening."""
 
 _SIZES: Final = (0, 1, 7, 100, 4095, 4096, 5000, 20_000)
 
 
-class Driver:
-    """A Pair whose applications are the operations; `refused` counts the commands that raised.
+class Driver(BaseDriver[Pair]):
+    """A Pair of 0-8 or 0-9-1.
 
     It begins with two channels, one with a consumer and one in confirm mode, unless it is to begin before the
-    connection is open. With `check_misuse`, a command that raises must leave the pickle as it was.
+    connection is open.
     """
 
     def __init__(
@@ -67,7 +44,7 @@ class Driver:
         chunks: Chunks | None = None,
         observer: Observing | None = None,
     ) -> None:
-        self.pair = Pair(
+        pair = Pair(
             version,
             client=client or client_config(frame_max=4096, channel_max=4),
             server=server or server_config(frame_max=4096, channel_max=4),
@@ -75,14 +52,9 @@ class Driver:
             chunks=chunks,
             observer=observer,
         )
-        self.acts = _ACTS + _DAMAGES if damage else _ACTS
-        self.handles: dict[Side, list[Pending[Any]]] = {side: [] for side in SIDES}
+        super().__init__(pair, _ACTS + _DAMAGES if damage else _ACTS, check_misuse=check_misuse)
         if opened:
             self._prepare()
-        self.check_misuse = check_misuse
-        self.done = 0
-        self.refused = 0
-        self._seen = {side: (0, 0) for side in SIDES}
 
     def _prepare(self) -> None:
         pair = self.pair.open()
@@ -94,22 +66,15 @@ class Driver:
         pair.pump()
         pair.applications[Side.SERVER] = Server(reply=False, confirm=False)
 
-    def apply(self, operation: Operation) -> None:
-        code, first, second = operation
-        act = self.acts[code % len(self.acts)]
-        before = b""
-        side = Side.CLIENT if act.__name__.startswith("_client") else Side.SERVER
-        if self.check_misuse:
-            before = pickle.dumps(self.pair.ends[side])
-        try:
-            handle = act(self.pair, first, second)
-            if handle is not None:
-                self.handles[side].append(handle)
-            self.done += 1
-        except (LocalProtocolError, EndpointClosed):
-            self.refused += 1
-            if self.check_misuse:
-                assert pickle.dumps(self.pair.ends[side]) == before, (act.__name__, operation)
+    def side_of(self, act: Callable[..., Any], first: int) -> Side:
+        """By the act's name; the world's are nobody's."""
+        return Side.CLIENT if act.__name__.startswith("_client") else Side.SERVER
+
+    def act(self, act: Callable[..., Any], side: Side, first: int, second: int) -> None:
+        """Keep the one handle that it may give."""
+        handle: Given = act(self.pair, first, second)
+        if handle is not None:
+            self.handles[side].append(handle)
 
     def finish(self) -> None:
         """Answer what waits, close, and let both sides come to an end."""
@@ -124,37 +89,9 @@ class Driver:
         pair.client.close()
         pair.drive()
 
-    def cut(self) -> None:
-        """The transport vanishes, with what is on the way."""
-        self.pair.cut()
-
-    def trace(self) -> list[str]:
-        """Everything that can be seen from outside since the last trace, as text."""
-        pair = self.pair
-        lines: list[str] = []
-        for side in SIDES:
-            end = pair.ends[side]
-            events, octets = self._seen[side]
-            self._seen[side] = len(pair.events[side]), len(pair.sent[side])
-            lines += [f"{side.value} {told(event)}" for event in pair.events[side][events:]]
-            lines.append(f"{side.value} sent {bytes(pair.sent[side][octets:])!r}")
-            lines.append(
-                f"{side.value} {end.next_deadline} {end.receive_budget} {end.close_hint} "
-                f"{end.send_backlog} {end.state} {end.channels} {end.unanswered}"
-            )
-        return lines
-
-
-def endings_of(events: list[Event]) -> Counter[tuple[object, ...]]:
-    """How often each handle was ended by an event, by its key."""
-    ended: Counter[tuple[object, ...]] = Counter()
-    for event in events:
-        if isinstance(event, Opened | Replied):
-            if event.handle is not None:
-                ended[event.handle.key] += 1
-        elif isinstance(event, Settled | Failed | Abandoned):
-            ended.update([handle.key for handle in event.handles])
-    return ended
+    def children(self, end: Connection) -> list[str]:
+        """The numbers of its channels, and what waits for an answer."""
+        return [f"{end.channels} {end.unanswered}"]
 
 
 def _nothing(connection: Connection, event: object) -> None:

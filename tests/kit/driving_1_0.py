@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from typing import Any, Final
 
-from hypothesis import strategies as st
-
-from amqp_sansio import (
-    Abandoned,
-    AuthenticationRequested,
-    EndpointClosed,
-    Event,
-    Failed,
-    LocalProtocolError,
-    Opened,
-    OpenRequested,
-    Pending,
-    Replied,
-    Settled,
-)
+from amqp_sansio import AuthenticationRequested, Event, LocalProtocolError, OpenRequested, Pending
 from amqp_sansio.amqp_1_0 import Accepted, Coordinator, Message, Properties, Received, Source
 from amqp_sansio.amqp_1_0.endpoint.config import Config
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.endpoint.events import Delivery, LinkRequested, SessionRequested
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
+from tests.kit.driver import BaseDriver
 from tests.kit.pair_1_0 import (
     SIDES,
     Accepting,
@@ -37,30 +23,17 @@ from tests.kit.pair_1_0 import (
     client_config,
     listen,
     server_config,
-    told,
 )
-
-Operation = tuple[int, int, int]
-"""Which operation, and two numbers that say what it does."""
-
-
-def _operations(octets: bytes) -> list[Operation]:
-    return [(octets[at], octets[at + 1], octets[at + 2]) for at in range(0, len(octets) - 2, 3)]
-
-
-OPERATIONS: Final = st.binary(min_size=120, max_size=300).map(_operations)
-"""40 to 100 operations: shorter lists, which hypothesis prefers, hardly get beyond the opening."""
 
 _SIZES: Final = (0, 1, 7, 100, 480, 512, 1500, 6000)
 _FRAME_SIZE: Final = 512
 
 
-class Driver:
-    """A Pair whose applications are the operations; `refused` counts the commands that raised.
+class Driver(BaseDriver[Pair]):
+    """A Pair of 1.0.
 
-    It begins with a session that has a link each way, unless it is to begin before the connection is open. With
-    `check_misuse`, a command that raises must leave the pickle as it was. `handles` are those that commands gave,
-    `at_once` those that were done already, which no event ends.
+    It begins with a session that has a link each way, unless it is to begin before the connection is open.
+    `at_once` are the handles that were done already, which no event ends.
     """
 
     def __init__(
@@ -80,22 +53,17 @@ class Driver:
             "incoming_window": 6,
             "idle_time_out": 20.0,
         }
-        self.pair = Pair(
+        pair = Pair(
             client=client or client_config(sasl=Plain("guest", "guest"), **common),
             server=server or server_config(mechanisms=("PLAIN",), **common),
             applications={Side.SERVER: listen, Side.CLIENT: listen},
             chunks=chunks,
             observer=observer,
         )
-        self.acts = _ACTS + _DAMAGES if damage else _ACTS
+        super().__init__(pair, _ACTS + _DAMAGES if damage else _ACTS, check_misuse=check_misuse)
+        self.at_once: dict[Side, list[Pending[Any]]] = {side: [] for side in SIDES}
         if opened:
             self._prepare()
-        self.handles: dict[Side, list[Pending[Any]]] = {side: [] for side in SIDES}
-        self.at_once: dict[Side, list[Pending[Any]]] = {side: [] for side in SIDES}
-        self.check_misuse = check_misuse
-        self.done = 0
-        self.refused = 0
-        self._seen = {side: (0, 0) for side in SIDES}
 
     def _prepare(self) -> None:
         pair = self.pair
@@ -106,20 +74,14 @@ class Driver:
         pair.pump()
         pair.applications = {side: listen for side in SIDES}
 
-    def apply(self, operation: Operation) -> None:
-        code, first, second = operation
-        act = self.acts[code % len(self.acts)]
-        side = SIDES[first & 1]
-        before = pickle.dumps(self.pair.ends[side]) if self.check_misuse else b""
-        try:
-            given = act(self.pair, side, first >> 1, second)
-            for handle in _handles_of(given):
-                (self.at_once if handle.done else self.handles)[side].append(handle)
-            self.done += 1
-        except (LocalProtocolError, EndpointClosed):
-            self.refused += 1
-            if self.check_misuse:
-                assert pickle.dumps(self.pair.ends[side]) == before, (act.__name__, operation)
+    def side_of(self, act: Callable[..., Any], first: int) -> Side:
+        """By the first number."""
+        return SIDES[first & 1]
+
+    def act(self, act: Callable[..., Any], side: Side, first: int, second: int) -> None:
+        """Keep the handles that it gives."""
+        for handle in _handles_of(act(self.pair, side, first >> 1, second)):
+            (self.at_once if handle.done else self.handles)[side].append(handle)
 
     def finish(self) -> None:
         """Answer what waits, close, and let both sides come to an end."""
@@ -135,25 +97,15 @@ class Driver:
         pair.client.close()
         pair.drive()
 
-    def cut(self) -> None:
-        """The transport vanishes, with what is on the way."""
-        self.pair.cut()
-
-    def trace(self) -> list[str]:
-        """Everything that can be seen from outside since the last trace, as text."""
-        pair = self.pair
-        lines: list[str] = []
-        for side in SIDES:
-            end = pair.ends[side]
-            events, octets = self._seen[side]
-            self._seen[side] = len(pair.events[side]), len(pair.sent[side])
-            lines += [f"{side.value} {told(event)}" for event in pair.events[side][events:]]
-            lines.append(f"{side.value} sent {bytes(pair.sent[side][octets:])!r}")
-            lines.append(
-                f"{side.value} {end.next_deadline} {end.receive_budget} {end.close_hint} "
-                f"{end.send_backlog} {end.state} {end.sessions}"
-            )
-            lines += [f"{side.value} {line}" for line in _books(end)]
+    def children(self, end: Connection) -> list[str]:
+        """What its sessions and links show of themselves."""
+        lines = [f"{end.sessions}"]
+        for channel in end.sessions:
+            session = end.session(channel)
+            lines.append(f"{session!r} {session.outgoing_window}")
+            for link in session.links:
+                each: Any = link
+                lines.append(f"{each!r} {each.credit} {each.delivery_count} {sorted(each.unsettled)}")
         return lines
 
 
@@ -164,31 +116,6 @@ def _handles_of(given: object) -> list[Pending[Any]]:
     if given.__class__ is tuple:
         found = several
     return [each for each in found if isinstance(each, Pending)]
-
-
-def _books(end: Connection) -> list[str]:
-    """What the objects of an end show of themselves."""
-    lines: list[str] = []
-    for channel in end.sessions:
-        session = end.session(channel)
-        lines.append(f"{session!r} {session.outgoing_window}")
-        for link in session.links:
-            each: Any = link
-            unsettled = sorted(each.unsettled)
-            lines.append(f"{each!r} {each.credit} {each.delivery_count} {unsettled}")
-    return lines
-
-
-def endings_of(events: list[Event]) -> list[Pending[Any]]:
-    """The handles that events ended, as often as they did."""
-    ended: list[Pending[Any]] = []
-    for event in events:
-        if isinstance(event, Opened | Replied):
-            if event.handle is not None:
-                ended.append(event.handle)
-        elif isinstance(event, Settled | Failed | Abandoned):
-            ended += event.handles
-    return ended
 
 
 # What the operations do. Each gives something that is true when it found something to do.
@@ -439,5 +366,3 @@ _ACTS: Final[tuple[Act, ...]] = (
     *(_detach, _close_session, _close),
 )
 _DAMAGES: Final[tuple[Act, ...]] = (_damage, _garbage)
-
-__all__ = ["OPERATIONS", "Driver", "Operation", "endings_of"]

@@ -22,7 +22,8 @@ from amqp_sansio.capture import (
 )
 from amqp_sansio.lifecycle import Lifecycle, MessageRecord
 from amqp_sansio.observer import Identified, Observed, Observer, ObserverEvent, Skipped, Violation
-from tests.kit.driving import Driver, Operation
+from tests.kit.driver import Operation
+from tests.kit.driving import Driver
 from tests.kit.pair import Observing
 
 CLIENT, SERVER = "client", "server"

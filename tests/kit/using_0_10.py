@@ -7,26 +7,12 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-from amqp_sansio import (
-    Abandoned,
-    By,
-    Closed,
-    CloseReport,
-    CodecError,
-    EndpointClosed,
-    Event,
-    Failed,
-    LocalProtocolError,
-    Opened,
-    Pending,
-    Replied,
-    Scope,
-    Settled,
-)
+from amqp_sansio import By, CloseReport, CodecError, EndpointClosed, Event, LocalProtocolError, Pending
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.model.states import Attachment
 from tests.kit.books_0_10 import check_receiving, check_sending
 from tests.kit.hostile_0_10 import DESTINATIONS, XIDS, Choices
+from tests.kit.telling import Telling
 
 REFUSED = (LocalProtocolError, EndpointClosed, CodecError)
 BODIES = (b"", b"x", b"y" * 300, b"z" * 5000)
@@ -296,38 +282,3 @@ def check_state(state: amqp.SessionState, limits: Any) -> None:
 
 
 RANGES = 70_000
-
-
-class Telling:
-    """Checks that every end is told once, and nothing of what has ended."""
-
-    def __init__(self) -> None:
-        self.ended: dict[int, Event | None] = {}
-        self.kept: list[Any] = []
-        self.closed = False
-
-    def __call__(self, event: Event) -> None:
-        assert not self.closed, event
-        repr(event)
-        for handle in ended_by(event):
-            assert handle.done, event
-            self.end(handle, event)
-        if isinstance(event, Closed) and event.scope is Scope.CONNECTION:
-            self.closed = True
-
-    def end(self, handle: Pending[Any], event: Event | None) -> None:
-        assert id(handle) not in self.ended, (handle, event, self.ended[id(handle)])
-        self.ended[id(handle)] = event
-        self.kept.append(handle)
-
-
-def ended_by(event: Event) -> tuple[Pending[Any], ...]:
-    """The handles that an event ends."""
-    if isinstance(event, Settled | Failed | Abandoned):
-        return event.handles
-    if isinstance(event, Opened | Replied) and event.handle is not None:
-        return (event.handle,)
-    return ()
-
-
-__all__ = ["REFUSED", "Telling", "Using", "check_books", "ended_by"]

@@ -7,12 +7,13 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from amqp_sansio import Closed, CodecError, EndpointClosed, Event, LocalProtocolError, Pending, Scope, Settled
+from amqp_sansio import Closed, CodecError, EndpointClosed, Event, LocalProtocolError, Pending, Scope
 from amqp_sansio.amqp_1_0 import Delivery, LinkClosed, LinkRequested, LinkState, Session, SessionRequested
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.model.link_state import LinkModel
 from tests.kit.hostile_1_0 import NAMES, PAYLOADS, STATES, TAGS, Choices
 from tests.kit.pair_1_0 import accept_link
+from tests.kit.telling import Telling
 
 REFUSED = (LocalProtocolError, EndpointClosed, CodecError)
 
@@ -29,7 +30,7 @@ class Using:
         self.check = check
         self.payloads: Sequence[bytes] = PAYLOADS
         self.states: Sequence[Any] = STATES
-        self.telling = Telling()
+        self.telling = LinkTelling()
         self.handles: list[Pending[Any]] = []
         self.at_once: list[Pending[Any]] = []
         self.saved: list[LinkState] = []
@@ -254,26 +255,16 @@ def check_books(end: Any) -> None:
     assert octets <= limits.bodies + limits.message
 
 
-class Telling:
-    """Checks that every end is told once, and nothing of what has ended."""
+class LinkTelling(Telling):
+    """Checks the ends of links, too: a link's is told before its session's, and nothing of the link after it."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.links: dict[tuple[int, int], bool] = {}
-        self.ended: dict[int, Event] = {}
-        self.closed = False
-        self.kept: list[Any] = []
 
     def __call__(self, event: Event) -> None:
-        assert not self.closed, event
-        repr(event)
-        for handle in ended_by(event):
-            assert handle.done, event
-            assert id(handle) not in self.ended, (event, self.ended[id(handle)])
-            self.ended[id(handle)] = event
-            self.kept.append(handle)
+        super().__call__(event)
         channel, number = getattr(event, "channel", None), getattr(event, "link", None)
-        if isinstance(event, Closed) and event.scope is Scope.CONNECTION:
-            self.closed = True
         if isinstance(event, Closed) and event.scope is Scope.SESSION:
             for each, ended in self.links.items():
                 assert ended or each[0] != event.channel, (each, event)
@@ -291,17 +282,3 @@ class Telling:
         """The application opened a link itself."""
         assert self.links.get((link.session.channel, link.handle), True), link
         self.links[link.session.channel, link.handle] = False
-
-
-def ended_by(event: Event) -> tuple[Pending[Any], ...]:
-    """The handles that an event ends."""
-    if isinstance(event, Settled):
-        return event.handles
-    found: Any = getattr(event, "handles", None)
-    if found is not None and type(event).__name__ in ("Failed", "LinkFailed", "Abandoned"):
-        return tuple(found)
-    handle: Any = getattr(event, "handle", None)
-    return (handle,) if handle.__class__ is Pending else ()
-
-
-__all__ = ["REFUSED", "Telling", "Using", "check_books", "ended_by"]

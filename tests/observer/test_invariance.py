@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, NEED_DATA, Version
 from amqp_sansio.observer import Identified, Observed, Observer, ObserverEvent, Skipped, Violation
 from tests.kit.captures import everywhere
-from tests.kit.driving import OPERATIONS, VERSIONS, Operation
+from tests.kit.driver import Operation
+from tests.kit.driving import OPERATIONS, VERSIONS
 from tests.kit.observing import CLIENT, Talk, driven, recorded, take, watch
 from tests.kit.pair import structure
 from tests.kit.talk_1_0 import Talk10, transfer

@@ -23,9 +23,7 @@ from amqp_sansio import (
     Failed,
     Limits,
     LocalProtocolError,
-    Opened,
     Pending,
-    Replied,
     Settled,
     Side,
 )
@@ -33,6 +31,7 @@ from amqp_sansio import amqp_0_10 as amqp
 from tests.kit.books_0_10 import check_receiving, check_sending
 from tests.kit.hostile_1_0 import Choices
 from tests.kit.pair_0_10 import SIDES, Chunks, Pair, client_config, server_config
+from tests.kit.telling import ended_by
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
 NAMES = (b"plain", b"tx")
@@ -465,15 +464,6 @@ def label(command: Any, body: bytes) -> str:
     fields = [getattr(command, name) for name in command.__match_args__]
     shown = [repr(each) for each in fields if each]
     return f"{command.NAME} {' '.join(shown)} {body[:12]!r} {len(body)}"
-
-
-def ended_by(event: Event) -> tuple[Pending[Any], ...]:
-    """The handles that an event ends."""
-    if isinstance(event, Settled | Abandoned):
-        return event.handles
-    if isinstance(event, Replied | Opened) and event.handle is not None:
-        return (event.handle,)
-    return ()
 
 
 def play(octets: bytes, chunks: Chunks | None = None) -> World:

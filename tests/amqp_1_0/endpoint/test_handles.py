@@ -13,9 +13,11 @@ from amqp_sansio import Abandoned, Closed, EndpointClosed, LocalProtocolError, S
 from amqp_sansio.amqp_1_0 import Accepted, Detach, Message, Rejected
 from amqp_sansio.amqp_1_0.endpoint.events import LinkClosed
 from amqp_sansio.endpoint import Side
-from tests.kit.driving_1_0 import OPERATIONS, Driver, Operation, endings_of
+from tests.kit.driver import OPERATIONS, Operation
+from tests.kit.driving_1_0 import Driver
 from tests.kit.facing_1_0 import octets_of
 from tests.kit.pair_1_0 import SIDES, Accepting, Pair, listen
+from tests.kit.telling import ended_by
 
 
 @given(OPERATIONS, st.booleans(), st.booleans())
@@ -24,11 +26,11 @@ def test_every_handle_ends_once(operations: list[Operation], cut: bool, damage: 
     for operation in operations:
         driver.apply(operation)
     if cut:
-        driver.cut()
+        driver.pair.cut()
     driver.finish()
     for side in SIDES:
         # Not by key: a delivery-tag may be used again once its delivery is settled.
-        ended = Counter([id(handle) for handle in endings_of(driver.pair.events[side])])
+        ended = Counter([id(handle) for event in driver.pair.events[side] for handle in ended_by(event)])
         at_once = {id(handle) for handle in driver.at_once[side]}
         for handle in driver.handles[side]:
             assert handle.done, handle
@@ -42,7 +44,7 @@ def test_every_end_is_told_once_and_children_first(operations: list[Operation], 
     for operation in operations:
         driver.apply(operation)
     if cut:
-        driver.cut()
+        driver.pair.cut()
     driver.finish()
     for side in SIDES:
         events = driver.pair.events[side]

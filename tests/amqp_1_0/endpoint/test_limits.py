@@ -25,7 +25,8 @@ from amqp_sansio import (
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
-from tests.kit.driving_1_0 import OPERATIONS, Driver, Operation
+from tests.kit.driver import OPERATIONS, Operation
+from tests.kit.driving_1_0 import Driver
 from tests.kit.facing_1_0 import AMQP_HEADER, BOTH_SIDES, CLIENT, EMPTY, SERVER, Facing, octets_of, their_open
 from tests.kit.pair_1_0 import SIDES, Accepting, Pair, client_config, held_octets, server_config
 

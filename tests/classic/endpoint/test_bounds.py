@@ -28,7 +28,8 @@ from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Delivery, Published
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import SERVER_MECHANISMS, AmqPlain, External, Plain, ScramSha256
-from tests.kit.driving import OPERATIONS, VERSIONS, Driver, Operation
+from tests.kit.driver import Operation
+from tests.kit.driving import OPERATIONS, VERSIONS, Driver
 from tests.kit.facing import Facing, body, frame, header
 from tests.kit.pair import SIDES, Pair, client_config, connection_of, held_octets, pieces, server_config
 

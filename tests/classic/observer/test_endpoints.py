@@ -7,7 +7,8 @@ from hypothesis import given
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, By, CloseReport, Side, Version
 from amqp_sansio.observer import Observed, Observer, Skipped, Violation
-from tests.kit.driving import OPERATIONS, VERSIONS, Operation
+from tests.kit.driver import Operation
+from tests.kit.driving import OPERATIONS, VERSIONS
 from tests.kit.observing import CLIENT, accounted, driven, take
 from tests.kit.pair import SIDES, Pair
 

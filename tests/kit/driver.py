@@ -1,0 +1,88 @@
+"""Random but reproducible use of a pair of any version: operations drawn by hypothesis, applied to both ends."""
+
+from __future__ import annotations
+
+import pickle
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Generic, TypeVar
+
+from hypothesis import strategies as st
+
+from amqp_sansio import EndpointClosed, LocalProtocolError, Pending, Side
+from tests.kit.pair import SIDES, Joined, told
+
+P = TypeVar("P", bound=Joined[Any])
+
+Operation = tuple[int, int, int]
+"""Which operation, and two numbers that say what it does."""
+
+
+def _operations(octets: bytes) -> list[Operation]:
+    return [(octets[at], octets[at + 1], octets[at + 2]) for at in range(0, len(octets) - 2, 3)]
+
+
+OPERATIONS: Final = st.binary(min_size=120, max_size=300).map(_operations)
+"""40 to 100 operations: shorter lists, which hypothesis prefers, hardly get beyond the opening."""
+
+
+class BaseDriver(ABC, Generic[P]):
+    """A pair whose applications are the operations; `refused` counts the commands that raised.
+
+    With `check_misuse`, a command that raises must leave the pickle as it was. `handles` are those that commands gave.
+    """
+
+    def __init__(self, pair: P, acts: Sequence[Callable[..., Any]], *, check_misuse: bool) -> None:
+        self.pair = pair
+        self.acts = acts
+        self.handles: dict[Side, list[Pending[Any]]] = {side: [] for side in SIDES}
+        self.check_misuse = check_misuse
+        self.done = 0
+        self.refused = 0
+        self._seen = {side: (0, 0) for side in SIDES}
+
+    def apply(self, operation: Operation) -> None:
+        """Do one operation."""
+        code, first, second = operation
+        act = self.acts[code % len(self.acts)]
+        side = self.side_of(act, first)
+        before = pickle.dumps(self.pair.ends[side]) if self.check_misuse else b""
+        try:
+            self.act(act, side, first, second)
+            self.done += 1
+        except (LocalProtocolError, EndpointClosed):
+            self.refused += 1
+            if self.check_misuse:
+                assert pickle.dumps(self.pair.ends[side]) == before, (act.__name__, operation)
+
+    @abstractmethod
+    def side_of(self, act: Callable[..., Any], first: int) -> Side:
+        """The side whose command an act is."""
+
+    @abstractmethod
+    def act(self, act: Callable[..., Any], side: Side, first: int, second: int) -> None:
+        """Let it act, and keep the handles that it gives."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Answer what waits, close, and let both sides come to an end."""
+
+    @abstractmethod
+    def children(self, end: Any) -> list[str]:
+        """What an end shows of its channels, or sessions and links."""
+
+    def trace(self) -> list[str]:
+        """Everything that can be seen from outside since the last trace, as text."""
+        pair = self.pair
+        lines: list[str] = []
+        for side in SIDES:
+            end = pair.ends[side]
+            events, octets = self._seen[side]
+            self._seen[side] = len(pair.events[side]), len(pair.sent[side])
+            lines += [f"{side.value} {told(event)}" for event in pair.events[side][events:]]
+            lines.append(f"{side.value} sent {bytes(pair.sent[side][octets:])!r}")
+            lines.append(
+                f"{side.value} {end.next_deadline} {end.receive_budget} {end.close_hint} {end.send_backlog} {end.state}"
+            )
+            lines += [f"{side.value} {line}" for line in self.children(end)]
+        return lines
