@@ -90,6 +90,3 @@ class Model:
 
 def bodies(entries: Any) -> list[str]:
     return [entry.message.content.body.decode() for entry in entries]
-
-
-__all__ = ["Model", "bodies", "content"]

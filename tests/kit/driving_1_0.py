@@ -13,17 +13,8 @@ from amqp_sansio.amqp_1_0.endpoint.events import Delivery, LinkRequested, Sessio
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
 from tests.kit.driver import BaseDriver
-from tests.kit.pair_1_0 import (
-    SIDES,
-    Accepting,
-    Chunks,
-    Observing,
-    Pair,
-    accept_link,
-    client_config,
-    listen,
-    server_config,
-)
+from tests.kit.pair import SIDES, Chunks, Observing
+from tests.kit.pair_1_0 import Accepting, Pair, accept_link, client_config, listen, server_config
 
 _SIZES: Final = (0, 1, 7, 100, 480, 512, 1500, 6000)
 _FRAME_SIZE: Final = 512

@@ -84,6 +84,3 @@ class Lawless(SessionHalf):
 
     def step(self, command: Any) -> None:
         """Whatever it is."""
-
-
-__all__ = ["Ends"]

@@ -7,11 +7,13 @@ import pickle
 from typing import Any
 
 from amqp_sansio import Closed, Limits, Scope, Side, Signal
+from tests.kit.facing import CLIENT
 from tests.kit.hostile_0_10 import Choices, Peer
 from tests.kit.octets_0_10 import parse, tune, tune_ok
-from tests.kit.pair_0_10 import Chunks, client_config, server_config, told
+from tests.kit.pair import Chunks, told
+from tests.kit.pair_0_10 import client_config, server_config
 from tests.kit.using_0_10 import Using, check_books, check_state
-from tests.kit.wire_0_10 import CLIENT, Facing
+from tests.kit.wire_0_10 import Facing
 
 LIMITS = Limits(
     unparsed=20_000,
@@ -191,6 +193,3 @@ class Play:
         for sent in parse(out):
             assert max(sent.sizes, default=0) <= FRAME_SIZE
             assert sent.protocol_header or sent.record
-
-
-__all__ = ["LIMITS", "Play", "config_of", "facing_of"]

@@ -316,6 +316,3 @@ _FRAMES: tuple[Callable[[Peer], tuple[Any, bytes]], ...] = (
 )
 
 _OF_LINKS = (Peer._flow, Peer._transfer, Peer._detach)
-
-
-__all__ = ["NAMES", "PAYLOADS", "STATES", "TAGS", "Choices", "Peer"]

@@ -442,6 +442,3 @@ def check_told(names: list[str], frames: list[Sent], end: End) -> None:
         assert not names[names.index("connection.close") + 1 :] or names[-1] == "connection.close-ok"
     elif report.by is By.REMOTE:
         assert names[-1] == "connection.close-ok", report
-
-
-__all__ = ["ARGUMENTS", "BODIES", "KEYS", "NEW", "NUMBERS", "OWN", "Classic", "check_words", "hostile"]

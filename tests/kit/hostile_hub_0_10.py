@@ -420,5 +420,3 @@ def check_words(octets: bytes, end: End | None) -> list[Sent]:
 
 ERROR_CODES = (403, 404, 405, 406, 408, 409, 503, 506, 530, 531, 540, 542)
 """The error-codes of class execution but for 541, internal-error."""
-
-__all__ = ["HubPeer", "Ten", "check_words", "hostile"]

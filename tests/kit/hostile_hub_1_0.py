@@ -313,6 +313,3 @@ def check_words(octets: bytes, end: End | None) -> list[Sent]:
         elif report.by is By.REMOTE:
             assert names[-1] == "close", report
     return found
-
-
-__all__ = ["CONDITIONS", "HubPeer", "One", "check_words", "hostile"]

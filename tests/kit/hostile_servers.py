@@ -491,6 +491,3 @@ def huge(choices: random.Random, version: Version) -> bytes:
     inner = b"\1aF\xff\xff\xff\xff" * 5000 if deep else b"\1at\1" * (min(size, 120_000) // 4)
     table = Struct(">I").pack(len(inner)) + inner
     return facing.frame(facing.METHOD, 0, b"\0\x0a\0\x0a\0\x09" + table + bytes(8))
-
-
-__all__ = ["MOST_WAITS", "VERSIONS", "Act", "Deafen", "End", "HostileServer", "Send", "Wait", "units"]

@@ -259,6 +259,3 @@ class World:
 def streamed(events: list[Event]) -> bytes:
     """What came in pieces."""
     return b"".join([each.octets for each in events if isinstance(each, amqp.BodyReceived)])
-
-
-__all__ = ["Peer", "World", "streamed"]

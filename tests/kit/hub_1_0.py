@@ -248,6 +248,3 @@ def browsing(address: str, **options: Any) -> amqp.Source:
     from amqp_sansio.amqp_1_0.codec.conditions import COPY
 
     return amqp.Source(address, distribution_mode=COPY, **options)
-
-
-__all__ = ["GUEST", "User", "World", "browsing"]

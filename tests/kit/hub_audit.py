@@ -487,6 +487,3 @@ class Ledger:
     def _end(self, key: tuple[str, str, int], kind: str) -> None:
         self.alive.pop(key, None)
         self.ended[key] = kind
-
-
-__all__ = ["Ledger", "audit", "entries_of"]

@@ -268,6 +268,3 @@ def refused(
     # Nobody else notices.
     assert bystander.declare("bystander") == "bystander"
     return channel.error
-
-
-__all__ = ["Talk", "User", "World", "refused", "version_of"]

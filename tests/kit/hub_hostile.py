@@ -535,9 +535,3 @@ def check_emptiness(hub: Hub) -> None:
             assert queue.creator is None or queue.creator in lasting
             assert queue.links == sum([each.links.get(queue.name, 0) for each in lasting]), queue
             assert not (queue.auto_delete and queue.had_consumer), queue
-
-
-__all__ = [
-    "BROKER_LIMITS", "LIMITS", "SEED", "SHARED", "Act", "Driver", "End", "Hostile", "Maker", "Stage", "check_bounds",
-    "check_emptiness", "check_rule", "damaged", "faults_found", "replay", "settings_of", "snapshot",
-]  # fmt: skip

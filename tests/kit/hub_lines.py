@@ -88,6 +88,3 @@ def check_held(hub: Hub, most: int) -> None:
     backlog = sum([each.send_backlog for each in hub.clients.values()])
     assert backlog <= len(hub.clients) * (limits.backlog_high + 2 * len(BODY)), backlog
     assert len(dumps(hub)) <= 2 * most + backlog + 100_000
-
-
-__all__ = ["BODY", "Line", "check_held", "pump", "result"]

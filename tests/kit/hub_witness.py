@@ -495,6 +495,3 @@ def witnesses_of(driver: Driver, labels: Sequence[str], shared: str) -> list[Wit
         for each in found:
             each.look()
     return found
-
-
-__all__ = ["VHOST", "WINDOW", "Witness", "witnesses_of"]

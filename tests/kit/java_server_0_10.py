@@ -188,6 +188,3 @@ def running(**options: Any) -> Generator[Server]:
         yield server
     finally:
         server.close()
-
-
-__all__ = ["VHOSTS", "Server", "Session", "running"]

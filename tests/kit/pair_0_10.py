@@ -9,7 +9,7 @@ from amqp_sansio import AuthenticationRequested, Event, Observer, OpenRequested,
 from amqp_sansio.amqp_0_10 import Config, Connection
 from amqp_sansio.observer import Observed, Violation
 from amqp_sansio.sasl import Plain
-from tests.kit.pair import SIDES, STEPS, Chunks, Joined, pieces, structure, told
+from tests.kit.pair import Chunks, Joined
 
 
 def client_config(**changes: Any) -> Config:
@@ -93,17 +93,3 @@ class Pair(Joined[Connection]):
         if self.observer is not None:
             self.observer.finish(round(self.now * 1_000_000_000))
             self._watch()
-
-
-__all__ = [
-    "SIDES",
-    "STEPS",
-    "Chunks",
-    "Pair",
-    "client_config",
-    "connection_of",
-    "pieces",
-    "server_config",
-    "structure",
-    "told",
-]

@@ -11,7 +11,7 @@ from amqp_sansio.amqp_1_0.endpoint.config import Config
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.endpoint.events import Delivery, LinkRequested, SessionRequested
 from amqp_sansio.endpoint import Side
-from tests.kit.pair import SIDES, STEPS, Chunks, Joined, Observing, pieces, structure, told
+from tests.kit.pair import Chunks, Joined, Observing
 
 Application = Callable[[Connection, Event], None]
 
@@ -150,23 +150,3 @@ def held_octets(connection: Connection) -> int:
     for event in inside._events:
         total += len(getattr(event, "payload", b""))
     return total
-
-
-__all__ = [
-    "SIDES",
-    "STEPS",
-    "Accepting",
-    "Application",
-    "Chunks",
-    "Observing",
-    "Pair",
-    "accept_link",
-    "client_config",
-    "connection_of",
-    "held_octets",
-    "listen",
-    "pieces",
-    "server_config",
-    "structure",
-    "told",
-]

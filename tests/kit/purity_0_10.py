@@ -12,7 +12,8 @@ from itertools import islice
 from amqp_sansio import Event, Side
 from amqp_sansio.amqp_0_10 import Message, MessageFlow, MessageSubscribe, QueueDeclare
 from tests.kit.facing_0_10 import Play
-from tests.kit.pair_0_10 import SIDES, Pair, client_config, server_config, told
+from tests.kit.pair import SIDES, told
+from tests.kit.pair_0_10 import Pair, client_config, server_config
 from tests.kit.purity import LOGIN, digest_of, forbid, give_keys, numbers
 
 

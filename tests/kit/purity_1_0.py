@@ -13,7 +13,8 @@ from amqp_sansio.amqp_1_0 import Message, Properties
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.endpoint import Side
 from tests.kit.driving_1_0 import Driver
-from tests.kit.pair_1_0 import Accepting, Pair, client_config, server_config, told
+from tests.kit.pair import told
+from tests.kit.pair_1_0 import Accepting, Pair, client_config, server_config
 from tests.kit.purity import LOGIN, digest_of, forbid, give_keys, numbers
 
 

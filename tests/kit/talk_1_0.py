@@ -12,10 +12,8 @@ from amqp_sansio.amqp_1_0 import (
     Coordinator,
     Declare,
     Declared,
-    Detach,
     Discharge,
     Disposition,
-    End,
     Message,
     Open,
     Performative,
@@ -30,7 +28,7 @@ from amqp_sansio.amqp_1_0 import (
     Transfer,
 )
 from amqp_sansio.observer import Observed
-from tests.kit.observing import CLIENT, SECOND, SERVER, Conversation
+from tests.kit.observing import Conversation
 
 AMQP = b"AMQP\x00\x01\x00\x00"
 SASL = b"AMQP\x03\x01\x00\x00"
@@ -172,25 +170,3 @@ def settle(
 def within(txn: bytes, outcome: Any = None) -> TransactionalState:
     """The state of a delivery in a transaction."""
     return TransactionalState(txn, outcome)
-
-
-__all__ = [
-    "AMQP",
-    "CLIENT",
-    "HELLO",
-    "SASL",
-    "SECOND",
-    "SERVER",
-    "Detach",
-    "End",
-    "Talk10",
-    "begin",
-    "credit",
-    "frame",
-    "got",
-    "opened",
-    "sent",
-    "settle",
-    "transfer",
-    "within",
-]

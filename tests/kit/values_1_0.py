@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from amqp_sansio.amqp_1_0.codec.values import Int, Symbol, UInt, ULong
 from amqp_sansio.testing import amqp_1_0 as public
 from amqp_sansio.testing.amqp_1_0 import RECORDS, records
-from amqp_sansio.testing.amqp_1_0 import SCALARS as scalars_by_kind
 
 strings = public.strings()
 symbols = public.symbols()
@@ -38,19 +37,3 @@ def widest(value: Any) -> bytes:
     code, octets = {bytes: (0xB0, value), str: (0xB1, value), Symbol: (0xB3, value)}[kind]
     raw: bytes = octets if kind is bytes else octets.encode()
     return struct.pack(">BI", code, len(raw)) + raw
-
-
-__all__ = [
-    "RECORDS",
-    "any_record",
-    "maps",
-    "messages",
-    "plain_values",
-    "records",
-    "scalars",
-    "scalars_by_kind",
-    "strings",
-    "symbols",
-    "values",
-    "widest",
-]

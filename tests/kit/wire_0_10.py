@@ -10,33 +10,26 @@ from amqp_sansio import By, Closed, CloseHint, Failed, RemoteProtocolError, Scop
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
-from tests.kit.facing import BOTH_SIDES, CLIENT, SERVER, Faced
+from tests.kit.facing import CLIENT, SERVER, Faced
 from tests.kit.octets_0_10 import (
     CLOSE_OK,
     HEADER,
     Sent,
     attach,
     attached,
-    close,
-    command,
     command_point,
     completed,
     detached,
     expected,
     flow,
-    frame,
-    gap,
-    known_completed,
     open_,
     open_ok,
     parse,
     request_timeout,
     routed,
-    segment,
     start,
     start_ok,
     subscribe,
-    sync,
     timeout,
     transfer,
     tune,
@@ -254,33 +247,3 @@ def server_config(**changes: Any) -> amqp.Config:
     """A server's configuration: PLAIN, 16 channels, and what the test changes."""
     values: dict[str, Any] = {"channel_max": 16, **changes}
     return amqp.Config(**values)
-
-
-__all__ = [
-    "BOTH_SIDES",
-    "CLIENT",
-    "HEADER",
-    "SERVER",
-    "Facing",
-    "attach",
-    "attached",
-    "client_config",
-    "close",
-    "command",
-    "command_point",
-    "completed",
-    "detached",
-    "expected",
-    "fed",
-    "frame",
-    "gap",
-    "known_completed",
-    "parse",
-    "segment",
-    "sending",
-    "server_config",
-    "sync",
-    "transfer",
-    "tune",
-    "tune_ok",
-]

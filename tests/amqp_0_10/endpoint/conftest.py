@@ -8,7 +8,8 @@ from __future__ import annotations
 import pytest
 
 from amqp_sansio import Side
-from tests.kit.wire_0_10 import CLIENT, SERVER, Facing
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.wire_0_10 import Facing
 
 
 @pytest.fixture(params=[CLIENT, SERVER], ids=lambda side: side.value)

@@ -20,7 +20,8 @@ from amqp_sansio import (
 )
 from amqp_sansio import amqp_0_10 as amqp
 from tests.kit import octets_0_10 as raw
-from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, server_config
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.wire_0_10 import Facing, server_config
 
 FOUND = raw.struct32(0x0801, raw.str8("q"), None, False, False, False, None, raw.u32(7), raw.u32(1))
 """queue.queue-query-result."""

@@ -8,7 +8,8 @@ from amqp_sansio import AMQP_0_10, Abandoned, By, Closed, CloseHint, CodecError,
 from amqp_sansio.amqp_0_10 import ExecutionSync, SessionClosed
 from tests.core.test_timers import BEATS, beating
 from tests.kit import octets_0_10 as raw
-from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.wire_0_10 import Facing, client_config
 
 
 @pytest.mark.parametrize("code", [200, 320, 402, 501])

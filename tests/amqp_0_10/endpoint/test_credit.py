@@ -7,7 +7,8 @@ import pytest
 from amqp_sansio import Accepted, Failed, LocalProtocolError, Settled, Side
 from amqp_sansio import amqp_0_10 as amqp
 from tests.kit import octets_0_10 as raw
-from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, fed, sending
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.wire_0_10 import Facing, fed, sending
 
 HEADER_SIZE = len(raw.routed())
 BODY = b"0123456789"

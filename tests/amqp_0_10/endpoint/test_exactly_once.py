@@ -30,7 +30,8 @@ from amqp_sansio import (
 from amqp_sansio import amqp_0_10 as amqp
 from tests.kit.books_0_10 import check_receiving, check_sending
 from tests.kit.hostile_1_0 import Choices
-from tests.kit.pair_0_10 import SIDES, Chunks, Pair, client_config, server_config
+from tests.kit.pair import SIDES, Chunks
+from tests.kit.pair_0_10 import Pair, client_config, server_config
 from tests.kit.telling import ended_by
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER

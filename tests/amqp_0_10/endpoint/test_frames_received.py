@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from amqp_sansio import By, Closed, CloseHint, Failed, Scope, Side
 from amqp_sansio.amqp_0_10 import MessageReceived, SessionClosed
 from tests.kit import octets_0_10 as raw
-from tests.kit.wire_0_10 import CLIENT, SERVER, Facing
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.wire_0_10 import Facing
 
 SEGMENT = raw.segment(0x0401)
 

@@ -39,11 +39,12 @@ from amqp_sansio.amqp_0_10.codec.record import CONTROLS
 from amqp_sansio.amqp_0_10.endpoint import session_controls
 from tests.kit import octets_0_10 as raw
 from tests.kit.books_0_10 import check_receiving
+from tests.kit.facing import CLIENT, SERVER
 from tests.kit.facing_0_10 import LIMITS, Play, config_of, facing_of
 from tests.kit.hostile_0_10 import Choices, Peer
 from tests.kit.talk_0_10 import frames
 from tests.kit.using_0_10 import check_books
-from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
+from tests.kit.wire_0_10 import Facing, client_config, server_config
 
 
 def limited(side: Side, **limits: int) -> Facing:

@@ -23,7 +23,8 @@ from amqp_sansio import (
 from amqp_sansio.amqp_0_10 import Dialect, Redirected, SessionRequested
 from amqp_sansio.sasl import Anonymous, External, Plain, ScramSha256
 from tests.kit import octets_0_10 as raw
-from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.wire_0_10 import Facing, client_config, server_config
 
 
 @pytest.mark.rule("0-10/wire/header-client-first", "0-10/wire/header-each-peer")

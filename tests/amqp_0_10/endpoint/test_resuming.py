@@ -9,8 +9,9 @@ import pytest
 from amqp_sansio import By, EndpointClosed, Event, Failed, Side
 from amqp_sansio import amqp_0_10 as amqp
 from tests.kit import octets_0_10 as raw
+from tests.kit.facing import CLIENT, SERVER
 from tests.kit.pair_0_10 import Pair
-from tests.kit.wire_0_10 import CLIENT, SERVER, Facing
+from tests.kit.wire_0_10 import Facing
 
 LAST = 0xFFFF_FFFF
 

@@ -33,8 +33,9 @@ from amqp_sansio.sasl import (
     XOAuth2,
     scram_keys,
 )
+from tests.kit.facing import CLIENT, SERVER
 from tests.kit.octets_0_10 import HEADER, control, parse, start, start_ok, tune, tune_ok, vbin32
-from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
+from tests.kit.wire_0_10 import Facing, client_config, server_config
 
 NAMES = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-1", "EXTERNAL", "ANONYMOUS", "OAUTHBEARER", "XOAUTH2")
 NONCE = "clients+nonce+of+this+connection"

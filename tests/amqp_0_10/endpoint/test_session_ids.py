@@ -14,9 +14,10 @@ from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.model.command_ids import ReceiveState
 from tests.kit import octets_0_10 as raw
 from tests.kit.books_0_10 import check_receiving, check_sending
+from tests.kit.facing import CLIENT, SERVER
 from tests.kit.octets_0_10 import ids
 from tests.kit.pair_0_10 import Pair
-from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
+from tests.kit.wire_0_10 import Facing, client_config, server_config
 
 LAST = 0xFFFF_FFFF
 MOST_RANGES = 65_535 // 8

@@ -24,7 +24,8 @@ from amqp_sansio import (
 )
 from amqp_sansio import amqp_0_10 as amqp
 from tests.kit import octets_0_10 as raw
-from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.wire_0_10 import Facing, client_config, server_config
 
 ALL = raw.flush("expected", "confirmed", "completed")
 

@@ -10,7 +10,8 @@ from amqp_sansio import Accepted, LocalProtocolError, Settled, Side
 from amqp_sansio import amqp_0_10 as amqp
 from tests.kit import octets_0_10 as raw
 from tests.kit.ends_0_10 import Ends
-from tests.kit.wire_0_10 import CLIENT, SERVER, Facing
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.wire_0_10 import Facing
 
 
 def in_tx() -> Facing:

@@ -10,7 +10,8 @@ import pytest
 from amqp_sansio import Abandoned, Accepted, Event, Failed, Limits, LocalProtocolError, Replied, Settled, Side
 from amqp_sansio import amqp_0_10 as amqp
 from tests.kit import octets_0_10 as raw
-from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, fed, sending, server_config
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.wire_0_10 import Facing, client_config, fed, sending, server_config
 
 # transfer.
 

@@ -13,9 +13,10 @@ from amqp_sansio.amqp_0_10.model.credit import Balance
 from amqp_sansio.observer import Violation
 from amqp_sansio.sasl import Anonymous
 from tests.kit import octets_0_10 as raw
+from tests.kit.facing import CLIENT, SERVER
 from tests.kit.pair_0_10 import Pair
 from tests.kit.talk_0_10 import Talk010, frames
-from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
+from tests.kit.wire_0_10 import Facing, client_config, server_config
 
 STRICT = pytest.mark.parametrize("dialect", [amqp.Dialect.SPECIFICATION, amqp.Dialect.ERRATA])
 NO_RESPONSE = raw.control(0x0102, raw.table(), raw.str8("ANONYMOUS"), None, raw.str8("en_US"))

@@ -19,11 +19,12 @@ from amqp_sansio.amqp_0_10.model.execution import RESOURCE_LIMIT_EXCEEDED
 from amqp_sansio.amqp_0_10.model.open_ids import OpenIds
 from amqp_sansio.amqp_0_10.model.transfers import EACH, FREE
 from tests.kit.books_0_10 import check_receiving, check_sending
+from tests.kit.facing import CLIENT, SERVER
 from tests.kit.octets_0_10 import accept, acquire, command, completed, confirmed, flow, reject, release
 from tests.kit.steps import assert_linear, count_steps
 from tests.kit.talk_0_10 import Talk010, frames, transfer
 from tests.kit.talk_0_10 import completed as completes
-from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, server_config
+from tests.kit.wire_0_10 import Facing, server_config
 
 
 class Ends:

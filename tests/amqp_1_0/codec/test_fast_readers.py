@@ -16,8 +16,8 @@ from amqp_sansio.amqp_1_0.codec.faults import READ_FAULTS
 from amqp_sansio.amqp_1_0.codec.performatives import Disposition, Flow, Header, Properties, Transfer
 from amqp_sansio.amqp_1_0.codec.values import Symbol, ULong, encode
 from amqp_sansio.errors import CodecError
+from amqp_sansio.testing.amqp_1_0 import RECORDS, records
 from tests.kit.damage import BEHIND, FRONT, content, damaged, outcome
-from tests.kit.values_1_0 import RECORDS, records
 
 Kind = type[Any]
 

@@ -56,7 +56,8 @@ from amqp_sansio.amqp_1_0.codec.values import (
     encode,
 )
 from amqp_sansio.errors import CodecError
-from tests.kit.values_1_0 import RECORDS, any_record, records
+from amqp_sansio.testing.amqp_1_0 import RECORDS, records
+from tests.kit.values_1_0 import any_record
 
 Kind = type[Any]
 

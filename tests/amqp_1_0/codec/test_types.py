@@ -35,7 +35,8 @@ from amqp_sansio.amqp_1_0.codec.values import (
     skip,
 )
 from amqp_sansio.errors import CodecError
-from tests.kit.values_1_0 import plain_values, scalars_by_kind, values, widest
+from amqp_sansio.testing.amqp_1_0 import SCALARS as scalars_by_kind
+from tests.kit.values_1_0 import plain_values, values, widest
 
 ID = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
 

@@ -24,7 +24,8 @@ from amqp_sansio.amqp_1_0 import Begin, Close, Error, Message, Symbol
 from amqp_sansio.amqp_1_0.endpoint.events import LinkClosed
 from amqp_sansio.endpoint import Side
 from tests.kit.facing_1_0 import BOTH_SIDES, CLIENT, EMPTY, SERVER, Facing, octets_of
-from tests.kit.pair_1_0 import SIDES, Accepting, Pair, client_config, server_config
+from tests.kit.pair import SIDES
+from tests.kit.pair_1_0 import Accepting, Pair, client_config, server_config
 
 BEGIN = Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)
 

@@ -21,8 +21,8 @@ from amqp_sansio.amqp_1_0.endpoint.sender import Sender
 from amqp_sansio.endpoint import Side
 from amqp_sansio.errors import AmqpError
 from tests.kit.facing_1_0 import octets_of
-from tests.kit.pair import pieces, structure, told
-from tests.kit.pair_1_0 import SIDES, Accepting, Pair, client_config, server_config
+from tests.kit.pair import SIDES, pieces, structure, told
+from tests.kit.pair_1_0 import Accepting, Pair, client_config, server_config
 
 BASES = (0, 100, 255, 70_000, 0xFFFF_FFFE)
 """Where delivery-ids begin: every length of their octets, and where they wrap around."""

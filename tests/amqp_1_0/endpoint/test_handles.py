@@ -16,7 +16,8 @@ from amqp_sansio.endpoint import Side
 from tests.kit.driver import OPERATIONS, Operation
 from tests.kit.driving_1_0 import Driver
 from tests.kit.facing_1_0 import octets_of
-from tests.kit.pair_1_0 import SIDES, Accepting, Pair, listen
+from tests.kit.pair import SIDES
+from tests.kit.pair_1_0 import Accepting, Pair, listen
 from tests.kit.telling import ended_by
 
 

@@ -25,7 +25,8 @@ from amqp_sansio.amqp_1_0 import (
     TransactionalState,
 )
 from tests.kit.hostile_1_0 import Choices
-from tests.kit.pair_1_0 import SIDES, Accepting, Pair, client_config, listen, server_config
+from tests.kit.pair import SIDES
+from tests.kit.pair_1_0 import Accepting, Pair, client_config, listen, server_config
 from tests.kit.using_1_0 import Using, check_books
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER

@@ -23,7 +23,8 @@ from tests.kit.facing_1_0 import (
     octets_of,
     their_open,
 )
-from tests.kit.pair_1_0 import SIDES, Accepting, Pair, client_config, connection_of, server_config, structure
+from tests.kit.pair import SIDES, structure
+from tests.kit.pair_1_0 import Accepting, Pair, client_config, connection_of, server_config
 
 EXCEEDED = "amqp:resource-limit-exceeded"
 

@@ -28,7 +28,8 @@ from amqp_sansio.sasl import Plain
 from tests.kit.driver import OPERATIONS, Operation
 from tests.kit.driving_1_0 import Driver
 from tests.kit.facing_1_0 import AMQP_HEADER, BOTH_SIDES, CLIENT, EMPTY, SERVER, Facing, octets_of, their_open
-from tests.kit.pair_1_0 import SIDES, Accepting, Pair, client_config, held_octets, server_config
+from tests.kit.pair import SIDES
+from tests.kit.pair_1_0 import Accepting, Pair, client_config, held_octets, server_config
 
 BEGIN = amqp.Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)
 LIMITS = Limits(

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from amqp_sansio import Event, Opened, OpenRequested, Scope, Settled, Side
 from amqp_sansio import amqp_1_0 as amqp
-from tests.kit.pair_1_0 import STEPS, Pair
+from tests.kit.pair import STEPS
+from tests.kit.pair_1_0 import Pair
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
 SETTLED, UNSETTLED, MIXED = 1, 0, 2

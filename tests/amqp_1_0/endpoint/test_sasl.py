@@ -46,7 +46,8 @@ from tests.kit.facing_1_0 import (
     sasl,
     their_open,
 )
-from tests.kit.pair_1_0 import Accepting, Pair, client_config, pieces, server_config
+from tests.kit.pair import pieces
+from tests.kit.pair_1_0 import Accepting, Pair, client_config, server_config
 
 NAMES = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-1", "EXTERNAL", "ANONYMOUS", "OAUTHBEARER", "XOAUTH2")
 NONCE = "clients+nonce+of+this+connection"

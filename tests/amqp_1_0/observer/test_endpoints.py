@@ -15,7 +15,8 @@ from amqp_sansio.amqp_1_0.endpoint.events import Delivery
 from amqp_sansio.observer import Identified, Observed, Observer, Skipped, Violation
 from amqp_sansio.sasl import Plain
 from tests.kit.observing import CLIENT, accounted, take, watch
-from tests.kit.pair_1_0 import SIDES, Accepting, Pair, client_config, server_config
+from tests.kit.pair import SIDES
+from tests.kit.pair_1_0 import Accepting, Pair, client_config, server_config
 from tests.kit.talk_1_0 import frame, transfer
 
 _MODES: Final = ((2, 0), (0, 0), (1, 0), (2, 1), (0, 1))

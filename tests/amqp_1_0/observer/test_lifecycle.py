@@ -10,7 +10,8 @@ import pytest
 
 from amqp_sansio import Limits
 from amqp_sansio import amqp_1_0 as amqp
-from tests.kit.talk_1_0 import HELLO, SECOND, SERVER, Talk10, credit, got, opened, sent, settle, transfer, within
+from tests.kit.observing import SECOND, SERVER
+from tests.kit.talk_1_0 import HELLO, Talk10, credit, got, opened, sent, settle, transfer, within
 
 # Outcomes.
 

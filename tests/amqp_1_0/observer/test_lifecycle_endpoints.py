@@ -15,7 +15,8 @@ from amqp_sansio.amqp_1_0.endpoint.events import Delivery
 from amqp_sansio.lifecycle import Lifecycle, MessageRecord
 from amqp_sansio.observer import Observer
 from tests.kit.observing import CLIENT, take
-from tests.kit.pair_1_0 import SIDES, Accepting, Pair, client_config, server_config
+from tests.kit.pair import SIDES
+from tests.kit.pair_1_0 import Accepting, Pair, client_config, server_config
 
 STATES = (Accepted(), Rejected(), Released(), Modified(delivery_failed=True), None)
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from amqp_sansio import Limits, Side
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.lifecycle import Lifecycle, MessageRecord
-from tests.kit.talk_1_0 import CLIENT, SERVER, Talk10, begin, frame, settle, transfer, within
+from tests.kit.observing import CLIENT, SERVER
+from tests.kit.talk_1_0 import Talk10, begin, frame, settle, transfer, within
 
 LIMITS = Limits(unsettled=3, consumers=3, calls=2)
 

@@ -9,7 +9,8 @@ import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.lifecycle import Lifecycle, MessageRecord
-from tests.kit.talk_1_0 import CLIENT, HELLO, Talk10, begin, credit, got, opened, sent, settle, transfer, within
+from tests.kit.observing import CLIENT
+from tests.kit.talk_1_0 import HELLO, Talk10, begin, credit, got, opened, sent, settle, transfer, within
 
 # Transactions.
 

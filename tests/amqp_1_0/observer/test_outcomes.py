@@ -13,8 +13,8 @@ from amqp_sansio import Limits
 from amqp_sansio.amqp_1_0 import Accepted, Attach, Detach, End, Error, Modified, Rejected, Source, Symbol, Target
 from amqp_sansio.lifecycle import Lifecycle
 from amqp_sansio.observer import Observed, Observer, Skipped
-from tests.kit.observing import CLIENT, take
-from tests.kit.talk_1_0 import HELLO, SERVER, credit, frame, got, opened, sent, settle, transfer, within
+from tests.kit.observing import CLIENT, SERVER, take
+from tests.kit.talk_1_0 import HELLO, credit, frame, got, opened, sent, settle, transfer, within
 
 WRONG = Rejected(Error(Symbol("x:y"), "no"))
 

@@ -22,6 +22,3 @@ def declare(embedded: Embedded, *queues: str, arguments: dict[str, Any] | None =
 def dead_lettering(queue: str) -> dict[str, Any]:
     """The arguments of a queue whose dead letters go to another."""
     return {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": queue}
-
-
-__all__ = ["dead_lettering", "declare"]

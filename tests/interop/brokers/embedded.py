@@ -43,6 +43,3 @@ def run_embedded(folder: Path, *options: str) -> Generator[Embedded]:
         yield Embedded(host, int(port), program.pid)
     finally:
         program.stop()
-
-
-__all__ = ["Embedded", "run_embedded"]

@@ -55,6 +55,3 @@ def install_jms_client() -> JmsClient:
     jars = class_path(WHAT, POM)
     classes = compiled(WHAT, sorted(SOURCES.glob("*.java")), jars)
     return JmsClient(os.pathsep.join([str(classes), jars]))
-
-
-__all__ = ["JmsClient", "install_jms_client"]

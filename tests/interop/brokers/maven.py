@@ -57,6 +57,3 @@ def _digest(*texts: bytes) -> str:
     for text in texts:
         digest.update(hashlib.sha256(text).digest())
     return digest.hexdigest()[:16]
-
-
-__all__ = ["class_path", "compiled"]

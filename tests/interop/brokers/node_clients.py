@@ -69,5 +69,3 @@ class NodeClient:
 
 AMQPLIB = NodeClient("amqplib", "2.3.1", "amqplib")
 CLOUDAMQP = NodeClient("@cloudamqp/amqp-client", "4.1.1", "cloudamqp")
-
-__all__ = ["AMQPLIB", "CLOUDAMQP", "PEERS", "NodeClient", "npm_install"]

@@ -249,17 +249,3 @@ def _named(embedded: Embedded) -> dict[str, str]:
 def _made(folder: Path) -> Path:
     folder.mkdir(parents=True)
     return folder
-
-
-__all__ = [
-    "AMQPLIB",
-    "KOMBU",
-    "PY_AMQP",
-    "NodeSuite",
-    "Outcome",
-    "PythonSuite",
-    "Report",
-    "run_amqplib",
-    "run_kombu",
-    "run_py_amqp",
-]

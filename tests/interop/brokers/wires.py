@@ -14,6 +14,3 @@ def at_once(wire: W) -> W:
     """The same wire, whose octets don't wait until those before them are acknowledged: 40 ms at many a step."""
     wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return wire
-
-
-__all__ = ["at_once"]
