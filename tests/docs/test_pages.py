@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -13,9 +13,19 @@ from amqp_sansio_pytest import EmbeddedBroker
 from tests.test_layout import ADAPTERS, CORE, ROOT
 
 DOCS: Final = ROOT / "docs"
+PEERS: Final = re.compile(r"^(?:import|from) (pika|kombu)", re.MULTILINE)
 BLOCK: Final = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-RUN: Final = {"index.md": ["Accepted()", "{'number': 1}", "Accepted()", "{'number': 2}"]}
-"""Pages that talk to a broker at localhost, and the lines that they print."""
+RUN: Final = {
+    "index.md": ["Accepted()", "{'number': 1}", "Accepted()", "{'number': 2}"],
+    "connecting.md": [
+        "the URL has an unknown parameter 'hartbeat'; did you mean 'heartbeat'?",
+        "TimeoutError True",
+        "403 remote",
+        "the user lacks the permission, or the password is wrong",
+    ],
+    "testing.md": ["transport [1]", "{'number': 1}"],
+}
+"""Pages whose code talks to a broker at localhost, and the lines that it prints. Their tests are run, too."""
 INTERNAL: Final = {"conversion", "frontends"}
 """Packages of the broker's own."""
 
@@ -27,8 +37,13 @@ def test_a_page_runs_as_it_stands(
     monkeypatch.chdir(tmp_path)
     with EmbeddedBroker() as broker:
         for block in BLOCK.findall((DOCS / page).read_text(encoding="utf-8")):
-            code = block.replace("@localhost/", f"@127.0.0.1:{broker.port}/")
-            exec(compile(code, page, "exec"), {"__name__": page})
+            for name in PEERS.findall(block):
+                pytest.importorskip(name, reason=f"the page shows {name}; make lint installs it")
+            names: dict[str, Any] = {"__name__": page}
+            exec(compile(block.replace("@localhost/", f"@127.0.0.1:{broker.port}/"), page, "exec"), names)
+            for name in names:
+                if name.startswith("test_"):
+                    names[name](broker, broker.url)
     assert capsys.readouterr().out.splitlines() == RUN[page]
 
 
