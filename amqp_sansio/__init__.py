@@ -23,6 +23,7 @@ from .errors import (
     RemoteProtocolError,
     Scope,
     SessionEnded,
+    StaleDelivery,
     TransactionFailed,
 )
 from .events import (
@@ -120,6 +121,7 @@ __all__ = [
     "Side",
     "Signal",
     "Skipped",
+    "StaleDelivery",
     "TransactionFailed",
     "Version",
     "Violation",

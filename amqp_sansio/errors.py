@@ -56,6 +56,13 @@ class EndpointClosed(AmqpError):
         return self.__class__, (str(self), self.report)
 
 
+class StaleDelivery(EndpointClosed):
+    """A delivery can't be settled any more, because its connection is gone; the broker delivers it again.
+
+    Nothing was sent. Raised by connections that recover.
+    """
+
+
 class ConsumerEnded(EndpointClosed):
     """A consumer has ended although its channel continues: the server ended it, or this side because it fell behind.
 
@@ -243,5 +250,6 @@ __all__ = [
     "RemoteProtocolError",
     "Scope",
     "SessionEnded",
+    "StaleDelivery",
     "TransactionFailed",
 ]

@@ -42,15 +42,16 @@ class Pending(Generic[_T_co]):
 
     Exactly one event completes it: `Replied`, `Settled`, `Failed` or `Abandoned`. `key` identifies the call: `(channel,
     n)` in 0-8 and 0-9-1. `waiters` is for the caller: what it wakes when the answer is there, None for nothing; it
-    isn't pickled.
+    isn't pickled. `again` is for a client that recovers: how the call is made again.
     """
 
-    __slots__ = ("_error", "_result", "done", "key", "waiters")
+    __slots__ = ("_error", "_result", "again", "done", "key", "waiters")
 
     def __init__(self, key: tuple[object, ...]) -> None:
         self.key = key
         self.done = False
         self.waiters: list[Any] | None = None
+        self.again: Any = None
         self._result: object = None
         self._error: AmqpError | None = None
 
@@ -78,6 +79,12 @@ class Pending(Generic[_T_co]):
         self.done = True
         self._error = error
 
+    def reopen(self, mark: object) -> None:
+        """Take the end back: the call is made again. For clients that recover; `mark` makes its key another one."""
+        self.key = (*self.key, mark)
+        self.done = False
+        self._error = None
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pending) and self.key == other.key
 
@@ -89,10 +96,10 @@ class Pending(Generic[_T_co]):
         return f"<Pending {self.key} {state}>"
 
     def __getstate__(self) -> tuple[object, ...]:
-        return self.key, self.done, self._result, self._error
+        return self.key, self.done, self._result, self._error, self.again
 
-    def __setstate__(self, state: tuple[tuple[object, ...], bool, object, AmqpError | None]) -> None:
-        self.key, self.done, self._result, self._error = state
+    def __setstate__(self, state: tuple[tuple[object, ...], bool, object, AmqpError | None, Any]) -> None:
+        self.key, self.done, self._result, self._error, self.again = state
         self.waiters = None
 
 

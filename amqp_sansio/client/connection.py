@@ -38,13 +38,12 @@ class AnyConnection(Generic[_C]):
     @property
     def is_open(self) -> bool:
         """Whether it is usable, as far as is known."""
-        is_open: bool = self._client.core.is_open
-        return is_open
+        return self._client.is_open
 
     @property
     def report(self) -> CloseReport | None:
         """Why it ended, once it has."""
-        report: CloseReport | None = self._client.core.report
+        report = self._client.report
         self._client.seen(report)
         return report
 
@@ -55,7 +54,7 @@ class AnyConnection(Generic[_C]):
     def events(self, *kinds: type[Any], limit: int = 1000) -> EventStream[Any]:
         """Return events of the connection as a whole, such as Blocked of 0-9-1; only `kinds`, if given."""
         client = self._client
-        ended = client.core.report or client.core.failure
+        ended = client.report or client.failure
         return open_stream(client, client.streams, kinds, limit, client.closed_error() if ended else None)
 
     async def close(self) -> CloseReport:
@@ -85,7 +84,7 @@ class AnyConnection(Generic[_C]):
             raise unseen
 
     def __repr__(self) -> str:
-        report = self._client.core.report
+        report = self._client.report
         state = "open" if self.is_open else f"closed: {report}" if report else "closing"
         return f"<{type(self).__name__} to {self.uri}, {state}>"
 

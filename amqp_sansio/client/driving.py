@@ -9,6 +9,7 @@ coroutines of this package; each wait in them is a `Pending` that the driver was
 from __future__ import annotations
 
 import copy
+import sys
 from collections import deque
 from collections.abc import Awaitable, Callable
 from heapq import heapify, heappop, heappush
@@ -18,6 +19,7 @@ from ..endpoint import CloseHint, Endpoint, Role
 from ..errors import AmqpError, EndpointClosed, Scope
 from ..events import By, Closed, CloseReport, Event, Failed, Opened, Pending, Signal
 from .inbox import Inbox, Streams
+from .recovery import Again, Recovered, Recovery, RecoveryPolicy, State
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -110,6 +112,10 @@ class BaseClient(Generic[CoreT]):
     for an answer, which may come behind what fills them. `hold` counts open batches: what is queued then may be written
     together at their end. `unseen` are the failures that no caller has been told. `notes` are lines for the driver's
     log: what was opened, and what was closed and why.
+
+    With `recovery` a lost connection is opened again. From the loss until then `restored` is pending, and `redo` are
+    the calls to make again. `kept` counts the octets of messages that might have to be sent again; publishers wait
+    while it is above `kept_high`.
     """
 
     def __init__(self, core: CoreT) -> None:
@@ -135,6 +141,12 @@ class BaseClient(Generic[CoreT]):
         self._bounded: dict[Pending[None], Pending[Any]] = {}
         self._stopped = 0
         self._gate: list[Pending[None]] = []
+        self.recovery: Recovery | None = None
+        self.restored: Pending[None] | None = None
+        self.redo: deque[Again] = deque()
+        self.kept = 0
+        self.kept_high = sys.maxsize
+        self._is_detached = False
 
     # Endpoint.
 
@@ -173,7 +185,10 @@ class BaseClient(Generic[CoreT]):
         if self.full and not self._waiting and self.core.receive_budget:
             # Nobody reads because inboxes are full, so the peer's silence isn't its own.
             self.core.receive_data(b"", now)
-        self.core.handle_timeout(now)
+        if not self._is_detached:
+            self.core.handle_timeout(now)
+        if self.recovery is not None and self.recovery.handle_timeout(now):
+            self._give_up()
         while self._deadlines and self._deadlines[0][0] <= now:
             timer = heappop(self._deadlines)[2]
             self.complete(timer)
@@ -184,7 +199,10 @@ class BaseClient(Generic[CoreT]):
     @property
     def next_deadline(self) -> float | None:
         """When to call `handle_timeout`, in seconds; None: never."""
-        deadline = self.core.next_deadline
+        deadline = None if self._is_detached else self.core.next_deadline
+        if self.restored is not None and self.recovery is not None:
+            due = self.recovery.next_deadline
+            deadline = due if deadline is None or (due is not None and due < deadline) else deadline
         timers = self._deadlines
         while timers and timers[0][2].done:
             heappop(timers)
@@ -202,6 +220,12 @@ class BaseClient(Generic[CoreT]):
     @property
     def close_hint(self) -> CloseHint:
         """How to treat the transport once `data_to_send` is written."""
+        recovery = self.recovery
+        if recovery is not None:
+            if self._is_detached:
+                return CloseHint.KEEP  # There is no transport.
+            if recovery.state is State.ENDED and self.core.close_hint is CloseHint.KEEP:
+                return CloseHint.CLOSE_NOW  # It was given up while it was being restored.
         return self.core.close_hint
 
     @property
@@ -218,18 +242,38 @@ class BaseClient(Generic[CoreT]):
 
     @property
     def report(self) -> CloseReport | None:
-        """Why the connection ended, once it has."""
-        return self.core.report
+        """Why the connection ended, once it has; a lost one that is opened again has not."""
+        if self.restored is not None:
+            return None
+        recovery = self.recovery
+        return self.core.report if recovery is None or recovery.report is None else recovery.report
 
     @property
     def failure(self) -> CloseReport | None:
         """Why the connection can't be used any more, from the first moment on."""
-        return self.core.failure
+        return None if self.restored is not None else self.core.failure
 
     @property
     def is_open(self) -> bool:
         """Whether the connection is usable."""
-        return self.core.is_open
+        return self.restored is None and self.core.is_open
+
+    def recover(self, policy: RecoveryPolicy, addresses: tuple[str, ...], seed: int) -> None:
+        """Open the connection again whenever it is lost from now on; see `Recovery`."""
+        self.recovery = Recovery(policy, addresses, seed)
+        self.kept_high = policy.in_doubt_octets
+
+    def reconnect(self, core: CoreT) -> None:
+        """Go on with a new core: the driver is about to open a transport to `recovery.take_wanted()`."""
+        self.core = core
+        self._failures.clear()
+        self._is_detached = False
+
+    def stop_recovery(self) -> None:
+        """Give a lost connection up because its user closes it."""
+        if self.restored is not None and self.recovery is not None:
+            self.recovery.stop(CloseReport(By.LOCAL, 200, "closed while the connection was lost"))
+            self._give_up()
 
     def start_timers(self, now: float) -> None:
         """Start what `after` asked for; `data_to_send` does it too. For drivers that can't write at the moment."""
@@ -265,11 +309,22 @@ class BaseClient(Generic[CoreT]):
         while self._dropped:
             self._dropped.popleft()()
 
-    def transport_ended(self, reason: str) -> None:
-        """Note that the transport is closed, and everything of it taken: nobody waits any more.
+    def transport_ended(self, reason: str, now: float | None = None) -> None:
+        """Note at `now` that the transport is closed, and everything of it taken: nobody waits any more, or, of a
+        connection that recovers, for the next transport.
 
-        `reason` is for those who still do, because the core has failed.
+        `reason` is for those who still do, because the core has failed. Only a client that recovers needs `now`.
         """
+        if self.restored is not None and self.recovery is not None:
+            if now is None:
+                raise ValueError("a client that recovers needs the time at which its transport ended")
+            self._is_detached = True
+            event = self.recovery.wait(now) if self.recovery.state is State.WAITING else None
+            if event is None:
+                self._give_up()
+            else:
+                offer(self.streams, event)
+            return
         if self._waiting or not self.core.report:
             report = CloseReport(By.TRANSPORT, 0, reason)
             error = EndpointClosed(f"the transport was lost: {reason}", report)
@@ -326,6 +381,8 @@ class BaseClient(Generic[CoreT]):
         """End a pending, and wake who waits for it; a second time does nothing."""
         if not pending.done:
             pending.complete(result)
+            if pending.again is not None:
+                self.take_again(pending).answered(pending)
             self.done(pending)
 
     def done(self, pending: Pending[Any]) -> None:
@@ -423,7 +480,7 @@ class BaseClient(Generic[CoreT]):
 
     def closed_error(self) -> EndpointClosed:
         """Return the error of a call on a connection that has ended."""
-        report = self.core.report or self.core.failure
+        report = self.report or self.core.failure
         self.seen(report)
         error = EndpointClosed(f"the connection is closed: {report}", report)
         error.__cause__ = self._failures.get(0)
@@ -443,7 +500,99 @@ class BaseClient(Generic[CoreT]):
         if self._driver is not None:
             self._driver.ring()
 
+    # Recovery.
+
+    async def until_restored(self) -> None:
+        """Wait while a lost connection is opened again. Raises EndpointClosed if it is given up."""
+        while self.restored is not None:
+            await self.wait(self.restored)
+            if self.recovery is not None and self.recovery.state is State.ENDED:
+                raise self.closed_error()
+
+    def keeps(self) -> bool:
+        """Whether the connection has ended, and what is open on it lives on: it is opened again."""
+        recovery = self.recovery
+        if recovery is None or not self.opened.done:
+            return False
+        report, before = self.core.failure or self.core.report, recovery.state
+        if report is None or not recovery.keeps(report):
+            return False
+        if recovery.state is not before:
+            self.restored = self.restored or self.pending()
+            self.on_lost()
+        return True
+
+    def reopen(self, handle: Pending[Any]) -> None:
+        """Let a call that has failed go on waiting: it will be made again."""
+        hook = self._late.pop(handle, None)
+        self._serial += 1
+        handle.reopen(self._serial)  # Calls of the new connection may have the keys of the old one's.
+        if hook is not None:
+            self._late[handle] = hook
+
+    def answer(self, handle: Pending[Any], result: object) -> None:
+        """End a call that was made again."""
+        handle.complete(result)
+        self._answered(handle)
+
+    def fail(self, handle: Pending[Any], error: AmqpError) -> None:
+        """End a call that was made again with an error."""
+        self._late.pop(handle, None)
+        handle.fail(error)
+        self.done(handle)
+
+    def redo_calls(self) -> Pending[None] | None:
+        """Make the calls again that were under way; return a pending to wait for before the rest."""
+        while self.redo:
+            if self.core.send_backlog >= self.backlog_high:
+                pending: Pending[None] = self.pending()
+                self._gate.append(pending)
+                return pending
+            again = self.redo.popleft()
+            try:
+                again.redo()
+            except AmqpError as error:
+                report = error.report if isinstance(error, EndpointClosed) else None
+                again.give_up(EndpointClosed(f"the call could not be made again: {error}", report))
+        return None
+
+    def restoring_done(self, event: Callable[[str, int], Recovered]) -> None:
+        """Let everybody go on who waited for the connection; `event` makes the event of address and attempts."""
+        recovery, restored = self.recovery, self.restored
+        if recovery is None or restored is None:
+            return
+        told = event(*recovery.done())
+        self.restored = None
+        self.complete(restored)
+        offer(self.streams, told)
+        self.nudge()
+
+    def _give_up(self) -> None:
+        """End everything of a connection that is not opened again."""
+        recovery, restored = self.recovery, self.restored
+        if recovery is None or restored is None:
+            return
+        report = recovery.report
+        assert report is not None
+        self.restored = None
+        self._over(report, None)
+        self.end_parts(report)
+        error = EndpointClosed(f"the connection is closed: {report}", report)
+        redo, self.redo = self.redo, deque()
+        for again in redo:
+            again.give_up(error)
+        self.complete(restored)
+        for pending in [each for each in self._waiting.values() if each is not self.lost]:
+            pending.fail(error)
+            self.done(pending)
+        self._open_gate()
+        self.complete(self.lost)
+        self.nudge()
+
     # Hooks of a version.
+
+    def on_lost(self) -> None:
+        """Note that the connection is lost, and will be opened again."""
 
     def end_parts(self, report: CloseReport) -> None:
         """End every part of the connection that hasn't ended."""
@@ -455,15 +604,28 @@ class BaseClient(Generic[CoreT]):
     # Routing, alike in every version.
 
     def _answered(self, pending: Pending[Any]) -> None:
+        if pending.again is not None:
+            self.take_again(pending).answered(pending)
         if self._late:
             hook = self._late.pop(pending, None)
             if hook is not None and pending.error is None:
                 hook(pending.result)
         self.done(pending)
 
+    def take_again(self, pending: Pending[Any]) -> Again:
+        """Take how a call that has ended would be made again."""
+        again: Again = pending.again
+        pending.again = None
+        return again
+
     def _failed_all(self, pendings: tuple[Pending[Any], ...], cause: AmqpError | None) -> None:
         """Wake callers whose calls have failed; `cause` is the cause of each error."""
         for pending in pendings:
+            if pending.again is not None:
+                again = self.take_again(pending)
+                if self.keeps() and again.lost(pending):
+                    continue
+                again.failed(pending)
             self._late.pop(pending, None)
             error = pending.error
             if error is not None and error is not cause:
@@ -478,7 +640,13 @@ class BaseClient(Generic[CoreT]):
         self.notes.append(f"{what}open" if isinstance(event, Opened) else f"{what}closed: {event.report}")
 
     def _over(self, report: CloseReport, cause: AmqpError | None) -> None:
-        """Note that the connection has ended, or is given up: its streams end, and nobody waits for room any more."""
+        """Note that the connection has ended, or is given up: its streams end, and nobody waits for room any more.
+
+        A connection that is opened again hasn't ended.
+        """
+        if self.keeps():
+            self._open_gate()
+            return
         error = EndpointClosed(f"the connection is closed: {report}", report)
         error.__cause__ = cause
         is_own = is_own_close(report)

@@ -20,23 +20,27 @@ from amqp_sansio.uri import parse
 from tests.kit.stepped import Stepped
 
 
+def core_of(version: Version, **fields: Any) -> Connection091 | Connection08:
+    """Return a client's core."""
+    config = Config(sasl=Plain("guest", "guest"), **fields)
+    return (Connection08 if version is AMQP_0_8 else Connection091).client(config)
+
+
 class World(Stepped):
     """A client of a version, connected."""
 
     def __init__(self, version: Version = AMQP_0_9_1, **options: Any) -> None:
-        config = Config(sasl=Plain("guest", "guest"))
-        core = (Connection08 if version is AMQP_0_8 else Connection091).client(config)
-        client = ClassicClient(core)
+        client = ClassicClient(core_of(version))
         super().__init__(client, **options)
         self.connection = Connection(client, parse("amqp://"))
 
     def channel(self, *, confirm: bool = False) -> Channel:
         """Open a channel."""
-        return self.run(_opened(self.connection, confirm))
+        return self.run(self.channel_opening(confirm))
 
-
-async def _opened(connection: Connection, confirm: bool) -> Channel:
-    return await connection.open_channel(confirm=confirm)
+    async def channel_opening(self, confirm: bool) -> Channel:
+        """Return a new channel."""
+        return await self.connection.open_channel(confirm=confirm)
 
 
 @pytest.fixture(params=[1, 7, 65_536], ids="{}-octets".format)

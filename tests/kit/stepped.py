@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Awaitable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, TypeVar
 
 from amqp_sansio import CloseHint, Signal
 from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.client.driving import BaseClient
+from amqp_sansio.client.recovery import RecoveryPolicy
 from amqp_sansio.events import Pending
 
 _T = TypeVar("_T")
@@ -63,7 +64,9 @@ class Stepped:
         self.now = 0.0
         self.tasks: list[Task] = []
         self.untaken: list[object] = []
-        self.is_cut = False
+        self.is_cut = self.is_refusing = False
+        self.make_core: Callable[[], Any] = Any
+        self.tried: list[str] = []
         client.attach(self)
         self.turn()
 
@@ -108,6 +111,8 @@ class Stepped:
         """Move what is queued, route it, and step the coroutines that can go on."""
         self.now += seconds
         self.client.take_dropped()
+        if self.is_cut:
+            self.reopen()
         for _ in range(1000):
             moved = self.move()
             self._route()
@@ -118,7 +123,7 @@ class Stepped:
             raise AssertionError("it never comes to rest")
         if self.client.close_hint is not CloseHint.KEEP and not self.is_cut:
             self.is_cut = True
-            self.client.transport_ended("closed")
+            self.client.transport_ended("closed", self.now)
             self.step_tasks()
 
     def cut(self, reason: str = "the cable is cut") -> None:
@@ -126,9 +131,35 @@ class Stepped:
         self.is_cut = True
         self.client.connection_lost(reason, self.now)
         self._route()
-        self.client.transport_ended(reason)
+        self.client.transport_ended(reason, self.now)
         self.server.connection_lost(reason, self.now)
+        self.server.next_event()
         self.step_tasks()
+
+    def recover(self, make_core: Callable[[], Any], policy: RecoveryPolicy) -> None:
+        """Let the client recover; each new connection is one of the hub's, unless `is_refusing`."""
+        self.make_core = make_core
+        self.client.recover(policy, ("amqp://one", *policy.addresses), 7)
+
+    def reopen(self) -> bool:
+        """Do what recovery asks of a driver; return whether there is a new transport."""
+        client, recovery = self.client, self.client.recovery
+        if recovery is None:
+            return False
+        if (client.next_deadline or self.now + 1) <= self.now:
+            client.handle_timeout(self.now)
+        if (wanted := recovery.take_wanted()) is None:
+            return False
+        self.tried.append(recovery.addresses[wanted])
+        client.reconnect(self.make_core())
+        if self.is_refusing:
+            client.connection_lost("connection refused", self.now)
+            self._route()
+            client.transport_ended("connection refused", self.now)
+            return self.reopen()
+        self.server = self.hub.connect()
+        self.is_cut = False
+        return True
 
     def move(self) -> bool:
         """Move what is queued, once in each direction, and route it; return whether there was anything."""

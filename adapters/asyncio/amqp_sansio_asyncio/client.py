@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import secrets
 import ssl as ssl_module
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from amqp_sansio.client.classic.connection import Connection
 from amqp_sansio.client.connecting import ConfigOptions, new_connection
 from amqp_sansio.client.connection import AnyConnection
 from amqp_sansio.client.opening import Opening
+from amqp_sansio.client.recovery import RecoveryPolicy, policy_of
 from amqp_sansio.client.settings import version_named
 from amqp_sansio.uri import AmqpUri, parse
 from amqp_sansio.versions import AMQP_0_9_1, Version
 
-from .connector import Connector, establish
+from .connector import Connector, Establisher
 from .recording import RecordTarget
 
 if TYPE_CHECKING:
@@ -28,67 +30,73 @@ if TYPE_CHECKING:
 
 @overload
 def connect(
-    url: str | AmqpUri,
+    url: str | AmqpUri | Sequence[str | AmqpUri],
     *,
     version: Literal[Version.AMQP_1_0, "1.0"],
     ssl: ssl_module.SSLContext | None = None,
     record: RecordTarget | None = None,
     record_secrets: bool = False,
     connector: Connector | None = None,
+    recover: bool | RecoveryPolicy = False,
     **options: Unpack[Options_1_0],
 ) -> Opening[Connection_1_0]: ...
 @overload
 def connect(
-    url: str | AmqpUri,
+    url: str | AmqpUri | Sequence[str | AmqpUri],
     *,
     version: Literal[Version.AMQP_0_10, "0-10"],
     ssl: ssl_module.SSLContext | None = None,
     record: RecordTarget | None = None,
     record_secrets: bool = False,
     connector: Connector | None = None,
+    recover: bool | RecoveryPolicy = False,
     **options: Unpack[Options_0_10],
 ) -> Opening[Connection_0_10]: ...
 @overload
 def connect(
-    url: str | AmqpUri,
+    url: str | AmqpUri | Sequence[str | AmqpUri],
     *,
     version: Literal[Version.AMQP_0_9_1, Version.AMQP_0_8, "0-9-1", "0-8"] = AMQP_0_9_1,
     ssl: ssl_module.SSLContext | None = None,
     record: RecordTarget | None = None,
     record_secrets: bool = False,
     connector: Connector | None = None,
+    recover: bool | RecoveryPolicy = False,
     **options: Unpack[ConfigOptions],
 ) -> Opening[Connection]: ...
 @overload
 def connect(
-    url: str | AmqpUri,
+    url: str | AmqpUri | Sequence[str | AmqpUri],
     *,
     version: Version | str,
     ssl: ssl_module.SSLContext | None = None,
     record: RecordTarget | None = None,
     record_secrets: bool = False,
     connector: Connector | None = None,
+    recover: bool | RecoveryPolicy = False,
     **options: Any,
 ) -> Opening[Any]: ...
 def connect(
-    url: str | AmqpUri,
+    url: str | AmqpUri | Sequence[str | AmqpUri],
     *,
     version: Version | str = AMQP_0_9_1,
     ssl: ssl_module.SSLContext | None = None,
     record: RecordTarget | None = None,
     record_secrets: bool = False,
     connector: Connector | None = None,
+    recover: bool | RecoveryPolicy = False,
     **options: Any,
 ) -> Opening[Any]:
     """Connect to a broker: `async with connect(url) as connection`, or `connection = await connect(url)` and close it
     later.
 
-    `url` is an amqp or amqps URL (see `amqp_sansio.uri`), `version` AMQP_0_9_1, AMQP_0_8, AMQP_0_10, which returns a
-    connection of `amqp_sansio_asyncio.amqp_0_10`, or AMQP_1_0, which returns one of `.amqp_1_0`. amqps verifies the
-    certificate and the host name unless the URL says otherwise; `ssl` replaces the context. `record` writes the
-    connection to a pcapng file, with SASL responses blanked unless `record_secrets`. `connector` supplies a transport
-    other than TCP. `options` are fields of the version's `Config`, see the version's `ConfigOptions`, and override the
-    URL.
+    `url` is an amqp or amqps URL (see `amqp_sansio.uri`), or several to try in turn, `version` AMQP_0_9_1, AMQP_0_8,
+    AMQP_0_10, which returns a connection of `amqp_sansio_asyncio.amqp_0_10`, or AMQP_1_0, which returns one of
+    `.amqp_1_0`. amqps verifies the certificate and the host name unless the URL says otherwise; `ssl` replaces the
+    context. `record` writes the connection to a pcapng file, with SASL responses blanked unless `record_secrets`.
+    `connector` supplies a transport other than TCP. With `recover`, True or a `RecoveryPolicy`, a connection that is
+    lost later is opened again, with all that was open on it. `options` are fields of the version's `Config`, see the
+    version's `ConfigOptions`, and override the URL.
 
     Raises OSError (TimeoutError after the URL's connection_timeout or `handshake_timeout` seconds, ssl.SSLError) if
     there is no transport, EndpointClosed with the reason if the server refuses, UriError and ValueError for invalid
@@ -99,22 +107,23 @@ def connect(
     ...         channel = await connection.open_channel()
     ...         return channel.number
     """
-    given = version_named(version)
-    return Opening(lambda: _connect(url, given, ssl, (record, record_secrets), connector, options))
+    given, policy = version_named(version), policy_of(recover)
+    urls = [url] if isinstance(url, (str, AmqpUri)) else [*url]
 
+    def begin() -> Coroutine[Any, Any, AnyConnection[Any]]:
+        uris = [
+            parse(each) if isinstance(each, str) else each for each in (*urls, *(policy.addresses if policy else ()))
+        ]
+        establisher = Establisher(
+            uris,
+            lambda uri: new_connection(given, uri, options, secrets.token_urlsafe),
+            ssl,
+            (record, record_secrets),
+            connector,
+        )
+        return establisher.connect(policy)
 
-async def _connect(
-    url: str | AmqpUri,
-    version: Version,
-    ssl: ssl_module.SSLContext | None,
-    record: tuple[RecordTarget | None, bool],
-    connector: Connector | None,
-    options: dict[str, Any],
-) -> AnyConnection[Any]:
-    uri = parse(url) if isinstance(url, str) else url
-    client, connection = new_connection(version, uri, options, secrets.token_urlsafe)
-    await establish(uri, client, ssl, record, connector)
-    return connection
+    return Opening(begin)
 
 
 __all__ = ["Connection", "Connector", "connect"]

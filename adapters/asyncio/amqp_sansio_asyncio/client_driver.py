@@ -12,6 +12,8 @@ from amqp_sansio.events import Event, Signal
 from .driver import Driver
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from amqp_sansio.events import Pending
 
     from .recording import Recorder
@@ -26,11 +28,17 @@ class ClientDriver(Driver["BaseClient[Any]"]):
     """asyncio's transports take everything, and tell to pause."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, client: BaseClient[Any], recorder: Recorder | None = None
+        self,
+        loop: asyncio.AbstractEventLoop,
+        client: BaseClient[Any],
+        recorder: Recorder | None = None,
+        reconnect: Callable[[BaseClient[Any], int], None] | None = None,
     ) -> None:
         super().__init__(loop, client, recorder)
+        self._reconnect = reconnect
         client.attach(self)
-        client.wait(client.opened)
+        if not client.opened.done:
+            client.wait(client.opened)
         self.opened: asyncio.Future[None] = (client.opened.waiters or [])[0]
 
     # Called by the driver's loop.
@@ -65,8 +73,17 @@ class ClientDriver(Driver["BaseClient[Any]"]):
         try:
             super().connection_lost(exc)
         finally:
-            self.core.transport_ended(str(exc or "it was closed"))
+            self.core.transport_ended(str(exc or "it was closed"), self.clock.time())
             self._wake()
+        self.arm()
+
+    def on_timer(self) -> None:
+        super().on_timer()
+        recovery = self.core.recovery
+        if recovery is not None and self._reconnect is not None:
+            place = recovery.take_wanted()
+            if place is not None:
+                self._reconnect(self.core, place)
 
     # For the client.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import ssl as ssl_module
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from amqp_sansio.errors import EndpointClosed
@@ -14,7 +15,9 @@ from .recording import Recorder, RecordTarget, recorder_for
 from .tls import tls_for
 
 if TYPE_CHECKING:
+    from amqp_sansio.client.connection import AnyConnection
     from amqp_sansio.client.driving import BaseClient
+    from amqp_sansio.client.recovery import RecoveryPolicy
     from amqp_sansio.uri import AmqpUri
 
 Connector: TypeAlias = Callable[[Callable[[], asyncio.Protocol]], Awaitable[object]]
@@ -23,64 +26,113 @@ connected.
 """
 
 
-async def establish(
-    uri: AmqpUri,
-    client: BaseClient[Any],
-    ssl: ssl_module.SSLContext | None,
-    record: tuple[RecordTarget | None, bool],
-    connector: Connector | None,
-) -> ClientDriver:
-    """Connect a driver of `client`, wait until the connection is open. Raises as `connect` does, after cleaning up."""
-    context, server_name = tls_for(uri, ssl)
-    if connector is not None and uri.tls:
-        raise ValueError("a connector brings its own TLS; write amqp://")
-    recorder, ours = recorder_for(*record)
-    driver = ClientDriver(asyncio.get_running_loop(), client, recorder)
-    if ours and recorder is not None:
-        driver.lost.add_done_callback(lambda _: recorder.close())
-    try:
-        await _open_transport(driver, uri, context, server_name, connector)
-        await driver.opened
-    except BaseException as error:
-        await _abandon(driver, recorder if ours else None)
-        if isinstance(error, EndpointClosed):
-            text = f"no connection to {uri}: {error.report}"
-            raise EndpointClosed(text, error.report) from error.__cause__
-        raise
-    return driver
+class Establisher:
+    """Establishes the transports of one client, the first and those that recovery asks for.
 
+    `uris` are tried in this order; `make` makes a client for one of them, and what its user sees. Attempts after the
+    first connection take only its core.
+    """
 
-async def _open_transport(
-    driver: ClientDriver,
-    uri: AmqpUri,
-    context: ssl_module.SSLContext | None,
-    server_name: str | None,
-    connector: Connector | None,
-) -> None:
-    config = driver.core.config
-    seconds = uri.connection_timeout or config.handshake_timeout
-    try:
-        async with asyncio.timeout(seconds):
-            if connector is not None:
-                await connector(lambda: driver)
-                return
-            await driver.loop.create_connection(
-                lambda: driver,
-                uri.host,
-                uri.port,
-                ssl=context,
-                server_hostname=server_name,
-                ssl_shutdown_timeout=config.close_timeout if context is not None else None,
-            )
-    except TimeoutError as error:
-        if error.errno is not None:
+    def __init__(
+        self,
+        uris: Sequence[AmqpUri],
+        make: Callable[[AmqpUri], tuple[BaseClient[Any], AnyConnection[Any]]],
+        ssl: ssl_module.SSLContext | None,
+        record: tuple[RecordTarget | None, bool],
+        connector: Connector | None,
+    ) -> None:
+        self._uris = uris
+        self._make = make
+        self._ssl = ssl
+        self._record = record
+        self._connector = connector
+        self._recorder: Recorder | None = None
+        self._is_ours = False
+        self._attempt: asyncio.Task[None] | None = None
+
+    async def connect(self, policy: RecoveryPolicy | None) -> AnyConnection[Any]:
+        """Connect a new client, and wait until its connection is open; with a policy it recovers from then on.
+
+        Raises as `connect` does for the last URL, after cleaning up.
+        """
+        for place, uri in enumerate(self._uris):
+            client, connection = self._make(uri)
+            try:
+                await self._establish(client, uri)
+            except (OSError, EndpointClosed):
+                if place == len(self._uris) - 1:
+                    raise
+                continue
+            if policy is not None:
+                self._uris = [*self._uris[place:], *self._uris[:place]]
+                client.recover(policy, tuple(map(str, self._uris)), secrets.randbits(64))
+            return connection
+        raise ValueError("connect needs at least one URL")
+
+    def reconnect(self, client: BaseClient[Any], place: int) -> None:
+        """Begin an attempt of recovery, in a task."""
+        self._attempt = asyncio.ensure_future(self._reopen(client, self._uris[place]))
+
+    async def _reopen(self, client: BaseClient[Any], uri: AmqpUri) -> None:
+        client.reconnect(self._make(uri)[0].core)
+        driver = self._driver(client)
+        try:
+            await self._open_transport(driver, uri, *tls_for(uri, self._ssl))
+        except OSError as error:
+            driver.connection_lost(error)
+
+    async def _establish(self, client: BaseClient[Any], uri: AmqpUri) -> None:
+        context, server_name = tls_for(uri, self._ssl)
+        if self._connector is not None and uri.tls:
+            raise ValueError("a connector brings its own TLS; write amqp://")
+        recorder, ours = recorder_for(*self._record)
+        self._recorder, self._is_ours = recorder, ours
+        driver = self._driver(client)
+        try:
+            await self._open_transport(driver, uri, context, server_name)
+            await driver.opened
+        except BaseException as error:
+            await _abandon(driver, recorder if ours else None)
+            if isinstance(error, EndpointClosed):
+                text = f"no connection to {uri}: {error.report}"
+                raise EndpointClosed(text, error.report) from error.__cause__
             raise
-        raise TimeoutError(f"no connection to {uri} within {seconds:g} seconds") from None
-    except ssl_module.SSLCertVerificationError:
-        raise
-    except ssl_module.SSLError as error:
-        text = f"no TLS with {uri.host}:{uri.port}, perhaps the port is one without TLS: {error}"
-        raise ssl_module.SSLError(error.errno, text) from error
+
+    def _driver(self, client: BaseClient[Any]) -> ClientDriver:
+        """Return a driver for the next transport; after the last one a recording of this connection's own ends."""
+        driver = ClientDriver(asyncio.get_running_loop(), client, self._recorder, self.reconnect)
+        recorder = self._recorder if self._is_ours else None
+        if recorder is not None:
+            driver.lost.add_done_callback(lambda _: recorder.close() if client.lost.done else None)
+        return driver
+
+    async def _open_transport(
+        self, driver: ClientDriver, uri: AmqpUri, context: ssl_module.SSLContext | None, server_name: str | None
+    ) -> None:
+        config = driver.core.config
+        seconds = uri.connection_timeout or config.handshake_timeout
+        try:
+            async with asyncio.timeout(seconds):
+                if self._connector is not None:
+                    await self._connector(lambda: driver)
+                    return
+                await driver.loop.create_connection(
+                    lambda: driver,
+                    uri.host,
+                    uri.port,
+                    ssl=context,
+                    server_hostname=server_name,
+                    ssl_shutdown_timeout=config.close_timeout if context is not None else None,
+                )
+        except TimeoutError as error:
+            if error.errno is not None:
+                raise
+            raise TimeoutError(f"no connection to {uri} within {seconds:g} seconds") from None
+        except ssl_module.SSLCertVerificationError:
+            raise
+        except ssl_module.SSLError as error:
+            text = f"no TLS with {uri.host}:{uri.port}, perhaps the port is one without TLS: {error}"
+            raise ssl_module.SSLError(error.errno, text) from error
 
 
 async def _abandon(driver: ClientDriver, recorder: Recorder | None) -> None:
@@ -96,4 +148,4 @@ async def _abandon(driver: ClientDriver, recorder: Recorder | None) -> None:
         recorder.close()
 
 
-__all__ = ["Connector", "establish"]
+__all__ = ["Connector", "Establisher"]

@@ -223,7 +223,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         if deadline is not None and (timer is None or deadline < timer.when()):
             if timer is not None:
                 timer.cancel()
-            self._timer = self.clock.call_at(deadline, self._on_timer)
+            self._timer = self.clock.call_at(deadline, self.on_timer)
 
     def update_reading(self) -> None:
         """Stop or start reading from the transport according to `must_pause`."""
@@ -282,7 +282,8 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         else:
             self.tap = recorder.open(theirs, ours)
 
-    def _on_timer(self) -> None:
+    def on_timer(self) -> None:
+        """Do what is due."""
         self._timer = None
         now = self.clock.time()
         if self.reading_paused and self.core.receive_budget:

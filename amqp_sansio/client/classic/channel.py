@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from ...amqp_0_9_1 import BasicGet, BasicGetOk, BasicProperties, Message, Method, Returned
 from ...amqp_0_9_1 import Delivery as Delivered
-from ...errors import EndpointClosed, LocalProtocolError
-from ...events import Accepted, CloseReport, Event, Pending, Rejected
+from ...errors import EndpointClosed, LocalProtocolError, TransactionFailed
+from ...events import Accepted, By, CloseReport, Event, Pending, Rejected
 from ..connection import open_stream
 from ..inbox import EventStream
 from .client import ChannelState, ConsumerInbox
@@ -101,12 +101,12 @@ class Channel:
     @property
     def is_open(self) -> bool:
         """Whether it is usable, as far as is known."""
-        return self._state.core.is_open
+        return self._state.core.is_open and self._client.restored is None
 
     @property
     def report(self) -> CloseReport | None:
         """Why it ended, once it has."""
-        report = self._state.core.report
+        report = self._state.report
         self._client.seen(report)
         return report
 
@@ -172,10 +172,15 @@ class Channel:
         ...     return [await each for each in sent]
         """
         state, client = self._state, self._client
-        if state.stopped is not None or client.driver.congested or client.core.send_backlog >= client.backlog_high:
+        if (
+            state.stopped is not None
+            or client.driver.congested
+            or client.core.send_backlog >= client.backlog_high
+            or client.kept >= client.kept_high
+        ):
             await self.may_publish()
         try:
-            handle = state.core.publish(
+            handle = state.publish(
                 body if isinstance(body, bytes) else bytes(memoryview(body)),
                 exchange=exchange,
                 routing_key=routing_key,
@@ -208,9 +213,11 @@ class Channel:
     async def may_publish(self) -> None:
         """Wait while the server reads too slowly, or has stopped the flow; `publish` does that first."""
         state, client = self._state, self._client
-        while state.core.is_open:
+        while state.core.is_open or state.stopped is not None:
             if state.stopped is not None:
                 await client.wait(state.stopped)
+            elif client.kept >= client.kept_high and state.core.unconfirmed:
+                await client.wait(next(iter(state.core.unconfirmed.values())))
             elif client.driver.congested:
                 await client.driver.pace()
             elif client.core.send_backlog >= client.backlog_high:
@@ -264,10 +271,13 @@ class Channel:
 
         Raises EndpointClosed if the channel ended before; `report.unconfirmed` has the numbers.
         """
-        core, client = self._state.core, self._client
-        while core.unconfirmed and core.report is None:
-            await client.wait(next(reversed(core.unconfirmed.values())))
-        if core.report is not None and (core.unconfirmed or core.report.unconfirmed):
+        state, client = self._state, self._client
+        await client.until_restored()
+        while state.core.unconfirmed and state.report is None:
+            await client.wait(next(reversed(state.core.unconfirmed.values())))
+            await client.until_restored()
+        report = state.report
+        if report is not None and (state.core.unconfirmed or report.unconfirmed):
             raise self._ended_error()
 
     @asynccontextmanager
@@ -314,13 +324,13 @@ class Channel:
             "basic.consume",
             queue=queue, consumer_tag=tag, no_local=no_local, no_ack=no_ack, exclusive=exclusive, **fields,
         )  # fmt: skip
-        inbox = ConsumerInbox(state, tag, buffer, no_ack, no_ack or not prefetch)
-        return Consumer(state, consume, prefetch, inbox)
+        return Consumer(state, ConsumerInbox(state, consume, prefetch, buffer))
 
     async def get(self, queue: str, *, no_ack: bool = False) -> Delivery | None:
         """Fetch one message, or None if the queue is empty (basic.get)."""
         state = self._state
-        request = state.core.call(state.method("basic.get", queue=queue, no_ack=no_ack))
+        await self._client.until_restored()
+        request = state.call(state.method("basic.get", queue=queue, no_ack=no_ack))
         answer = await self._client.result(request, None if no_ack else self._give_back)
         if not isinstance(answer, Message):
             return None
@@ -338,7 +348,8 @@ class Channel:
         """
         state = self._state
         method = state.method("basic.qos", prefetch_size=octets, prefetch_count=count, global_=all_consumers)
-        await self._client.result(state.core.call(method))
+        await self._client.until_restored()
+        await self._client.result(state.call(method))
 
     # Queues and exchanges.
 
@@ -466,8 +477,13 @@ class Channel:
         takes effect when the next one commits.
         """
         await self._ask("tx.select")
+        core = self._state.core
         try:
             yield
+            await self._client.until_restored()
+            if self._state.core is not core and self._state.error is None:
+                text = "the connection was lost within the transaction, so the server has rolled it back; do it again"
+                raise TransactionFailed(f"channel {self.number}: {text}")
         except BaseException:
             # Without its channel the transaction is rolled back too; the exception that leaves says more.
             with suppress(EndpointClosed):
@@ -493,13 +509,15 @@ class Channel:
         A reply with content is a `Message`. Raises EndpointClosed, LocalProtocolError, LimitExceeded.
         """
         late = self._give_back if method.NAME == "basic.get" else None
-        pending = self._state.core.call(method, properties, body)
+        await self._client.until_restored()
+        pending = self._state.call(method, properties, body)
         if method.NAME == "basic.cancel" and not pending.done:
             self._client.expect(pending, self._state.consumer_gone)
         return await self._client.result(pending, late)
 
     async def send(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> None:
         """Send a method that has no reply."""
+        await self._client.until_restored()
         self._state.core.send(method, properties, body)
         self._client.driver.flush_soon()
 
@@ -517,7 +535,7 @@ class Channel:
         `stream_above` the pieces of big messages; only `kinds`, if given.
         """
         state = self._state
-        ended = None if state.core.report is None else self._ended_error()
+        ended = None if state.report is None else self._ended_error()
         return open_stream(self._client, state.streams, kinds, limit, ended)
 
     async def close(self, code: int = 200, text: str = "Normal shutdown") -> CloseReport:
@@ -539,13 +557,17 @@ class Channel:
         await self._close(200, "Normal shutdown")
 
     def __repr__(self) -> str:
-        state = "open" if self.is_open else f"closed: {self._state.core.report}"
+        state = "open" if self.is_open else f"closed: {self._state.report}" if self._state.report else "waiting"
         return f"<Channel {self.number}, {state}>"
 
     # Internals.
 
     async def _close(self, code: int, text: str) -> None:
         state, client = self._state, self._client
+        state.closing = True
+        if client.restored is not None and not state.core.is_open and client.channels.get(self.number) is state:
+            client.drop_channel(state.number, CloseReport(By.LOCAL, code, text))
+            return
         state.core.close(code, text)
         if not state.closed.done and client.channels.get(self.number) is state:
             client.driver.flush_soon()
@@ -559,7 +581,8 @@ class Channel:
         named = self._client.core.dialect.named
         if name not in named:
             raise LocalProtocolError(f"{self._client.core.dialect.name} has no {name}")
-        return await self._client.result(self._state.core.call(named[name](**given)))
+        await self._client.until_restored()
+        return await self._client.result(self._state.call(named[name](**given)))
 
     def _give_back(self, answer: Message[Any] | Method) -> None:
         """Return a message that was fetched for a caller that is gone."""

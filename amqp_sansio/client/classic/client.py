@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ...amqp_0_9_1 import Blocked, ConsumerCancelled, Delivery, FlowChanged, MessageReturned, Unblocked
-from ...errors import AmqpError, ConsumerEnded, EndpointClosed, Scope
+from ...errors import AmqpError, ConsumerEnded, EndpointClosed, Scope, StaleDelivery
 from ...events import (
     Abandoned,
     By,
@@ -24,6 +25,8 @@ from ...events import (
 )
 from ..driving import BaseClient, end_streams, is_own_close, offer
 from ..inbox import Inbox, Streams
+from ..recovery import InDoubt, Recovered, RecoveryPolicy
+from .restoring import Recall, Republish, Restoring, Topology, replaced
 
 if TYPE_CHECKING:
     from ...amqp_0_8 import Connection as Connection08
@@ -39,20 +42,60 @@ class ConsumerInbox(Inbox[Delivery]):
     """The deliveries of one consumer, and what became of it.
 
     It outlives the Consumer of the user: if that is dropped, the inbox cancels at the server and returns what nobody
-    took. `starting` and `cancelling` are the calls under way.
+    took. `consume` is the method that starts it, `prefetch` what is sent before. `starting` and `cancelling` are the
+    calls under way.
     """
 
-    __slots__ = ("cancelling", "channel", "dropped", "no_ack", "started", "starting", "tag")
+    __slots__ = (*("cancelling", "channel", "consume", "dropped", "prefetch", "started", "starting", "tag"),)
 
-    def __init__(self, channel: ChannelState, tag: str, limit: int, no_ack: bool, counted: bool) -> None:
-        super().__init__(channel.client, limit, counted)
+    def __init__(self, channel: ChannelState, consume: Any, prefetch: int | None, limit: int) -> None:
+        no_ack: bool = consume.no_ack
+        super().__init__(channel.client, limit, no_ack or not prefetch)
         self.channel = channel
-        self.tag = tag
-        self.no_ack = no_ack
+        self.consume = consume
+        self.prefetch = prefetch
+        self.tag: str = consume.consumer_tag
         self.starting: Pending[Any] | None = None
         self.cancelling: Pending[Any] | None = None
         self.started = False
         self.dropped = False
+
+    @property
+    def no_ack(self) -> bool:
+        """Whether its deliveries need no settlement."""
+        no_ack: bool = self.consume.no_ack
+        return no_ack
+
+    @property
+    def queue(self) -> str:
+        """The queue that it takes from."""
+        queue: str = self.consume.queue
+        return queue
+
+    def start(self) -> None:
+        """Have the server send deliveries."""
+        channel = self.channel
+        if self.prefetch is not None and not self.no_ack:
+            channel.call(channel.method("basic.qos", prefetch_count=self.prefetch))
+        self.starting = channel.call(self.consume)
+        channel.inboxes[self.tag] = self
+        channel.client.expect(self.starting, self.on_started)
+
+    def follow(self) -> None:
+        """Take from the queue by the name that it has today."""
+        self.consume = self.channel.client.topology.resolved(self.consume, self.channel.last_queue)
+
+    def resume(self) -> None:
+        """Start it once more on the channel of a new connection."""
+        channel = self.channel
+        if self.prefetch is not None and not self.no_ack:
+            channel.core.call(channel.method("basic.qos", prefetch_count=self.prefetch))
+        self.starting = channel.core.call(replaced(self.consume, consumer_tag=self.tag))
+
+    def lost(self) -> None:
+        """Forget the deliveries that can't be settled any more: they will come again."""
+        if not self.no_ack:
+            self.clear()
 
     def count(self, item: Delivery) -> None:
         if self.dropped:
@@ -83,9 +126,13 @@ class ConsumerInbox(Inbox[Delivery]):
     def cancel(self) -> None:
         """Have the server send no more; its answer ends the inbox, after what came before."""
         channel = self.channel
-        if self.ended or self.cancelling is not None or not channel.core.is_open:
+        if self.ended or self.cancelling is not None:
             return
-        self.cancelling = channel.core.call(channel.method("basic.cancel", consumer_tag=self.tag))
+        if not channel.core.is_open:
+            if channel.client.restored is not None:
+                self._on_cancelled(None)  # It is gone with its connection.
+            return
+        self.cancelling = channel.call(channel.method("basic.cancel", consumer_tag=self.tag))
         channel.client.expect(self.cancelling, self._on_cancelled)
 
     def drop(self) -> None:
@@ -120,22 +167,114 @@ class ChannelState:
     """A channel's routes: where its events go.
 
     `inboxes` are its consumers' by tag. `stopped` ends when the server lets content flow again, None while it does.
-    `closed` ends when the channel has ended, and `error` says why then. `take_return` is asked first for a message that
-    came back, whether it was a request of its own.
+    `closed` ends when the channel has ended, and `error` says why then; `closing` says that this end has closed it.
+    `take_return` is asked first for a message that came back, whether it was a request of its own.
+
+    With recovery it lives on when its connection is lost: `mode` selects confirms or transactions again, `prefetch` is
+    the last basic.qos, `last_queue` the queue declared last, and `sent` are the latest messages without confirms.
     """
 
-    __slots__ = (*("client", "closed", "core", "error", "inboxes", "serial", "stopped", "streams", "take_return"),)
+    __slots__ = (
+        *("client", "closed", "closing", "core", "error", "inboxes", "last_queue", "mode", "prefetch", "publish"),
+        *("sent", "sent_octets", "serial", "stopped", "streams", "take_return"),
+    )
 
     def __init__(self, client: ClassicClient, core: CoreChannel) -> None:
         self.client = client
-        self.core = core
         self.inboxes: dict[str, ConsumerInbox] = {}
         self.streams: Streams = []
         self.stopped: Pending[None] | None = None
         self.closed: Pending[None] = client.pending()
+        self.closing = False
         self.error: EndpointClosed | None = None
         self.serial = 0
         self.take_return: Callable[[MessageReturned], bool] | None = None
+        self.mode = ""
+        self.prefetch: Any = None
+        self.last_queue = ""
+        self.sent: deque[InDoubt] = deque()
+        self.sent_octets = 0
+        self.use(core)
+
+    def use(self, core: CoreChannel) -> None:
+        """Go on with a channel of the core."""
+        self.core = core
+        self.publish: Callable[..., Pending[Any] | None] = (
+            core.publish if self.client.recovery is None else self._publish
+        )
+
+    @property
+    def number(self) -> int:
+        """Its number on the connection."""
+        return self.core.number
+
+    @property
+    def report(self) -> CloseReport | None:
+        """Why it ended, once it has."""
+        return None if self.error is None and self.client.restored is not None else self.core.report
+
+    def call(self, method: Any, properties: Any = None, body: bytes | None = None) -> Pending[Any]:
+        """Send a request; with recovery, note how it is made again."""
+        client = self.client
+        if client.recovery is None or body is not None:
+            return self.core.call(method, properties, body)
+        topology = client.topology
+        topology.check_room(method)
+        method = topology.resolved(method, self.last_queue)
+        pending = self.core.call(method)
+        again = Recall(self, method)
+        name: str = method.NAME
+        if name in ("confirm.select", "tx.select"):
+            self.mode = name
+        elif name == "basic.qos":
+            self.prefetch = method
+        if pending.done:
+            again.answered(pending)
+        else:
+            pending.again = again
+        return pending
+
+    def stale(self, core: CoreChannel, error: EndpointClosed) -> EndpointClosed:
+        """Return the error for a delivery of a channel of the core that can't be settled any more."""
+        if self.error is not None or (core is self.core and self.client.restored is None):
+            return error
+        text = f"channel {self.number}: the delivery came on a connection that was lost since; it will come again"
+        return StaleDelivery(text, error.report)
+
+    def lost(self) -> None:
+        """Note that the connection is lost, and will be opened again."""
+        for inbox in list(self.inboxes.values()):
+            inbox.lost()
+        self.client.doubts.extend(self.sent)
+        self.sent.clear()
+        self.sent_octets = 0
+        recovery = self.client.recovery
+        if recovery is not None and recovery.policy.publish == "wait":
+            self.flow_changed(False)
+
+    def _publish(
+        self, body: bytes, *, exchange: str, routing_key: str, mandatory: bool, immediate: bool, properties: Any
+    ) -> Pending[Any] | None:
+        """Publish, and keep the message while its fate is unknown."""
+        client = self.client
+        handle = self.core.publish(
+            body,
+            exchange=exchange,
+            routing_key=routing_key,
+            mandatory=mandatory,
+            immediate=immediate,
+            properties=properties,
+        )
+        if handle is not None:
+            handle.again = Republish(self, body, exchange, routing_key, mandatory, immediate, properties)
+            client.kept += len(body)
+        elif client.recovery is not None:
+            sent, policy = self.sent, client.recovery.policy
+            sent.append(InDoubt((exchange, routing_key), body, properties))
+            self.sent_octets += len(body)
+            while len(sent) > policy.remembered or self.sent_octets > policy.in_doubt_octets:
+                self.sent_octets -= len(sent.popleft().body)  # type: ignore[arg-type]
+        return handle
 
     def method(self, name: str, **fields: Any) -> Any:
         """Return a method's record in the connection's dialect."""
@@ -187,12 +326,23 @@ class ClassicClient(BaseClient["Core"]):
     """A client of 0-8 or 0-9-1, below a driver.
 
     `blocked` is why the server takes no publishes at the moment (RabbitMQ's connection.blocked), None if it does.
+
+    With recovery, `topology` has what is declared, and `restoring` declares it again. `doubts` are the messages to
+    report as in doubt, and `resent` counts those that were sent again.
     """
 
     def __init__(self, core: Core) -> None:
         super().__init__(core)
         self.channels: dict[int, ChannelState] = {}
         self.blocked: str | None = None
+        self.topology = Topology(0)
+        self.restoring: Restoring | None = None
+        self.doubts: list[InDoubt] = []
+        self.resent = 0
+
+    def recover(self, policy: RecoveryPolicy, addresses: tuple[str, ...], seed: int) -> None:
+        super().recover(policy, addresses, seed)
+        self.topology = Topology(policy.declared)
 
     def next_event(self) -> Event | Signal:
         """Route events until one is left that nobody asked for, or there are no more."""
@@ -213,6 +363,8 @@ class ClassicClient(BaseClient["Core"]):
                     return event
             elif type(event) is Settled:
                 for handle in event.handles:
+                    if handle.again is not None:
+                        self.take_again(handle).answered(handle)
                     if handle.waiters is not None:
                         self.done(handle)
             elif isinstance(event, Signal):
@@ -237,6 +389,21 @@ class ClassicClient(BaseClient["Core"]):
             state.end(report, None)
             self.complete(state.closed)
         self.channels.clear()
+
+    def on_lost(self) -> None:
+        self.restoring = None
+        self.blocked = None
+        for state in list(self.channels.values()):
+            if state.closing:
+                self.drop_channel(state.number, CloseReport(By.LOCAL, 200, "closed while the connection was lost"))
+            else:
+                state.lost()
+
+    def drop_channel(self, number: int, report: CloseReport) -> None:
+        """End a channel that isn't opened again."""
+        state = self.channels.pop(number)
+        state.end(report, None)
+        self.complete(state.closed)
 
     def untaken(self, event: Event) -> str:
         if not isinstance(event, MessageReturned):
@@ -268,8 +435,18 @@ class ClassicClient(BaseClient["Core"]):
         handle = event.handle
         if handle is not None:
             self._answered(handle)
+        elif self.restored is not None and self.recovery is not None:
+            self.recovery.opened()
+            self.restoring = Restoring(self)
+            self.restoring.next()
         else:
             self.complete(self.opened)
+
+    def restoring_done(self, event: Callable[[str, int], Recovered]) -> None:
+        self.restoring = None
+        super().restoring_done(event)
+        for state in list(self.channels.values()):
+            state.flow_changed(True)
 
     def _failed(self, event: Failed) -> None:
         if self._gives_up(event):
@@ -291,12 +468,14 @@ class ClassicClient(BaseClient["Core"]):
         if event.scope is not Scope.CHANNEL:
             self._over(report, cause)
             return
-        state = self.channels.pop(number, None)
-        if state is not None:
-            state.end(report, cause)
-            if cause is not None and state.error is not None:
-                self.unseen[number] = state.error
-            self.complete(state.closed)
+        state = self.channels.get(number)
+        if state is None or (self.keeps() and state.error is None and not state.closing):
+            return
+        del self.channels[number]
+        state.end(report, cause)
+        if cause is not None and state.error is not None:
+            self.unseen[number] = state.error
+        self.complete(state.closed)
 
     def _consumer_cancelled(self, event: ConsumerCancelled) -> None:
         state = self.channels.get(event.channel)

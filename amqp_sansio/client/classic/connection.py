@@ -11,6 +11,7 @@ from ..connection import AnyConnection
 from ..opening import Opening
 from .channel import Channel
 from .client import ChannelState, ClassicClient
+from .restoring import Recall
 
 if TYPE_CHECKING:
     from ...amqp_0_9_1 import RequestMethod
@@ -49,12 +50,14 @@ class Connection(AnyConnection[ClassicClient]):
     async def call(self, method: Method) -> Any: ...
     async def call(self, method: Method) -> Any:
         """Send a request of the connection class, such as ConnectionUpdateSecret, and return its reply."""
+        await self._client.until_restored()
         return await self._client.result(self._client.core.call(method))
 
     async def close(self, code: int = 200, text: str = "Normal shutdown") -> CloseReport:
         """Close with a handshake of at most `close_timeout` seconds; return how the connection ended. On a closed
         connection this does nothing.
         """
+        self._client.stop_recovery()
         self._client.core.close(code, text)
         self._client.driver.close_soon()
         return await self.wait_closed()
@@ -64,13 +67,16 @@ class Connection(AnyConnection[ClassicClient]):
         dialect = client.core.dialect
         if confirm and "confirm.select" not in dialect.named:
             raise LocalProtocolError(f"{dialect.name} has no confirms")
+        await client.until_restored()
         core = client.core.open_channel()
         state = client.channels[core.number] = ChannelState(client, core)
         opening = core.opening
         assert opening is not None
-        pending = core.call(dialect.named["confirm.select"]()) if confirm else opening
+        if client.recovery is not None:
+            opening.again = Recall(state, dialect.named["channel.open"]())
+        pending = state.call(dialect.named["confirm.select"]()) if confirm else opening
         # A caller that is gone has no channel to close.
-        await client.result(pending, lambda _: core.close())
+        await client.result(pending, lambda _: state.core.close())
         return Channel(state)
 
 

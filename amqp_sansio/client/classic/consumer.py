@@ -105,17 +105,26 @@ class Delivery(DeliveryFields):
 
     async def accept(self, *, multiple: bool = False) -> None:
         """Acknowledge it; with `multiple` also all before it on the channel (basic.ack)."""
-        self._core.accept(self.delivery_tag, multiple)
+        try:
+            self._core.accept(self.delivery_tag, multiple)
+        except EndpointClosed as error:
+            raise self._state.stale(self._core, error) from error.__cause__
         self._settled()
 
     async def reject(self) -> None:
         """Reject it for good: the broker drops or dead-letters it (basic.reject)."""
-        self._core.reject(self.delivery_tag)
+        try:
+            self._core.reject(self.delivery_tag)
+        except EndpointClosed as error:
+            raise self._state.stale(self._core, error) from error.__cause__
         self._settled()
 
     async def release(self) -> None:
         """Return it to its queue, to be delivered again (basic.reject with requeue)."""
-        self._core.release(self.delivery_tag)
+        try:
+            self._core.release(self.delivery_tag)
+        except EndpointClosed as error:
+            raise self._state.stale(self._core, error) from error.__cause__
         self._settled()
 
     def _settled(self) -> None:
@@ -134,10 +143,8 @@ class Consumer:
     and returns what nobody took.
     """
 
-    def __init__(self, state: ChannelState, consume: Any, prefetch: int | None, inbox: ConsumerInbox) -> None:
+    def __init__(self, state: ChannelState, inbox: ConsumerInbox) -> None:
         self._state = state
-        self._consume = consume
-        self._prefetch = prefetch
         self._inbox = inbox
 
     @property
@@ -148,8 +155,7 @@ class Consumer:
     @property
     def queue(self) -> str:
         """The queue that it takes from."""
-        queue: str = self._consume.queue
-        return queue
+        return self._inbox.queue
 
     @property
     def inbox(self) -> ConsumerInbox:
@@ -168,14 +174,14 @@ class Consumer:
         """Wait for the next delivery, as the core's event; the iteration makes it a `Delivery`."""
         inbox = self._inbox
         if inbox.starting is None and not inbox.ended:
-            self._start()
+            await self._begin()
         return await inbox.take()
 
     async def start(self) -> None:
         """Wait for the server's confirmation. Raises EndpointClosed if it refuses."""
         inbox = self._inbox
         if inbox.starting is None:
-            self._start()
+            await self._begin()
         assert inbox.starting is not None
         await self._state.client.result(inbox.starting)
 
@@ -207,13 +213,10 @@ class Consumer:
         except EndpointClosed:
             return
 
-    def _start(self) -> None:
-        state, inbox = self._state, self._inbox
-        if self._prefetch is not None and not inbox.no_ack:
-            state.core.call(state.method("basic.qos", prefetch_count=self._prefetch))
-        inbox.starting = state.core.call(self._consume)
-        state.inboxes[inbox.tag] = inbox
-        state.client.expect(inbox.starting, inbox.on_started)
+    async def _begin(self) -> None:
+        await self._state.client.until_restored()
+        if self._inbox.starting is None:
+            self._inbox.start()
 
     async def _wait_ended(self) -> None:
         inbox = self._inbox

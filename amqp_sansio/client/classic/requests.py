@@ -24,7 +24,7 @@ class ReplyInbox(ConsumerInbox):
     __slots__ = ("waiting",)
 
     def __init__(self, channel: ChannelState, tag: str) -> None:
-        super().__init__(channel, tag, 1, True, True)
+        super().__init__(channel, channel.method("basic.consume", consumer_tag=tag, no_ack=True), None, 1)
         self.waiting: dict[str, Pending[Delivered]] = {}
 
     def count(self, item: Delivered) -> None:
@@ -43,12 +43,21 @@ class ReplyInbox(ConsumerInbox):
         self.channel.client.done(pending)
         return True
 
+    def lost(self) -> None:
+        """Fail the requests: their replies go to an address that is gone. The next one opens another."""
+        self.channel.inboxes.pop(self.tag, None)
+        self.starting = None
+        self._fail(EndpointClosed("the connection was lost before the reply came", self.channel.core.report))
+
     def channel_ended(self, error: EndpointClosed | None) -> None:
         super().channel_ended(error)
-        waiting, self.waiting = self.waiting, {}
         late = error or EndpointClosed("the channel was closed before the reply came", self.channel.core.report)
+        self._fail(late)
+
+    def _fail(self, error: EndpointClosed) -> None:
+        waiting, self.waiting = self.waiting, {}
         for pending in waiting.values():
-            pending.fail(late)
+            pending.fail(error)
             self.channel.client.done(pending)
 
 
@@ -66,6 +75,7 @@ class Requests:
     ) -> Delivery:
         """Send a request and return its reply."""
         state, client, inbox = self._state, self._state.client, self._inbox
+        await client.until_restored()
         address = await self._reply_to()
         asked = BasicProperties() if properties is None else properties
         number = asked.correlation_id
@@ -94,7 +104,7 @@ class Requests:
     async def _reply_to(self) -> str:
         """Return the address for replies, after opening it once."""
         state, client, inbox = self._state, self._state.client, self._inbox
-        if self._address is None:
+        if self._address is None or inbox.starting is None:
             capabilities: Any = client.core.peer_properties.get("capabilities") or {}
             if capabilities.get("direct_reply_to"):
                 self._address = client.pending()
