@@ -235,11 +235,11 @@ class BrokerDriver(Driver[Client]):
             self._is_ended = True
             end()
 
-    def _on_timer(self) -> None:
+    def on_timer(self) -> None:
         if self.reading_paused and not self._held and not self.core.is_behind:
             # An unread client can't be heard; its silence counts only if it is unread because it doesn't read.
             self.core.receive_data(b"", self.clock.time())
-        super()._on_timer()
+        super().on_timer()
 
 
 def certificate_name(certificate: object) -> str:
