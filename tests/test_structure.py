@@ -23,6 +23,7 @@ from tests.test_layout import (
     CORE,
     GENERATED,
     ROOT,
+    SIMULATED,
     adapter_files,
     imports,
     module_name,
@@ -137,7 +138,9 @@ def _is_generated(path: Path) -> bool:
 
 @pytest.mark.parametrize("adapter", ADAPTER_LINES)
 def test_adapters_are_thin(adapter: str) -> None:
-    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in python_files(ADAPTERS / adapter))
+    # The event loop of simulated worlds is for tests.
+    files = [path for path in python_files(ADAPTERS / adapter) if path != SIMULATED]
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
     assert lines <= ADAPTER_LINES[adapter], "move what is pure to amqp_sansio.client"
 
 

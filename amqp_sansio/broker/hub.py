@@ -104,6 +104,15 @@ class Hub(Whole):
             client.shut_down(text)
         self.settle()
 
+    def restart(self, now: float) -> None:
+        """Reduce the broker to what survives a restart (`Broker.restart`), after the transports of all clients are
+        gone: sessions and links that were kept for them are forgotten, and their messages available."""
+        self.now = max(now, self.now)
+        self.model.restart(self.now)
+        self.shared.clear()
+        self._alarms.clear()
+        self._owners.clear()
+
     def add_vhost(self, name: str) -> None:
         """Add a virtual host, open to every user who isn't restricted to certain ones."""
         if name not in self.settings.vhosts:

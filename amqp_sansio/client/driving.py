@@ -12,6 +12,7 @@ import copy
 import sys
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -446,7 +447,9 @@ class BaseClient(Generic[CoreT]):
         if not pending.done:
             self._late[pending] = late
         elif pending.error is None:
-            late(pending.result)
+            # On a connection that is being closed nothing is left to give back.
+            with suppress(EndpointClosed):
+                late(pending.result)
             self.driver.flush_soon()
 
     def expect(self, pending: Pending[_R], hook: Callable[[_R], object]) -> None:

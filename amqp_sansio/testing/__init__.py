@@ -1,4 +1,4 @@
-"""Hypothesis strategies for AMQP's data: one module for each version.
+"""For tests: Hypothesis strategies for AMQP's data, one module for each version, and a simulator, `simulate`.
 
 | module | strategies |
 |---|---|

@@ -439,3 +439,13 @@ def test_everybody_is_told_when_the_transport_is_lost_at_each_wait() -> None:
         assert isinstance(call.error, EndpointClosed) or (call.error is None and (finished or heard)), call.error
         assert at_rest(world.client) == [], number
     assert number > 10
+
+
+def test_a_caller_that_is_interrupted_after_its_answer_came_hears_nothing_of_a_close() -> None:
+    """The session that it doesn't want any more needs no close of its own, for the connection is being closed."""
+    world, connection = to_hub(Hub(Settings(seed=b"1")))
+    opening = world.begin(opened(connection.open_session()), last=1)
+    world.reads = False
+    world.begin(connection.close())
+    opening.interrupt()
+    assert isinstance(opening.error, Interrupted)

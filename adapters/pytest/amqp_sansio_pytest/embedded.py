@@ -324,7 +324,7 @@ class EmbeddedBroker:
         for client in list(service.hub.clients.values()):
             service.server.line(client.number).cut()
         await service.quiet()
-        service.hub.model.restart(service.clock.time())
+        service.hub.restart(service.clock.time())
         service.settle()
 
     def _run(self, ready: concurrent.futures.Future[None]) -> None:

@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast, overload
 
+from amqp_sansio.broker.contents.bodies import body_of
 from amqp_sansio.broker.model.history import Kind
 
-from .views import body_of, shown
+from .views import shown
 
 if TYPE_CHECKING:
     from amqp_sansio.broker import Content, Happened

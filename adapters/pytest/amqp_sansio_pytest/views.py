@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
+from amqp_sansio.broker.contents.bodies import body_of
 from amqp_sansio.broker.model import commands
-from amqp_sansio.errors import CodecError
 
 if TYPE_CHECKING:
     from amqp_sansio.broker import Content, Entry, Exchange, Queue
@@ -234,33 +233,6 @@ class ExchangeView:
         return f"<ExchangeView {self.name!r} in {self.vhost!r}>"
 
 
-def body_of(content: Content) -> bytes:
-    """Return the body's octets; see `StoredMessage.body`."""
-    if isinstance(content, Content_1_0):
-        return _body_1_0(content.payload)
-    body: bytes = getattr(content, "body", b"")
-    return body
-
-
-def _body_1_0(payload: bytes) -> bytes:
-    from amqp_sansio.amqp_1_0 import AmqpSequence, Data, Message, encode
-
-    try:
-        body = Message.from_wire(payload).typed_body
-    except CodecError:
-        return payload
-    if body is None:
-        return b""
-    if isinstance(body, Data):
-        return b"".join(body.parts)
-    if isinstance(body, AmqpSequence):
-        return b"".join([encode(part) for part in body.parts])
-    value = body.value
-    if isinstance(value, str):
-        return value.encode()
-    return bytes(value) if isinstance(value, (bytes, bytearray)) else encode(value)
-
-
 def shown(body: bytes) -> str:
     """Return the beginning of a body, for people."""
     return repr(body) if len(body) <= 40 else f"{body[:37]!r}... ({len(body)} octets)"
@@ -279,4 +251,4 @@ def _nothing(kind: str, name: str, vhost: str, there: list[str]) -> str:
     return f"there is no {kind} {name!r} in virtual host {vhost!r}; there are: {names}"
 
 
-__all__ = ["BindingView", "Connection", "ExchangeView", "NoSuchNode", "QueueView", "StoredMessage", "body_of", "shown"]
+__all__ = ["BindingView", "Connection", "ExchangeView", "NoSuchNode", "QueueView", "StoredMessage", "shown"]

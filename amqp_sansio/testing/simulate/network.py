@@ -1,0 +1,205 @@
+"""The network: lines between two ends, whose octets arrive whole, in pieces, late, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+CAPACITY: Final = 256 * 1024
+"""Octets under way in one direction; above it the sender has to wait, as with a socket's buffers."""
+CLOSED: Final = "the peer closed the transport"
+
+
+class Job(Protocol):
+    """Something that can be done in one step."""
+
+    def run(self) -> object: ...
+
+
+class Call:
+    """A function as a job."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Callable[[], object]) -> None:
+        self._function = function
+
+    def run(self) -> None:
+        self._function()
+
+
+class Timer:
+    """A job at a time; `cancel` it if it needn't be done."""
+
+    __slots__ = ("is_cancelled", "job")
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        """Let nothing happen at its time."""
+        self.is_cancelled = True
+
+
+class Scheduler(Protocol):
+    """The part of a world that does jobs, one after the other, and has its time, in seconds."""
+
+    now: float
+
+    def soon(self, job: Job) -> None: ...
+    def at(self, when: float, job: Job) -> Timer: ...
+    def piece(self, most: int) -> int: ...
+
+
+class End(Protocol):
+    """The endpoint at one end of a line."""
+
+    @property
+    def room(self) -> int:
+        """Octets that it takes now."""
+        ...
+
+    def receive(self, octets: bytes) -> None:
+        """Take octets, at most `room`."""
+        ...
+
+    def writable(self) -> None:
+        """Note that the line takes octets again."""
+        ...
+
+    def ended(self, reason: str, *, is_reset: bool) -> None:
+        """Note that no more octets come: the peer closed the line, or it was reset."""
+        ...
+
+
+class Alarm:
+    """Calls a job at the nearest of the deadlines that it is told."""
+
+    __slots__ = ("_deadline", "_job", "_scheduler", "_timer")
+
+    def __init__(self, scheduler: Scheduler, job: Job) -> None:
+        self._scheduler = scheduler
+        self._job = job
+        self._timer: Timer | None = None
+        self._deadline: float | None = None
+
+    def set(self, deadline: float | None) -> None:
+        """Replace the deadline, in seconds; None: never."""
+        if deadline == self._deadline:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._deadline = deadline
+        self._timer = None if deadline is None else self._scheduler.at(deadline, self)
+
+    def run(self) -> None:
+        self._timer = self._deadline = None
+        self._job.run()
+
+
+class Direction:
+    """The octets on their way to one end of a line. `held_until` is the time before which none arrives."""
+
+    __slots__ = ("_buffer", "_end", "_is_scheduled", "_scheduler", "_was_full", "held_until", "is_over", "sender",
+                 "target")  # fmt: skip
+
+    def __init__(self, scheduler: Scheduler, target: End, sender: End) -> None:
+        self._scheduler = scheduler
+        self.target = target
+        self.sender = sender
+        self.held_until = 0.0
+        self.is_over = False
+        self._buffer = bytearray()
+        self._end: tuple[str, bool] | None = None
+        self._is_scheduled = False
+        self._was_full = False
+
+    def __len__(self) -> int:
+        """Octets under way."""
+        return len(self._buffer)
+
+    @property
+    def room(self) -> int:
+        """Octets that may be sent now."""
+        room = CAPACITY - len(self._buffer)
+        if room <= 0:
+            self._was_full = True
+        return room
+
+    def send(self, octets: bytes) -> None:
+        """Send octets; behind an end they are lost."""
+        if octets and self._end is None and not self.is_over:
+            self._buffer += octets
+            self.wake()
+
+    def finish(self, reason: str, *, is_reset: bool = False, keep: int | None = None) -> None:
+        """Let the target find the end behind the octets under way, of which the first `keep` arrive, by default all."""
+        if self._end is None and not self.is_over:
+            if keep is not None:
+                del self._buffer[keep:]
+            self._end = reason, is_reset
+            self.wake()
+
+    def stop(self) -> None:
+        """Let nothing arrive any more: the target has ended the line itself."""
+        self.is_over = True
+        self._buffer.clear()
+
+    def wake(self) -> None:
+        """Schedule a step, if there is anything to hand over."""
+        if not self._is_scheduled and not self.is_over and (self._buffer or self._end is not None):
+            self._is_scheduled = True
+            if self.held_until > self._scheduler.now:
+                self._scheduler.at(self.held_until, self)
+            else:
+                self._scheduler.soon(self)
+
+    def run(self) -> None:
+        """Hand over some octets, or the end."""
+        self._is_scheduled = False
+        if self.is_over:
+            return
+        if self.held_until > self._scheduler.now:
+            self.wake()
+            return
+        if self._buffer:
+            room = min(self.target.room, len(self._buffer))
+            if room <= 0:
+                return  # The target wakes this when it reads again.
+            size = self._scheduler.piece(room)
+            octets = bytes(self._buffer[:size])
+            del self._buffer[:size]
+            self.target.receive(octets)
+            if self._was_full and len(self._buffer) <= CAPACITY // 2:
+                self._was_full = False
+                self.sender.writable()
+            self.wake()
+        elif self._end is not None:
+            self.is_over = True
+            reason, is_reset = self._end
+            self.target.ended(reason, is_reset=is_reset)
+
+
+class Line:
+    """A connection of the network between a client's end and a broker's: `up` leads to the broker, `down` from it."""
+
+    def __init__(self, scheduler: Scheduler, number: int, client: End, broker: End) -> None:
+        self.number = number
+        self.up = Direction(scheduler, broker, client)
+        self.down = Direction(scheduler, client, broker)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether both ends have left it."""
+        return self.up.is_over and self.down.is_over
+
+    def cut(self, reason: str, up: int | None = None, down: int | None = None) -> None:
+        """Reset it: of the octets under way the first `up` and `down` arrive, by default all."""
+        self.up.finish(reason, is_reset=True, keep=up)
+        self.down.finish(reason, is_reset=True, keep=down)
+
+    def hold(self, until: float) -> None:
+        """Let nothing arrive before a time."""
+        for direction in (self.up, self.down):
+            direction.held_until = max(direction.held_until, until)
