@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pickle
 import socket
-import struct
-import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from amqp_sansio import Failed
@@ -125,12 +123,6 @@ class Wire010(Wire[amqp.Connection]):
         self.call(session, amqp.MessageCancel(destination))
         return [event.body for event in found]
 
-    def idle(self, seconds: float) -> None:
-        """Take what comes in that time."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and self.closed is None:
-            self.step(max(0.01, end - time.monotonic()))
-
     def session_closed(self, session: amqp.Session) -> amqp.SessionClosed:
         """Wait for the session's last event."""
         self.flush()
@@ -148,14 +140,6 @@ class Wire010(Wire[amqp.Connection]):
     def failures(self) -> list[Failed]:
         """The failures that were told so far."""
         return [event for event in self.events if isinstance(event, Failed)]
-
-    def cut(self) -> None:
-        """Reset the transport: both ends lose what is under way."""
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.socket.close()
-        self.connection.connection_lost("cut by the test", time.monotonic())
-        self.take()
-        assert self.closed is not None
 
 
 class _RecordedSocket(socket.socket):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import time
 from collections.abc import Callable
 from typing import Any, Generic, Protocol
@@ -76,6 +77,12 @@ class Wire(Generic[C]):
                 raise AssertionError(f"not done in {timeout} s; saw {self.events}")
             self.step(0.5)
 
+    def idle(self, seconds: float) -> None:
+        """Take what comes in that time."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.closed is None:
+            self.step(max(0.01, end - time.monotonic()))
+
     def flush(self) -> None:
         """Write what is queued."""
         octets = self.connection.data_to_send(time.monotonic())
@@ -118,3 +125,11 @@ class Wire(Generic[C]):
             self.step(0.5)
         self.socket.close()
         return self.closed
+
+    def cut(self) -> None:
+        """Reset the transport: both ends lose what is under way."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+        self.connection.connection_lost("cut by the test", time.monotonic())
+        self.take()
+        assert self.closed is not None

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import struct
-import time
 from typing import Any
 
 from amqp_sansio import Scope
@@ -80,12 +77,6 @@ class Wire10(Wire[Connection]):
         self.events = [event for event in self.events if event is not found]
         return found
 
-    def idle(self, seconds: float) -> None:
-        """Take what comes in that time."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and self.closed is None:
-            self.step(max(0.01, end - time.monotonic()))
-
     def close_link(self, link: Sender | Receiver) -> LinkClosed:
         """Close a link and wait for its last event."""
         link.close()
@@ -107,11 +98,3 @@ class Wire10(Wire[Connection]):
         channel = session.channel
         closed = [event for event in self.events if isinstance(event, Closed)]
         return next(e for e in closed if e.scope is Scope.SESSION and e.channel == channel)
-
-    def cut(self) -> None:
-        """Reset the transport: both ends lose what is under way."""
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.socket.close()
-        self.connection.connection_lost("cut by the test", time.monotonic())
-        self.take()
-        assert self.closed is not None

@@ -19,84 +19,42 @@ from amqp_sansio import (
     OpenRequested,
     ScramKeysRequested,
     Side,
-    Signal,
 )
-from amqp_sansio.amqp_0_10 import Config, Connection
-from amqp_sansio.sasl import (
-    Anonymous,
-    ClientMechanism,
-    External,
-    OAuthBearer,
-    Plain,
-    ScramSha1,
-    ScramSha256,
-    XOAuth2,
-    scram_keys,
-)
+from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.sasl import ClientMechanism, OAuthBearer, Plain, ScramSha1, ScramSha256, scram_keys
 from tests.kit.facing import CLIENT, SERVER
-from tests.kit.octets_0_10 import HEADER, control, parse, start, start_ok, tune, tune_ok, vbin32
+from tests.kit.logins import MECHANISMS, NONCE, OFFER, Judge
+from tests.kit.octets_0_10 import HEADER, Sent, control, parse, start, start_ok, tune, tune_ok, vbin32
+from tests.kit.pair import pieces
+from tests.kit.pair_0_10 import Pair
 from tests.kit.wire_0_10 import Facing, client_config, server_config
 
-NAMES = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-1", "EXTERNAL", "ANONYMOUS", "OAUTHBEARER", "XOAUTH2")
-NONCE = "clients+nonce+of+this+connection"
-MECHANISMS: tuple[ClientMechanism, ...] = (
-    Plain("user", "secret"),
-    ScramSha256("user", "secret", nonce=NONCE),
-    ScramSha1("user", "secret", nonce=NONCE),
-    External("user"),
-    Anonymous("trace"),
-    OAuthBearer("token", authzid="user"),
-    XOAuth2("user", "token"),
-)
-DIGESTS = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-1": "sha1"}
 
+class Login(Pair):
+    """A client and a server that log in; the server has one user. `pickled`: both are copied at every step."""
 
-class Login:
-    """A client and a server that log in; the server has one user. What each has sent, and the events of both."""
+    def __init__(self, client: amqp.Config, *, step: int = 1000, pickled: bool = False) -> None:
+        super().__init__(client=client, server=server_config(**OFFER), chunks=pieces(step))
+        self.judge = Judge()
+        self.pickled = pickled
+        self.pump()
 
-    def __init__(
-        self, client: Config, *, user: str = "user", password: str = "secret", step: int = 1000, pickled: bool = False
-    ) -> None:
-        self.user = user
-        self.password = password
-        server = server_config(mechanisms=NAMES, nonce="servers+nonce+of+this+connection")
-        self.ends = {CLIENT: Connection.client(client), SERVER: Connection.server(server)}
-        self.sent = {CLIENT: b"", SERVER: b""}
-        self.events: dict[Side, list[Event]] = {CLIENT: [], SERVER: []}
-        self.asked: list[Event] = []
-        moved = True
-        while moved:
-            moved = False
-            for side in (CLIENT, SERVER):
-                octets = self.ends[side].data_to_send(0.0)
-                self.sent[side] += octets
-                for begin in range(0, len(octets), step):
-                    self.ends[side.other].receive_data(octets[begin : begin + step], 0.0)
-                    self.take(side.other)
-                    if pickled:
-                        self.ends[side.other] = pickle.loads(pickle.dumps(self.ends[side.other]))
-                moved = moved or bool(octets)
+    def hear(self, side: Side, event: Event) -> None:
+        """The server's application decides."""
+        self.events[side].append(event)
+        if not self.judge(self.ends[side], event) and isinstance(event, OpenRequested):
+            self.ends[side].accept_open()
 
-    def take(self, side: Side) -> None:
-        """Take the events of one end; the server's application decides."""
-        end = self.ends[side]
-        while not isinstance(event := end.next_event(), Signal):
-            self.events[side].append(event)
-            match event:
-                case ScramKeysRequested(mechanism, user):
-                    self.asked.append(event)
-                    keys = scram_keys(self.password, b"sixteen octets..", digest=DIGESTS[mechanism])
-                    end.provide_scram_keys(keys if user == self.user else None)
-                case AuthenticationRequested(_, credentials):
-                    self.asked.append(event)
-                    if credentials.password in (None, self.password):
-                        end.accept_authentication()
-                    else:
-                        end.refuse_authentication("wrong password")
-                case OpenRequested():
-                    end.accept_open()
-                case _:
-                    pass
+    def drain(self, side: Side) -> bool:
+        """As the base's, and goes on with a copy."""
+        found = super().drain(side)
+        if self.pickled:
+            self.ends[side] = pickle.loads(pickle.dumps(self.ends[side]))
+        return found
+
+    def wrote(self, side: Side) -> list[Sent]:
+        """The header and controls that one side has sent."""
+        return parse(bytes(self.sent[side]))
 
 
 @pytest.mark.parametrize("step", [1, 1000])
@@ -107,7 +65,7 @@ def test_every_mechanism_lets_in(mechanism: ClientMechanism, step: int) -> None:
         assert login.ends[side].is_open, login.events
         assert login.ends[side].mechanism == mechanism.name
         assert isinstance(login.events[side][-1], Opened)
-    asked = login.asked[-1]
+    asked = login.judge.asked[-1]
     assert isinstance(asked, AuthenticationRequested)
     assert asked.mechanism == asked.credentials.mechanism == mechanism.name
     # Who the others are, their certificate or token says.
@@ -117,12 +75,12 @@ def test_every_mechanism_lets_in(mechanism: ClientMechanism, step: int) -> None:
 
 def test_scram_takes_two_rounds() -> None:
     login = Login(client_config(sasl=MECHANISMS[1]))
-    names = [each.name for each in parse(login.sent[SERVER])]
+    names = [each.name for each in login.wrote(SERVER)]
     assert names[:5] == ["header", "connection.start", "connection.secure", "connection.secure", "connection.tune"]
-    assert [type(event) for event in login.asked] == [ScramKeysRequested, AuthenticationRequested]
-    challenge = parse(login.sent[SERVER])[2]
+    assert [type(event) for event in login.judge.asked] == [ScramKeysRequested, AuthenticationRequested]
+    challenge = login.wrote(SERVER)[2]
     assert challenge.record.challenge.startswith(b"r=" + NONCE.encode())
-    answer = next(each for each in parse(login.sent[CLIENT]) if each.name == "connection.secure-ok")
+    answer = next(each for each in login.wrote(CLIENT) if each.name == "connection.secure-ok")
     assert answer.record.response.startswith(b"c=biws,r=")
 
 
@@ -137,7 +95,7 @@ def test_scram_takes_two_rounds() -> None:
 )
 def test_who_may_not_is_told_with_a_close(mechanism: ClientMechanism) -> None:
     login = Login(client_config(sasl=mechanism))
-    told = parse(login.sent[SERVER])[-1]
+    told = login.wrote(SERVER)[-1]
     assert (told.name, told.record.reply_code) == ("connection.close", 320)
     for side, by in ((CLIENT, By.REMOTE), (SERVER, By.LOCAL)):
         (closed,) = [event for event in login.events[side] if isinstance(event, Closed)]
@@ -150,7 +108,7 @@ def test_who_may_not_is_told_with_a_close(mechanism: ClientMechanism) -> None:
 def test_an_unknown_user_is_refused_in_the_words_of_a_wrong_password() -> None:
     wrong = Login(client_config(sasl=ScramSha256("user", "wrong", nonce=NONCE)))
     nobody = Login(client_config(sasl=ScramSha256("nobody", "secret", nonce=NONCE)))
-    assert parse(wrong.sent[SERVER])[-1].octets == parse(nobody.sent[SERVER])[-1].octets
+    assert wrong.wrote(SERVER)[-1].octets == nobody.wrote(SERVER)[-1].octets
 
 
 def test_a_server_that_does_not_know_the_password_is_found_out() -> None:

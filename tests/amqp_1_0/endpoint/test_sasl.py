@@ -23,17 +23,7 @@ from amqp_sansio import (
 )
 from amqp_sansio.amqp_1_0 import Begin, SaslChallenge, SaslInit, SaslMechanisms, SaslOutcome, SaslResponse
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
-from amqp_sansio.sasl import (
-    Anonymous,
-    ClientMechanism,
-    External,
-    OAuthBearer,
-    Plain,
-    ScramSha1,
-    ScramSha256,
-    XOAuth2,
-    scram_keys,
-)
+from amqp_sansio.sasl import Anonymous, ClientMechanism, OAuthBearer, Plain, scram_keys
 from tests.kit.facing_1_0 import (
     AMQP_HEADER,
     CLIENT,
@@ -46,48 +36,23 @@ from tests.kit.facing_1_0 import (
     sasl,
     their_open,
 )
+from tests.kit.logins import MECHANISMS, NAMES, NONCE, OFFER, Judge
 from tests.kit.pair import pieces
 from tests.kit.pair_1_0 import Accepting, Pair, client_config, server_config
 
-NAMES = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-1", "EXTERNAL", "ANONYMOUS", "OAUTHBEARER", "XOAUTH2")
-NONCE = "clients+nonce+of+this+connection"
-MECHANISMS: tuple[ClientMechanism, ...] = (
-    Plain("user", "secret"),
-    ScramSha256("user", "secret", nonce=NONCE),
-    ScramSha1("user", "secret", nonce=NONCE),
-    External("user"),
-    Anonymous("trace"),
-    OAuthBearer("token", authzid="user"),
-    XOAuth2("user", "token"),
-)
-OFFERING = server_config(mechanisms=NAMES, nonce="servers+nonce+of+this+connection")
-DIGESTS = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-1": "sha1"}
+OFFERING = server_config(**OFFER)
 
 
 class Deciding(Accepting):
-    """A server's application with one user; it notes what it was asked."""
+    """A server's application with one user."""
 
     def __init__(self, password: str = "secret", user: str = "user") -> None:
         super().__init__(login=False)
-        self.password = password
-        self.user = user
-        self.asked: list[Any] = []
+        self.judge = Judge(password, user)
 
     def __call__(self, connection: Connection, event: Event) -> None:
-        """Decide by the password, or by the keys made of it."""
-        match event:
-            case ScramKeysRequested(mechanism, user):
-                self.asked.append(event)
-                keys = scram_keys(self.password, b"sixteen octets..", digest=DIGESTS[mechanism])
-                connection.provide_scram_keys(keys if user == self.user else None)
-            case AuthenticationRequested(_, credentials):
-                self.asked.append(event)
-                if credentials.password in (None, self.password):
-                    connection.accept_authentication()
-                else:
-                    connection.refuse_authentication("wrong password")
-            case _:
-                super().__call__(connection, event)
+        if not self.judge(connection, event):
+            super().__call__(connection, event)
 
 
 @pytest.mark.rule("1.0/security/sasl/header", "1.0/security/sasl/outcome", "1.0/security/sasl/steps")
@@ -103,7 +68,7 @@ def test_every_mechanism_lets_in(mechanism: ClientMechanism, chunk: int) -> None
         chunks=pieces(chunk),
     ).open()
     assert pair.client.mechanism == pair.server.mechanism == mechanism.name
-    asked = application.asked[-1]
+    asked = application.judge.asked[-1]
     assert isinstance(asked, AuthenticationRequested)
     assert asked.mechanism == asked.credentials.mechanism == mechanism.name
     for side in (CLIENT, SERVER):
@@ -116,7 +81,7 @@ def test_credentials_arrive() -> None:
     application = Deciding()
     for mechanism in MECHANISMS:
         Pair(client=client_config(sasl=mechanism), server=OFFERING, applications={SERVER: application}).open()
-    asked = [each for each in application.asked if isinstance(each, AuthenticationRequested)]
+    asked = [each for each in application.judge.asked if isinstance(each, AuthenticationRequested)]
     found = {each.mechanism: each.credentials for each in asked}
     assert (found["PLAIN"].user, found["PLAIN"].password) == ("user", "secret")
     assert found["SCRAM-SHA-256"].user == found["SCRAM-SHA-1"].user == "user"
