@@ -39,6 +39,8 @@ IMPORT_CIRCLES: Final = {"all": 3, "run time": 0}
 """Groups of modules that import each other, with and without the imports for type checkers."""
 ADAPTER_LINES: Final = {"asyncio": 3300}
 """Most lines of an adapter: a transport, a clock, and how one waits; all else is `amqp_sansio.client`."""
+NOT_COUNTED: Final = {"simulated.py"}
+"""Tools for testing programs, which no connection uses."""
 OBSERVER_ONLY: Final[dict[str, frozenset[str]]] = {
     "0-8": frozenset(),
     "0-9-1": frozenset(),

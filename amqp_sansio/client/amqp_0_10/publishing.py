@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Final
 
-from ...amqp_0_10 import DeliveryProperties, Headers, Message, NoCredit, encode_headers
+from ...amqp_0_10 import DeliveryProperties, Headers, Message, MessageProperties, NoCredit, encode_headers
 from ...errors import AmqpError, EndpointClosed
+from ..bodies import wrong_body
 
 if TYPE_CHECKING:
     from ...events import Pending
@@ -179,33 +180,41 @@ class Publisher:
 
 
 def routed(message: Message | bytes, routing_key: str | None) -> Message:
-    """Return the message with that routing key; None leaves it unchanged.
-
-    Only the delivery-properties are rewritten: all other structs of the header segment stay the same, octet by octet.
-    """
+    """Return the message with that routing key; None leaves it unchanged. Raises TypeError for another body."""
     if not isinstance(message, Message):
-        return Message(message, routing_key=routing_key)
-    if routing_key is None:
-        return message
-    properties = message.headers.delivery_properties
+        try:
+            return Message(message, routing_key=routing_key)
+        except TypeError as error:
+            raise wrong_body(message) or error from None
+    return message if routing_key is None else rewritten(message, DeliveryProperties, routing_key=routing_key)
+
+
+def rewritten(message: Message, kind: type[DeliveryProperties] | type[MessageProperties], **changes: Any) -> Message:
+    """Return the message with changed delivery-properties or message-properties.
+
+    Only this struct is rewritten: all others of the header segment stay the same, octet by octet.
+    """
+    is_delivery = kind is DeliveryProperties
+    headers = message.headers
+    properties: Any = headers.delivery_properties if is_delivery else headers.message_properties
     if properties is None:
-        fresh = encode_headers((DeliveryProperties(routing_key=routing_key),))
-        return Message(message.body, headers=Headers(fresh + message.headers.raw))
-    if properties.routing_key == routing_key:
-        return message
+        fresh = encode_headers((kind(**changes),))
+        raw = fresh + headers.raw if is_delivery else headers.raw + fresh
+        return Message(message.body, headers=Headers(raw), has_body=message.has_body)
     values = {name: getattr(properties, name) for name in properties.__match_args__}
-    values["routing_key"] = routing_key
-    octets = encode_headers((DeliveryProperties(**values),))
-    raw = message.headers.raw
+    if all(values[name] == value for name, value in changes.items()):
+        return message
+    octets = encode_headers((kind(**{**values, **changes}),))
+    raw = headers.raw
     parts: list[bytes] = []
     position = 0
     while position < len(raw):
         # A struct32: its size in four octets, then its code and its fields.
         end = position + 4 + int.from_bytes(raw[position : position + 4], "big")
         code = int.from_bytes(raw[position + 4 : position + 6], "big")
-        parts.append(octets if code == DeliveryProperties.CODE else raw[position:end])
+        parts.append(octets if code == kind.CODE else raw[position:end])
         position = end
-    return Message(message.body, headers=Headers(b"".join(parts)))
+    return Message(message.body, headers=Headers(b"".join(parts)), has_body=message.has_body)
 
 
 def id_of(handle: Pending[Any]) -> int:
@@ -220,4 +229,4 @@ def is_outcome(handle: Pending[Any]) -> bool:
     return len(handle.key) > 3
 
 
-__all__ = ["Publisher", "SentMessage", "id_of", "is_outcome", "routed"]
+__all__ = ["Publisher", "SentMessage", "id_of", "is_outcome", "rewritten", "routed"]

@@ -7,14 +7,34 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from ...amqp_0_10 import EXPLICIT, PRE_ACQUIRED, WINDOW, DtxRecover, ExecutionError, Message, MessageSubscribe
+from ...amqp_0_10 import (
+    CREDIT,
+    EXPLICIT,
+    PRE_ACQUIRED,
+    WINDOW,
+    DtxRecover,
+    ExchangeBind,
+    ExchangeDeclare,
+    ExchangeDelete,
+    ExchangeUnbind,
+    ExecutionError,
+    Message,
+    MessageSubscribe,
+    QueueDeclare,
+    QueueDelete,
+    QueuePurge,
+    QueueQuery,
+    QueueQueryResult,
+)
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError
 from ...events import CloseReport, Event
+from ..bodies import JSON, TEXT, json_octets
 from ..connection import open_stream
 from ..inbox import EventStream
 from ..opening import Opening
 from .client import SessionRoutes
 from .publishing import Publisher, SentMessage, id_of, is_outcome, routed
+from .requests import Requests
 from .subscription import ReceivedMessage, Subscription, open_subscription, shown
 from .transaction import Branch, Transaction
 
@@ -36,12 +56,14 @@ class Session:
     `resumable`.
     """
 
-    __slots__ = ("_client", "_publisher", "_state")
+    __slots__ = ("_client", "_names", "_publisher", "_requests", "_state")
 
     def __init__(self, state: SessionRoutes) -> None:
         self._state = state
         self._client = state.client
         self._publisher = Publisher(state)
+        self._requests: Requests | None = None
+        self._names = 0
 
     @property
     def core(self) -> CoreSession:
@@ -182,6 +204,127 @@ class Session:
                 state.forget(handle, pending)
                 raise
         return state.answer(handle)
+
+    async def publish_text(
+        self,
+        text: str,
+        exchange: str = "",
+        routing_key: str | None = None,
+        *,
+        headers: Mapping[str, Any] | None = None,
+        accept_mode: int = EXPLICIT,
+    ) -> Any:
+        """Publish text in UTF-8, with the content type text/plain and application `headers`; see `publish`."""
+        message = Message(text.encode(), content_type=TEXT, application_headers=headers)
+        return await self.publish(message, exchange, routing_key, accept_mode=accept_mode)
+
+    async def publish_json(
+        self,
+        value: Any,
+        exchange: str = "",
+        routing_key: str | None = None,
+        *,
+        headers: Mapping[str, Any] | None = None,
+        accept_mode: int = EXPLICIT,
+    ) -> Any:
+        """Publish a value as JSON, with the content type application/json and application `headers`; see `publish`.
+
+        Raises TypeError for a value that JSON hasn't.
+        """
+        message = Message(json_octets(value), content_type=JSON, application_headers=headers)
+        return await self.publish(message, exchange, routing_key, accept_mode=accept_mode)
+
+    async def request(
+        self, message: Message | bytes, exchange: str = "", routing_key: str | None = None
+    ) -> ReceivedMessage:
+        """Publish a request and return its reply, a message with the same correlation-id on a queue for replies.
+
+        It sets reply-to, and a correlation-id where there is none. The queue is an exclusive one of this session;
+        replies need no settlement. Any number of tasks may call at once. Limit it by time: a reply that comes too late
+        is dropped. Raises NotAccepted for a request that no queue took, SessionEnded.
+        """
+        if self._requests is None:
+            self._requests = Requests(self._state, self._publisher)
+        reply = await self._requests.call(routed(message, routing_key), exchange, EXPLICIT)
+        return ReceivedMessage(self, self._state, reply)
+
+    # Queues and exchanges.
+
+    async def declare_queue(
+        self,
+        queue: str = "",
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        exclusive: bool = False,
+        auto_delete: bool = False,
+        alternate_exchange: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> QueueQueryResult:
+        """Declare a queue, or with `passive` only look whether it is there (queue.declare, queue.query).
+
+        Return its name, which is a unique one for "", and how many messages and subscribers it has. Raises
+        SessionEnded if the server refuses.
+        """
+        if not queue:
+            self._names += 1
+            queue = f"{self.name.decode('utf-8', 'backslashreplace')}.{self._names}"
+        state = self._state
+        # The query says how the declaration ended, too: a refusal ends the session.
+        state.send(QueueDeclare(queue, alternate_exchange, passive, durable, exclusive, auto_delete, arguments))
+        found: QueueQueryResult = await state.result(state.send(QueueQuery(queue)))
+        return found
+
+    async def delete_queue(self, queue: str, *, if_unused: bool = False, if_empty: bool = False) -> None:
+        """Delete a queue (queue.delete)."""
+        await self.call(QueueDelete(queue, if_unused, if_empty))
+
+    async def purge_queue(self, queue: str) -> None:
+        """Drop a queue's messages that aren't acquired (queue.purge)."""
+        await self.call(QueuePurge(queue))
+
+    async def bind_queue(
+        self, queue: str, exchange: str, routing_key: str = "", *, arguments: Mapping[str, Any] | None = None
+    ) -> None:
+        """Let an exchange send messages to a queue; the routing key is the binding's name too (exchange.bind)."""
+        await self.call(ExchangeBind(queue, exchange, routing_key, arguments))
+
+    async def unbind_queue(self, queue: str, exchange: str, routing_key: str = "") -> None:
+        """Undo `bind_queue` with the same routing key (exchange.unbind)."""
+        await self.call(ExchangeUnbind(queue, exchange, routing_key))
+
+    async def declare_exchange(
+        self,
+        exchange: str,
+        type: str = "direct",
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        auto_delete: bool = False,
+        alternate_exchange: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Declare an exchange: direct, fanout, topic, headers, or another type of the server (exchange.declare)."""
+        await self.call(ExchangeDeclare(exchange, type, alternate_exchange, passive, durable, auto_delete, arguments))
+
+    async def delete_exchange(self, exchange: str, *, if_unused: bool = False) -> None:
+        """Delete an exchange (exchange.delete)."""
+        await self.call(ExchangeDelete(exchange, if_unused))
+
+    # Receiving.
+
+    async def get(self, queue: str) -> ReceivedMessage | None:
+        """Fetch one message, or None if the queue has none to give: subscribes with credit for one, and cancels.
+
+        >>> async def example(session: Session) -> None:
+        ...     received = await session.get("jobs")
+        ...     if received is not None:
+        ...         await received.accept()
+        """
+        async with self.subscribe(queue, credit=0, flow_mode=CREDIT) as subscription:
+            await subscription.grant(1)
+            await subscription.flush()
+            return await subscription.fetch() if subscription.inbox.items else None
 
     def subscribe(
         self,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...amqp_0_10 import (
     BYTE,
@@ -24,6 +25,7 @@ from ...amqp_0_10 import (
     MessageSubscribe,
 )
 from ...errors import EndpointClosed
+from ..bodies import plain
 from .client import SubscriptionInbox
 
 if TYPE_CHECKING:
@@ -83,6 +85,31 @@ class ReceivedMessage:
     def message_properties(self) -> MessageProperties:
         """Message-id, content type, application headers and so on; empty if there are none."""
         return self._event.headers.message_properties or MessageProperties()
+
+    @property
+    def exchange(self) -> str:
+        """The exchange it was published to; empty for the default exchange."""
+        return self.delivery_properties.exchange or ""
+
+    @property
+    def routing_key(self) -> str:
+        """The routing key it was published with."""
+        return self.delivery_properties.routing_key or ""
+
+    @property
+    def application_headers(self) -> dict[str, Any]:
+        """The application's own fields as a plain dict, with plain dicts and lists within; empty without any."""
+        found: dict[str, Any] = plain(self.message_properties.application_headers or {})
+        return found
+
+    @property
+    def text(self) -> str:
+        """The body as text in UTF-8. Raises UnicodeDecodeError."""
+        return self.body.decode()
+
+    def json(self) -> Any:
+        """Return the body's JSON value. Raises ValueError if it has none."""
+        return json.loads(self.body)
 
     @property
     def redelivered(self) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from ...amqp_1_0 import Delivery, Error, Message, Modified, Rejected, Released
 from ...errors import LinkEnded
+from ..bodies import plain
 from .client import ACCEPTED, ReceiverState
 from .link import Link
 
@@ -52,6 +54,28 @@ class ReceivedDelivery:
     def body(self) -> Any:
         """The message's body: octets, a value or a list. Raises CodecError if the payload is no message."""
         return self._event.body
+
+    @property
+    def application_properties(self) -> dict[str, Any]:
+        """The application's own fields as a plain dict, with plain dicts and lists within; empty without any."""
+        found: dict[str, Any] = plain(self.message.application_properties or {})
+        return found
+
+    @property
+    def text(self) -> str:
+        """The body as text: a string as it is, octets decoded from UTF-8. Raises TypeError for another body,
+        UnicodeDecodeError.
+        """
+        body = self.body
+        if isinstance(body, str):
+            return str(body)
+        if isinstance(body, bytes):
+            return body.decode()
+        raise TypeError(f"the body is no text: {type(body).__name__}; read `body`")
+
+    def json(self) -> Any:
+        """Return the JSON value of the body's text. Raises ValueError if it has none, TypeError if it isn't text."""
+        return json.loads(self.text)
 
     @property
     def payload(self) -> bytes:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
-from ...amqp_1_0 import Message, NoCredit, TransactionalState
+from ...amqp_1_0 import Message, NoCredit, Properties, TransactionalState
 from ...errors import EndpointClosed, LocalProtocolError
+from ..bodies import JSON, TEXT, json_octets
 from .client import SenderState
 from .link import Link
 
@@ -160,6 +161,31 @@ class Sender(Link[SenderState]):
             raise client.error_of(handle)
         return outcome_of(handle.result)
 
+    async def send_text(
+        self,
+        text: str,
+        *,
+        properties: Properties | None = None,
+        application_properties: Mapping[str, Any] | None = None,
+    ) -> DeliveryState | None:
+        """Send text in UTF-8 as a data section, with the content type text/plain unless the properties have one; see
+        `send`.
+        """
+        return await self._send_typed(text.encode(), TEXT, properties, application_properties)
+
+    async def send_json(
+        self,
+        value: Any,
+        *,
+        properties: Properties | None = None,
+        application_properties: Mapping[str, Any] | None = None,
+    ) -> DeliveryState | None:
+        """Send a value as JSON, with the content type application/json unless the properties have one; see `send`.
+
+        Raises TypeError for a value that JSON hasn't.
+        """
+        return await self._send_typed(json_octets(value), JSON, properties, application_properties)
+
     async def wait_credit(self) -> int:
         """Wait until the peer accepts a message; return how many. Raises LinkEnded.
 
@@ -171,6 +197,14 @@ class Sender(Link[SenderState]):
 
     async def __aenter__(self) -> Sender:
         return self
+
+    async def _send_typed(
+        self, body: bytes, content_type: str, properties: Properties | None, application: Mapping[str, Any] | None
+    ) -> DeliveryState | None:
+        given = properties or Properties()
+        if given.content_type is None:
+            given = given.replace(content_type=content_type)
+        return await self.send(Message(body, properties=given, application_properties=application))
 
 
 def outcome_of(state: Any) -> DeliveryState | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from types import TracebackType
@@ -12,6 +11,7 @@ from ...amqp_0_9_1 import BasicGet, BasicGetOk, BasicProperties, Message, Method
 from ...amqp_0_9_1 import Delivery as Delivered
 from ...errors import EndpointClosed, LocalProtocolError, TransactionFailed
 from ...events import Accepted, By, CloseReport, Event, Pending, Rejected
+from ..bodies import JSON, TEXT, json_octets, wrong_body
 from ..connection import open_stream
 from ..inbox import EventStream
 from .client import ChannelState, ConsumerInbox
@@ -241,7 +241,7 @@ class Channel:
             exchange=exchange,
             routing_key=routing_key,
             mandatory=mandatory,
-            properties=_typed(properties, "text/plain"),
+            properties=_typed(properties, TEXT),
         )
 
     async def publish_json(
@@ -259,11 +259,11 @@ class Channel:
         Raises TypeError for a value that JSON hasn't.
         """
         return await self.publish(
-            json.dumps(value).encode(),
+            json_octets(value),
             exchange=exchange,
             routing_key=routing_key,
             mandatory=mandatory,
-            properties=_typed(properties, "application/json"),
+            properties=_typed(properties, JSON),
         )
 
     async def wait_for_confirms(self) -> None:
@@ -603,10 +603,9 @@ def _typed(properties: BasicProperties | None, content_type: str) -> BasicProper
 
 def wrong_arguments(body: object, properties: object) -> TypeError | None:
     """Return the error that says what to pass instead of a body or properties of the wrong type."""
-    if isinstance(body, str):
-        return TypeError("a body is octets, not str: pass text.encode(), or call publish_text(text)")
-    if not isinstance(body, (bytes, bytearray, memoryview)):
-        return TypeError(f"a body is octets, not {type(body).__name__}: encode it, or call publish_json(value)")
+    wrong = wrong_body(body)
+    if wrong is not None:
+        return wrong
     if properties is not None and not isinstance(properties, BasicProperties):
         name = type(properties).__name__
         return TypeError(f"properties are BasicProperties(content_type=..., headers=...), not {name}")

@@ -1,0 +1,106 @@
+"""Requests: requests of a session and their replies over one queue for replies (0-10 message-properties, reply-to)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...amqp_0_10 import (
+    NONE,
+    PRE_ACQUIRED,
+    WINDOW,
+    Message,
+    MessageProperties,
+    MessageReceived,
+    MessageSubscribe,
+    QueueDeclare,
+    ReplyTo,
+)
+from ...errors import CodecError, EndpointClosed, NotAccepted
+from ...events import Accepted, Pending
+from .client import SubscriptionInbox
+from .publishing import Publisher, rewritten
+
+if TYPE_CHECKING:
+    from ...errors import SessionEnded
+    from .client import SessionRoutes
+
+_CREDIT = 100
+
+
+class ReplyInbox(SubscriptionInbox):
+    """Takes replies and ends the requests that they answer. `waiting` are these, by correlation-id."""
+
+    __slots__ = ("waiting",)
+
+    def __init__(self, session: SessionRoutes, destination: str) -> None:
+        super().__init__(session, destination, WINDOW, _CREDIT, None)
+        self.waiting: dict[bytes, Pending[MessageReceived]] = {}
+
+    def put(self, item: MessageReceived) -> None:
+        if self.session.core.report is None:
+            self.session.complete(item.command_id)
+        try:
+            properties = item.headers.message_properties
+        except CodecError:
+            return  # It can't be assigned to a request.
+        number = None if properties is None else properties.correlation_id
+        pending = self.waiting.pop(number or b"", None)
+        if pending is not None:
+            self.session.client.complete(pending, item)
+
+    def session_ended(self, error: SessionEnded, last: SessionEnded | None) -> None:
+        super().session_ended(error, last)
+        waiting, self.waiting = self.waiting, {}
+        for pending in waiting.values():
+            pending.fail(error)
+            self.session.client.done(pending)
+
+
+class Requests:
+    """The requests of one session: the queue for replies is opened with the first."""
+
+    __slots__ = ("_count", "_inbox", "_publisher", "_started", "_state")
+
+    def __init__(self, state: SessionRoutes, publisher: Publisher) -> None:
+        self._state = state
+        self._publisher = publisher
+        self._inbox = ReplyInbox(state, "amqp-sansio-replies")
+        self._started: Pending[None] | None = None
+        self._count = 0
+
+    async def call(self, message: Message, exchange: str, accept_mode: int) -> MessageReceived:
+        """Send a request and return its reply."""
+        state, client, inbox = self._state, self._state.client, self._inbox
+        queue = f"{state.core.name.decode('utf-8', 'backslashreplace')}.replies"
+        if self._started is None:
+            state.send(QueueDeclare(queue, exclusive=True, auto_delete=True))
+            self._started = state.send(MessageSubscribe(queue, inbox.destination, NONE, PRE_ACQUIRED))
+            state.subscriptions[inbox.destination] = inbox
+            state.core.top_up(inbox.destination, _CREDIT, None)
+        await state.result(self._started)
+        number = message.message_properties.correlation_id
+        if number is None:
+            self._count += 1
+            number = b"%d" % self._count
+        if number in inbox.waiting:
+            raise ValueError(f"a request with the correlation-id {number!r} is under way")
+        asked = rewritten(message, MessageProperties, correlation_id=number, reply_to=ReplyTo("", queue))
+        pending: Pending[MessageReceived] = client.pending()
+        inbox.waiting[number] = pending
+        try:
+            outcome = await self._publisher.result(await self._publisher.send(asked, exchange, accept_mode, True))
+            if outcome is not None and not isinstance(outcome, Accepted):
+                raise NotAccepted(f"the request was not accepted: {outcome!r}", outcome)
+            try:
+                return await client.result(pending)
+            except EndpointClosed:
+                state.check_open()
+                raise
+        finally:
+            if inbox.waiting.get(number) is pending:
+                del inbox.waiting[number]
+            # Nobody waits for a reply to a request that was given up.
+            client.complete(pending)
+
+
+__all__ = ["ReplyInbox", "Requests"]
