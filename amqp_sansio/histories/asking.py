@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..broker.frontends.amqp_1_0.addresses import BadAddress, NodeKind, decoded, parse
+from ..broker.addresses import BadAddress, NodeKind, decoded, parse
 from .columns import Happening
 
 _MOST: Final = 10_000

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..broker.frontends.amqp_1_0.addresses import BadAddress, NodeKind, parse
+from ..broker.addresses import BadAddress, NodeKind, parse
 from .columns import Message
 
 AMQP_1_0 = "1.0"

@@ -177,7 +177,7 @@ def read_node(text: str) -> Value:
     """
     if not text.startswith("/"):
         return "node", ("", text)
-    from ..frontends.amqp_1_0.addresses import BadAddress, NodeKind, parse
+    from ..addresses import BadAddress, NodeKind, parse
 
     try:
         found = parse(text)
@@ -195,7 +195,7 @@ def node_text(value: Value) -> str:
     kind, content = value
     if kind != "node":
         return str(content)
-    from ..frontends.amqp_1_0.addresses import encoded
+    from ..addresses import encoded
 
     exchange, key = content
     if exchange:

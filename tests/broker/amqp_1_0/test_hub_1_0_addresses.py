@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
-from amqp_sansio.broker.frontends.amqp_1_0.addresses import BadAddress, decoded, encoded, parse
+from amqp_sansio.broker.addresses import BadAddress, decoded, encoded, parse
 from tests.kit.hub_1_0 import User, World
 
 INVALID = "amqp:invalid-field"

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 from ....amqp_1_0 import Coordinator, Receiver, ReceiverSettleMode, Source, Symbol, Target
 from ....amqp_1_0.codec.conditions import COPY, INVALID_FIELD, NOT_ALLOWED, NOT_FOUND, NOT_IMPLEMENTED, STOLEN
 from ....errors import LocalProtocolError
+from ... import addresses
+from ...addresses import BadAddress, Node, NodeKind
 from ...model.commands import Bind, CloseOwner, DeclareQueue, LinkQueue, Unbind
 from ...model.exchange import HeadersExchange, TopicExchange
 from ...model.faults import Fault
 from ...model.topology import LONGEST_NAME
-from . import addresses, filters
-from .addresses import BadAddress, Node, NodeKind
+from . import filters
 from .coordination import CAPABILITIES
 from .errors import Refusal, condition_of, refusal_of, short
 from .filters import Filters, binding_arguments

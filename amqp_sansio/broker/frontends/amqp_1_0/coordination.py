@@ -12,9 +12,9 @@ from ....amqp_1_0.codec.conditions import (
     NOT_IMPLEMENTED,
     TRANSACTION_ROLLBACK,
 )
+from ...addresses import NodeKind
 from ...model.commands import Begin, Commit, Outcome, Rollback, Settle
 from ...model.faults import Fault
-from .addresses import NodeKind
 from .errors import Refusal, refusal_of, short
 from .sources import OutgoingLink
 from .targets import CREDIT, takers

@@ -32,11 +32,11 @@ from ....events import (
     Signal,
 )
 from ....sasl import Credentials
+from ...addresses import NodeKind
 from ...model.commands import CloseOwner, OpenOwner, Outcome, Settle
 from ...model.effects import Cancelled, Deliver
 from ...model.faults import Fault
 from . import attaching
-from .addresses import NodeKind
 from .coordination import Coordination
 from .errors import condition_of, short
 from .links import LinkFrontend, Termini

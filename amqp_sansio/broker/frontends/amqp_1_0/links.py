@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from ....amqp_1_0 import TerminusExpiryPolicy
 from ....amqp_1_0.codec.conditions import RESOURCE_LIMIT_EXCEEDED
 from ....errors import EndpointClosed
+from ...addresses import NodeKind
 from ...model.commands import CloseOwner, DeclareQueue, OpenOwner
 from ...model.faults import Fault
 from ..frontend import Alarm, Frontend
-from .addresses import NodeKind
 from .errors import Refusal, refusal_of
 
 if TYPE_CHECKING:
     from ....amqp_1_0 import Connection, Delivery, LinkState, TransactionalState
+    from ...addresses import Node
     from ...model.exchange import Exchange
     from ...model.queue import Consumer, Entry, Owner, Queue, VirtualHost
     from ..frontend import ClientContext, HubContext
-    from .addresses import Node
     from .termini import Expiry
 
 _RABBITMQ: Final = "RabbitMQ"

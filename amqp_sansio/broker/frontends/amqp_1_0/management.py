@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ....amqp_1_0 import AmqpValue, Message, Properties, ReceiverSettleMode, Rejected, Source, Target, skip
 from ....amqp_1_0.codec.conditions import INVALID_FIELD, MESSAGE_SIZE_EXCEEDED, NOT_ALLOWED
 from ....errors import CodecError
-from .addresses import MANAGEMENT
+from ...addresses import MANAGEMENT
 from .errors import Refusal, short
 from .management_requests import Requests
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from ...._core.record import record
 from ....amqp_1_0 import UInt, ULong
 from ....sasl import Credentials
+from ...addresses import BadAddress, decoded, encoded
 from ...model.commands import (
     Bind,
     BindExchange,
@@ -39,7 +40,6 @@ from ...model.commands import (
 from ...model.faults import Fault, FaultKind
 from ...model.headers import comparable_items
 from ...model.queue import Queue
-from .addresses import BadAddress, decoded, encoded
 from .value_types import is_list, is_map
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from .termini import receiving_mode
 
 if TYPE_CHECKING:
     from ....amqp_1_0 import CreditChanged, DeliveryState, Sender
+    from ...addresses import Node
     from ...model.content import Filter
     from ...model.queue import Consumer, Entry, Owner
-    from .addresses import Node
     from .links import LinkFrontend
     from .termini import Expiry
 

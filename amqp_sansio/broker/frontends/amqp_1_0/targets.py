@@ -14,11 +14,11 @@ from ....amqp_1_0.codec.conditions import (
     RESOURCE_LIMIT_EXCEEDED,
 )
 from ....errors import CodecError
+from ... import addresses
+from ...addresses import BadAddress, NodeKind
 from ...contents.amqp_1_0 import Content_1_0
 from ...model.commands import Publish, UnlinkQueue
 from ...model.faults import Fault
-from . import addresses
-from .addresses import BadAddress, NodeKind
 from .errors import Refusal, refusal_of, short
 from .links import NodeLink
 from .rendering import without_delivery_annotations
@@ -26,9 +26,9 @@ from .termini import sending_outcomes
 
 if TYPE_CHECKING:
     from ....amqp_1_0 import Delivery, DeliveryState, Receiver
+    from ...addresses import Node
     from ...model.commands import Published
     from ...model.queue import Owner, Queue, Transaction
-    from .addresses import Node
     from .links import LinkFrontend
     from .termini import Expiry
 

@@ -21,10 +21,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from ...._core.record import record
+from .._core.record import record
 
 if TYPE_CHECKING:
-    from ...model.queue import VirtualHost
+    from .model.queue import VirtualHost
 
 MANAGEMENT: Final = "/management"
 _TOPICS: Final = "amq.topic"
