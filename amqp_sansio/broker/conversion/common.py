@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from ..addresses import BadAddress, NodeKind, encoded, parse
 from .values import INTEGERS, Value, octets_of, text_of, text_value
 
 if TYPE_CHECKING:
@@ -177,8 +178,6 @@ def read_node(text: str) -> Value:
     """
     if not text.startswith("/"):
         return "node", ("", text)
-    from ..addresses import BadAddress, NodeKind, parse
-
     try:
         found = parse(text)
     except BadAddress:
@@ -195,15 +194,13 @@ def node_text(value: Value) -> str:
     kind, content = value
     if kind != "node":
         return str(content)
-    from ..addresses import encoded
-
     exchange, key = content
     if exchange:
-        return f"/exchanges/{_encoded(exchange, encoded)}/{_encoded(key, encoded)}"
-    return f"/queues/{_encoded(key, encoded)}" if key.startswith("/") else str(key)
+        return f"/exchanges/{_encoded(exchange)}/{_encoded(key)}"
+    return f"/queues/{_encoded(key)}" if key.startswith("/") else str(key)
 
 
-def _encoded(text: str, encoded: Callable[[str], str]) -> str:
+def _encoded(text: str) -> str:
     return "".join(
         [encoded(each) if not 0xDC80 <= ord(each) <= 0xDCFF else f"%{ord(each) - 0xDC00:02X}" for each in text]
     )
