@@ -45,6 +45,10 @@ class LimitExceeded(LocalProtocolError):
     """The call would exceed a bound of `Limits`; the text names the field and its value."""
 
 
+class Unsupported(LocalProtocolError):
+    """The connection's version has nothing for this call; the text names the version and says what to do instead."""
+
+
 class EndpointClosed(AmqpError):
     """The call was valid, but the channel or connection has ended; `report` says who closed it and why."""
 
@@ -61,6 +65,17 @@ class StaleDelivery(EndpointClosed):
 
     Nothing was sent. Raised by connections that recover.
     """
+
+
+class VersionRefused(EndpointClosed):
+    """The server refused the version of a new connection; `header` is the protocol header that it offers instead."""
+
+    def __init__(self, text: str, report: CloseReport | None = None, header: bytes = b"") -> None:
+        super().__init__(text, report)
+        self.header = header
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return self.__class__, (str(self), self.report, self.header)
 
 
 class ConsumerEnded(EndpointClosed):
@@ -252,4 +267,6 @@ __all__ = [
     "SessionEnded",
     "StaleDelivery",
     "TransactionFailed",
+    "Unsupported",
+    "VersionRefused",
 ]

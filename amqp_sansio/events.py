@@ -126,12 +126,22 @@ class Accepted:
 
 @record
 class Rejected:
-    """An outcome: the receiver refused the message for good."""
+    """An outcome: the receiver refused the message for good; `reason` says why, if it told."""
+
+    reason: str = ""
+
+    def __repr__(self) -> str:
+        return f"Rejected({self.reason!r})" if self.reason else "Rejected()"
 
 
 @record
 class Released:
-    """An outcome: returned, to be delivered again."""
+    """An outcome: the message came back, and may be sent again; `reason` says why, if the peer told."""
+
+    reason: str = ""
+
+    def __repr__(self) -> str:
+        return f"Released({self.reason!r})" if self.reason else "Released()"
 
 
 @record

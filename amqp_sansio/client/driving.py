@@ -17,8 +17,9 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ..endpoint import CloseHint, Endpoint, Role
-from ..errors import AmqpError, EndpointClosed, Scope
+from ..errors import AmqpError, EndpointClosed, Scope, VersionRefused
 from ..events import By, Closed, CloseReport, Event, Failed, Opened, Pending, Signal
+from ..versions import HEADER_BEGIN, HEADER_SIZE, Version, version_of
 from .inbox import Inbox, Streams
 from .recovery import Again, Recovered, Recovery, RecoveryPolicy, State
 
@@ -111,8 +112,9 @@ class BaseClient(Generic[CoreT]):
     `streams` take events of the connection as a whole. `opened` ends when the connection is open, or can't be; `lost`
     when its transport is gone. `full` counts full inboxes: nothing is read while there are any, unless somebody waits
     for an answer, which may come behind what fills them. `hold` counts open batches: what is queued then may be written
-    together at their end. `unseen` are the failures that no caller has been told. `notes` are lines for the driver's
-    log: what was opened, and what was closed and why.
+    together at their end. `first_octets` are the peer's first 8: its protocol header, if it sends one. `unseen` are the
+    failures that no caller has been told. `notes` are lines for the driver's log: what was opened, and what was closed
+    and why.
 
     With `recovery` a lost connection is opened again. From the loss until then `restored` is pending, and `redo` are
     the calls to make again. `kept` counts the octets of messages that might have to be sent again; publishers wait
@@ -125,6 +127,7 @@ class BaseClient(Generic[CoreT]):
         self.streams: Streams = []
         self.full = 0
         self.hold = 0
+        self.first_octets = b""
         self.unseen: dict[object, EndpointClosed] = {}
         self.opened: Pending[None] = self.pending()
         self.lost: Pending[None] = self.pending()
@@ -157,6 +160,8 @@ class BaseClient(Generic[CoreT]):
 
     def receive_data(self, data: Buffer, now: float) -> None:
         """Queue octets that arrived at `now`, in seconds. Raises LimitExceeded above `receive_budget`."""
+        if len(self.first_octets) < HEADER_SIZE:
+            self.first_octets = (self.first_octets + bytes(data))[:HEADER_SIZE]
         self.core.receive_data(data, now)
 
     def receive_eof(self, now: float) -> None:
@@ -267,6 +272,7 @@ class BaseClient(Generic[CoreT]):
     def reconnect(self, core: CoreT) -> None:
         """Go on with a new core: the driver is about to open a transport to `recovery.take_wanted()`."""
         self.core = core
+        self.first_octets = b""
         self._failures.clear()
         self._is_detached = False
 
@@ -275,6 +281,19 @@ class BaseClient(Generic[CoreT]):
         if self.restored is not None and self.recovery is not None:
             self.recovery.stop(CloseReport(By.LOCAL, 200, "closed while the connection was lost"))
             self._give_up()
+
+    @property
+    def version(self) -> Version:
+        """The version that it speaks."""
+        raise NotImplementedError
+
+    def not_opened(self, where: object, report: CloseReport | None) -> EndpointClosed:
+        """Return the error of a connection that couldn't be opened: VersionRefused if the server offers another."""
+        text = f"no connection to {where}: {report}"
+        header = self.first_octets
+        if len(header) < HEADER_SIZE or not header.startswith(HEADER_BEGIN) or version_of(header) is self.version:
+            return EndpointClosed(text, report)
+        return VersionRefused(text, report, header)
 
     def start_timers(self, now: float) -> None:
         """Start what `after` asked for; `data_to_send` does it too. For drivers that can't write at the moment."""

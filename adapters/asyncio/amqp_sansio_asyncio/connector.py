@@ -94,8 +94,7 @@ class Establisher:
         except BaseException as error:
             await _abandon(driver, recorder if ours else None)
             if isinstance(error, EndpointClosed):
-                text = f"no connection to {uri}: {error.report}"
-                raise EndpointClosed(text, error.report) from error.__cause__
+                raise client.not_opened(uri, error.report) from error.__cause__
             raise
 
     def _driver(self, client: BaseClient[Any]) -> ClientDriver:

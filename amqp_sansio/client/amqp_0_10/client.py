@@ -38,6 +38,7 @@ from ...events import (
     Settled,
     Signal,
 )
+from ...versions import AMQP_0_10, Version
 from ..driving import BaseClient, end_streams, is_own_close, offer
 from ..inbox import Inbox, Streams
 
@@ -492,6 +493,10 @@ class Client(BaseClient[Connection]):
         super().__init__(core)
         self.sessions: dict[int, SessionRoutes] = {}
         self.collected: list[SessionRoutes] = []
+
+    @property
+    def version(self) -> Version:
+        return AMQP_0_10
 
     def connection_lost(self, reason: str, now: float) -> None:
         # Accepted messages belong to a session's state for resuming.

@@ -43,6 +43,7 @@ from ...events import (
     Settled,
     Signal,
 )
+from ...versions import AMQP_1_0, Version
 from ..driving import BaseClient, end_streams, is_own_close, offer
 from ..inbox import Inbox, Streams
 
@@ -438,6 +439,10 @@ class Client(BaseClient[Connection]):
         self.accepting: list[ReceiverState] = []
         self.draining: list[SenderState] = []
         self._is_opening = False
+
+    @property
+    def version(self) -> Version:
+        return AMQP_1_0
 
     def next_event(self) -> Event | Signal:
         """Route events until one is left that nobody asked for, or there are no more."""

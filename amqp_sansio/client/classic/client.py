@@ -23,6 +23,7 @@ from ...events import (
     Settled,
     Signal,
 )
+from ...versions import Version
 from ..driving import BaseClient, end_streams, is_own_close, offer
 from ..inbox import Inbox, Streams
 from ..recovery import InDoubt, Recovered, RecoveryPolicy
@@ -343,6 +344,10 @@ class ClassicClient(BaseClient["Core"]):
     def recover(self, policy: RecoveryPolicy, addresses: tuple[str, ...], seed: int) -> None:
         super().recover(policy, addresses, seed)
         self.topology = Topology(policy.declared)
+
+    @property
+    def version(self) -> Version:
+        return self.core.dialect.version
 
     def next_event(self) -> Event | Signal:
         """Route events until one is left that nobody asked for, or there are no more."""
