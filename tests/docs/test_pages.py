@@ -24,8 +24,11 @@ RUN: Final = {
         "the user lacks the permission, or the password is wrong",
     ],
     "testing.md": ["transport [1]", "{'number': 1}"],
+    "messaging.md": ["Accepted()", "b'hello' {'try': 1}", "PING"],
 }
 """Pages whose code talks to a broker at localhost, and the lines that it prints. Their tests are run, too."""
+QUEUES: Final = {"messaging.md": ["jobs", "rpc"]}
+"""The queues that a page takes for granted."""
 INTERNAL: Final = {"conversion", "frontends"}
 """Packages of the broker's own."""
 
@@ -35,7 +38,7 @@ def test_a_page_runs_as_it_stands(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with EmbeddedBroker() as broker:
+    with EmbeddedBroker(definitions={"queues": QUEUES.get(page, [])}) as broker:
         for block in BLOCK.findall((DOCS / page).read_text(encoding="utf-8")):
             for name in PEERS.findall(block):
                 pytest.importorskip(name, reason=f"the page shows {name}; make lint installs it")

@@ -75,7 +75,8 @@ class Requester:
     """Sends requests and returns the reply to each, returned by `session.open_requester()`. `close` it, or leave its
     context.
 
-    A reply has the request's message-id as its correlation-id. Any number of tasks may call at once.
+    A reply has the request's message-id, or its correlation-id, as its own correlation-id. Any number of tasks may call
+    at once.
     """
 
     def __init__(self, sender: Sender, receiver: Receiver, inbox: ReplyInbox) -> None:
@@ -97,8 +98,8 @@ class Requester:
         return self._sender.is_open and self._receiver.is_open
 
     async def call(self, message: Message | Any) -> Message:
-        """Send a request and return its reply. Sets its reply-to, and a missing message-id. Anything but a Message
-        becomes the body of one.
+        """Send a request and return its reply. Sets its reply-to, a missing message-id, and a missing correlation-id to
+        the same, which a responder of an older version returns. Anything but a Message becomes the body of one.
 
         Raises NotAccepted if the request isn't accepted, LinkEnded if a link ends. Limit it by time: a reply that comes
         too late is dropped. Raises ValueError for a message-id already in use.
@@ -109,19 +110,21 @@ class Requester:
         """
         inbox, client = self._inbox, self._inbox.client
         inbox.check_open()
-        request, number = self._request(message if isinstance(message, Message) else Message(message))
-        if number in inbox.waiting:
-            raise ValueError(f"a request with the message-id {number!r} is under way")
+        request, numbers = self._request(message if isinstance(message, Message) else Message(message))
+        for number in numbers:
+            if number in inbox.waiting:
+                raise ValueError(f"a request with the message-id {number!r} is under way")
         pending: Pending[Message] = client.pending()
-        inbox.waiting[number] = pending
+        inbox.waiting.update(dict.fromkeys(numbers, pending))
         try:
             outcome = await self._sender.send(request)
             if outcome is not None and not isinstance(outcome, Accepted):
                 raise NotAccepted(f"the request was not accepted: {outcome!r}", outcome)
             return await client.result(pending)
         finally:
-            if inbox.waiting.get(number) is pending:
-                del inbox.waiting[number]
+            for number in numbers:
+                if inbox.waiting.get(number) is pending:
+                    del inbox.waiting[number]
             client.complete(pending)
 
     async def close(self) -> None:
@@ -138,15 +141,16 @@ class Requester:
 
     # Internals.
 
-    def _request(self, message: Message) -> tuple[Message, object]:
-        """Return the message with its reply-to and message-id, and the latter."""
+    def _request(self, message: Message) -> tuple[Message, set[object]]:
+        """Return the message with its reply-to, message-id and correlation-id, and the two that a reply may have."""
         properties = message.properties or Properties()
         number: object = properties.message_id
         if number is None:
             self._count += 1
             number = f"{self._prefix}-{self._count}"
-        asked = properties.replace(message_id=number, reply_to=self.address)
-        return message.replace(properties=asked), number
+        related = number if properties.correlation_id is None else properties.correlation_id
+        asked = properties.replace(message_id=number, correlation_id=related, reply_to=self.address)
+        return message.replace(properties=asked), {number, related}
 
 
 __all__ = ["ReplyInbox", "Requester"]

@@ -165,16 +165,18 @@ class Session:
 
         return Opening(begin)
 
-    def open_requester(self, address: str | None, *, credit: int = 100) -> Opening[Requester]:
-        """Open a requester for `address`: a sender there and a receiver on a dynamic node for the replies. None: each
-        request names its destination in `to`.
+    def open_requester(
+        self, address: str | None, *, credit: int = 100, replies: str | None = None
+    ) -> Opening[Requester]:
+        """Open a requester for `address`: a sender there and a receiver on a dynamic node for the replies, or at the
+        address `replies`. None: each request names its destination in `to`.
 
         >>> from amqp_sansio.amqp_1_0 import Message
         >>> async def example(session: Session) -> None:
         ...     async with session.open_requester("rpc") as requester:
         ...         reply = await requester.call(Message("ping"))
         """
-        return Opening(lambda: self._open_requester(address, credit))
+        return Opening(lambda: self._open_requester(address, credit, replies))
 
     def transaction(self, *, global_id: bytes | None = None) -> Transaction:
         """Return a transaction, as an async context: declared on entering, committed at its end, rolled back if an
@@ -254,13 +256,14 @@ class Session:
             client.driver.flush_soon()
             await client.wait(state.closed)
 
-    async def _open_requester(self, address: str | None, credit: int) -> Requester:
+    async def _open_requester(self, address: str | None, credit: int, replies: str | None) -> Requester:
         """Open both links; if one fails, close the other."""
         inbox = ReplyInbox(self._state.client)
-        core = self._state.core.open_receiver(Source(dynamic=True), credit=credit)
-        replies = inbox.link = ReceiverState(self._state, core, credit, inbox)
-        await replies.opened()
-        receiver = Receiver(replies)
+        source = Source(dynamic=True) if replies is None else Source(address=replies)
+        core = self._state.core.open_receiver(source, credit=credit)
+        link = inbox.link = ReceiverState(self._state, core, credit, inbox)
+        await link.opened()
+        receiver = Receiver(link)
         try:
             sender = await self.open_sender(address)
         except BaseException:

@@ -1,0 +1,79 @@
+"""Offer: the versions to ask a server for, in turn, from a URL and from the header with which it refuses one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..client.settings import version_named
+from ..errors import EndpointClosed, VersionRefused
+from ..uri import AmqpUri, UriError, parse
+from ..versions import AMQP_1_0, Version, version_of
+from .addresses import FORMS, Addresses
+
+_OWN: Final = ("version", "addresses")
+_LABELS: Final = ", ".join([each.label for each in Version])
+
+
+class Offer:
+    """The version to ask for, of those for a URL: the one that it names, else 1.0 and then what the server offers.
+
+    `uri` is the URL without the parameters that are read here, `addresses` the form of addresses in 1.0. Raises
+    UriError, ValueError for parameters that contradict each other.
+    """
+
+    def __init__(self, url: str | AmqpUri, version: Version | str | None, addresses: Addresses | None) -> None:
+        uri = parse(url) if isinstance(url, str) else url
+        label, wanted = _option(uri, "version"), _option(uri, "addresses")
+        form: Addresses | None = next((each for each in FORMS if each == wanted), None)
+        given = None if version is None else version_named(version)
+        if label is not None:
+            try:
+                found = version_named(label)
+            except ValueError as error:
+                raise UriError(f"query: {error}", "query") from None
+            if given is not None and given is not found:
+                raise ValueError(f"the URL names AMQP {label}, version={given.label!r} another: give one of them")
+            given = found
+        if wanted is not None and form is None:
+            raise UriError(f"query: addresses={wanted} is unknown; write one of {', '.join(FORMS)}", "query")
+        fields = {name: getattr(uri, name) for name in AmqpUri.__match_args__}
+        fields["options"] = tuple([each for each in uri.options if each[0] not in _OWN])
+        self.uri = AmqpUri(**fields)
+        self.addresses: Addresses | None = addresses or form
+        self.is_told = given is not None
+        self.version = given or AMQP_1_0
+        self._tried = [self.version]
+
+    def refused(self, error: EndpointClosed) -> None:
+        """Go on to the version that the server offers in its refusal. Raises the error, with what to do, if there is
+        none to go on to.
+        """
+        if self.is_told:
+            raise error
+        if not isinstance(error, VersionRefused):
+            raise _advised(error) from error.__cause__
+        offered = version_of(error.header)
+        if offered is None or offered in self._tried:
+            tried = ", ".join([each.label for each in self._tried])
+            text = f"{error}; AMQP {tried} was tried, and {_LABELS} are spoken here: ask the server's operator for one"
+            raise VersionRefused(text, error.report, error.header) from error.__cause__
+        self.version = offered
+        self._tried.append(offered)
+
+
+def _advised(error: EndpointClosed) -> EndpointClosed:
+    """Return the error of an opening that ended without the server's header: the version may be the cause."""
+    report = error.report
+    if report is None or report.code or report.condition:
+        return error
+    return EndpointClosed(f"{error}; for TLS write amqps://, for an older version name it: ?version=0-9-1", report)
+
+
+def _option(uri: AmqpUri, name: str) -> str | None:
+    values = uri.option(name)
+    if len(values) > 1:
+        raise UriError(f"query: {name} for the second time; keep one", "query")
+    return values[0] if values else None
+
+
+__all__ = ["Offer"]

@@ -1,0 +1,162 @@
+"""Which version is spoken: named by the URL, or the newest that the server doesn't refuse."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, EndpointClosed, Version
+from amqp_sansio.broker import Settings
+from amqp_sansio.errors import VersionRefused
+from amqp_sansio.messaging import Offer
+from amqp_sansio.uri import UriError
+from amqp_sansio_asyncio import serve_broker
+from tests.kit.asyncio_loops import run
+from tests.kit.certificates import make_certificates
+from tests.messaging.conftest import ADAPTERS
+
+
+@pytest.fixture(params=list(ADAPTERS))
+def connect(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Each adapter's connect."""
+    return ADAPTERS[request.param]
+
+
+Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+def against(answer: Answer, use: Callable[[str], Any], context: ssl.SSLContext | None = None) -> None:
+    """Use a server that treats each connection that way; `use` may block."""
+
+    async def main() -> None:
+        async with await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context) as server:
+            port = server.sockets[0].getsockname()[1]
+            await asyncio.to_thread(lambda: run(_used(use(f"amqp://127.0.0.1:{port}/"))))
+
+    run(main())
+
+
+async def _used(awaitable: Any) -> None:
+    await awaitable
+
+
+def offers(header: bytes, seen: list[bytes]) -> Answer:
+    """Answer every header with that one, and hang up."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await reader.read(8))
+        writer.write(header)
+        writer.close()
+
+    return answer
+
+
+@pytest.mark.parametrize("spoken", [{each} for each in Version] + [{AMQP_0_8, AMQP_0_9_1}, set(Version)], ids=str)
+def test_the_newest_that_the_server_speaks(connect: Callable[..., Any], spoken: set[Version]) -> None:
+    async def main() -> None:
+        settings = Settings(seed=b"versions", users={"guest": "guest"}, versions=tuple(spoken))
+        async with serve_broker(settings, port=0) as server:
+            await asyncio.to_thread(lambda: run(use(server.port)))
+
+    async def use(port: int) -> None:
+        async with connect(f"amqp://127.0.0.1:{port}/") as connection:
+            newest = next(each for each in (AMQP_1_0, AMQP_0_10, AMQP_0_9_1, AMQP_0_8) if each in spoken)
+            assert connection.version is newest
+
+    run(main())
+
+
+@pytest.mark.parametrize("version", [AMQP_0_8, AMQP_0_9_1, AMQP_0_10], ids=lambda each: each.label)
+def test_the_header_that_a_server_answers_is_what_it_is_asked_for_next(
+    connect: Callable[..., Any], version: Version
+) -> None:
+    seen: list[bytes] = []
+
+    async def use(url: str) -> None:
+        with pytest.raises(EndpointClosed):
+            await connect(url, handshake_timeout=5)
+
+    against(offers(version.header, seen), use)
+    assert seen == [b"AMQP\x03\x01\x00\x00", version.header]
+
+
+@pytest.mark.parametrize(
+    ("header", "text"),
+    [
+        (b"AMQP\x09\x09\x09\x09", r"9-9-9-9.*AMQP 1\.0 was tried, and 0-8, 0-9-1, 0-10, 1\.0 are spoken here"),
+        (AMQP_1_0.header, r"the server wants no SASL"),
+        (b"", r"it may want TLS.*name it: \?version=0-9-1"),
+        (b"HTTP/1.1 400 Bad Request\r\n", "this is HTTP, perhaps the management port"),
+    ],
+)
+def test_a_server_that_offers_nothing_known(connect: Callable[..., Any], header: bytes, text: str) -> None:
+    seen: list[bytes] = []
+
+    async def use(url: str) -> None:
+        with pytest.raises(EndpointClosed, match=text):
+            await connect(url, handshake_timeout=5)
+
+    against(offers(header, seen), use)
+    assert len(seen) == 1
+
+
+def test_a_version_that_was_named_is_the_only_one(connect: Callable[..., Any]) -> None:
+    seen: list[bytes] = []
+
+    async def use(url: str) -> None:
+        with pytest.raises(VersionRefused, match="offers 0-0-9-1") as caught:
+            await connect(f"{url}?version=0-10")
+        assert caught.value.header == AMQP_0_9_1.header
+
+    against(offers(AMQP_0_9_1.header, seen), use)
+    assert seen == [AMQP_0_10.header]
+
+
+def test_a_port_with_tls(connect: Callable[..., Any], tmp_path: Path) -> None:
+    certificates = make_certificates(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.server, certificates.server_key)
+
+    async def use(url: str) -> None:
+        with pytest.raises(EndpointClosed, match=r"TLS.*amqps"):
+            await connect(url, handshake_timeout=5)
+
+    against(offers(b"", []), use, context)
+
+
+def test_a_port_that_never_answers(connect: Callable[..., Any]) -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async def use(url: str) -> None:
+        with pytest.raises((EndpointClosed, TimeoutError), match=r"no connection to .*name it: \?version=0-9-1"):
+            await connect(url, handshake_timeout=0.1)
+
+    against(silent, use)
+
+
+@pytest.mark.parametrize(
+    ("url", "version", "error", "text"),
+    [
+        ("amqp://h/?version=2.0", None, UriError, "no version '2.0'"),
+        ("amqp://h/?version=1.0&version=0-8", None, UriError, "version for the second time"),
+        ("amqp://h/?version=1.0", AMQP_0_8, ValueError, "give one of them"),
+        ("amqp://h/?addresses=rabbit", None, UriError, "write one of rabbitmq4, rabbitmq3, qpid"),
+    ],
+)
+def test_urls_that_contradict_themselves(url: str, version: Version | None, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        Offer(url, version, None)
+
+
+def test_an_offer_reads_the_url() -> None:
+    offer = Offer("amqp://h/?version=1.0&addresses=qpid&connection_name=me", "1.0", None)
+    assert (offer.version, offer.addresses, offer.is_told) == (AMQP_1_0, "qpid", True)
+    assert offer.uri.options == (("connection_name", "me"),)
+    assert Offer(offer.uri, None, "rabbitmq3").addresses == "rabbitmq3"
