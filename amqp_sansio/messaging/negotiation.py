@@ -1,14 +1,19 @@
-"""Offer: the versions to ask a server for, in turn, from a URL and from the header with which it refuses one."""
+"""Offer: connects with the version that a URL names, or with the newest that the server doesn't refuse."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from ..client.settings import version_named
 from ..errors import EndpointClosed, VersionRefused
 from ..uri import AmqpUri, UriError, parse
-from ..versions import AMQP_1_0, Version, version_of
+from ..versions import AMQP_0_10, AMQP_1_0, Version, version_of
 from .addresses import FORMS, Addresses
+
+if TYPE_CHECKING:
+    from ..client.connection import AnyConnection
+    from .connection import Bounded, Connection
 
 _OWN: Final = ("version", "addresses")
 _LABELS: Final = ", ".join([each.label for each in Version])
@@ -17,13 +22,18 @@ _LABELS: Final = ", ".join([each.label for each in Version])
 class Offer:
     """The version to ask for, of those for a URL: the one that it names, else 1.0 and then what the server offers.
 
-    `uri` is the URL without the parameters that are read here, `addresses` the form of addresses in 1.0. Raises
-    UriError, ValueError for parameters that contradict each other.
+    `uris` are the URL, or several to try in turn, without the parameters that are read here, which the first has.
+    `addresses` is the form of addresses in 1.0. Raises UriError, ValueError for parameters that contradict each other.
     """
 
-    def __init__(self, url: str | AmqpUri, version: Version | str | None, addresses: Addresses | None) -> None:
-        uri = parse(url) if isinstance(url, str) else url
-        label, wanted = _option(uri, "version"), _option(uri, "addresses")
+    def __init__(
+        self, url: str | AmqpUri | Sequence[str | AmqpUri], version: Version | str | None, addresses: Addresses | None
+    ) -> None:
+        urls = [url] if isinstance(url, (str, AmqpUri)) else url
+        found_uris = [parse(each) if isinstance(each, str) else each for each in urls]
+        if not found_uris:
+            raise ValueError("connect needs at least one URL")
+        label, wanted = _option(found_uris[0], "version"), _option(found_uris[0], "addresses")
         form: Addresses | None = next((each for each in FORMS if each == wanted), None)
         given = None if version is None else version_named(version)
         if label is not None:
@@ -36,13 +46,25 @@ class Offer:
             given = found
         if wanted is not None and form is None:
             raise UriError(f"query: addresses={wanted} is unknown; write one of {', '.join(FORMS)}", "query")
-        fields = {name: getattr(uri, name) for name in AmqpUri.__match_args__}
-        fields["options"] = tuple([each for each in uri.options if each[0] not in _OWN])
-        self.uri = AmqpUri(**fields)
+        self.uris = [_without_own(each) for each in found_uris]
         self.addresses: Addresses | None = addresses or form
         self.is_told = given is not None
         self.version = given or AMQP_1_0
         self._tried = [self.version]
+
+    async def connect(
+        self, connect: Callable[..., Awaitable[AnyConnection[Any]]], options: Mapping[str, Any], bounded: Bounded
+    ) -> Connection:
+        """Connect with an adapter's `connect` of one version, as often as the server offers another; return the neutral
+        client. `bounded` is the adapter's, see `Connection.request`.
+        """
+        while True:
+            try:
+                native = await connect(self.uris, version=self.version, **options)
+            except EndpointClosed as error:
+                self.refused(error)
+            else:
+                return _neutral(native, self.version, self.addresses, bounded)
 
     def refused(self, error: EndpointClosed) -> None:
         """Go on to the version that the server offers in its refusal. Raises the error, with what to do, if there is
@@ -59,6 +81,30 @@ class Offer:
             raise VersionRefused(text, error.report, error.header) from error.__cause__
         self.version = offered
         self._tried.append(offered)
+
+
+def _without_own(uri: AmqpUri) -> AmqpUri:
+    """Return the URI without the parameters that are read here."""
+    fields = {name: getattr(uri, name) for name in AmqpUri.__match_args__}
+    fields["options"] = tuple([each for each in uri.options if each[0] not in _OWN])
+    return AmqpUri(**fields)
+
+
+def _neutral(native: AnyConnection[Any], version: Version, addresses: Addresses | None, bounded: Bounded) -> Connection:
+    """Return the neutral client over a version's own connection."""
+    # Programs load the engines of the versions that they use.
+    found: Any = native
+    if version is AMQP_1_0:
+        from .amqp_1_0 import Messaging_1_0
+
+        return Messaging_1_0(found, bounded, addresses)
+    if version is AMQP_0_10:
+        from .amqp_0_10 import Messaging_0_10
+
+        return Messaging_0_10(found, bounded)
+    from .classic import ClassicMessaging
+
+    return ClassicMessaging(found, bounded)
 
 
 def _advised(error: EndpointClosed) -> EndpointClosed:

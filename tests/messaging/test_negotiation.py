@@ -158,5 +158,8 @@ def test_urls_that_contradict_themselves(url: str, version: Version | None, erro
 def test_an_offer_reads_the_url() -> None:
     offer = Offer("amqp://h/?version=1.0&addresses=qpid&connection_name=me", "1.0", None)
     assert (offer.version, offer.addresses, offer.is_told) == (AMQP_1_0, "qpid", True)
-    assert offer.uri.options == (("connection_name", "me"),)
-    assert Offer(offer.uri, None, "rabbitmq3").addresses == "rabbitmq3"
+    assert offer.uris[0].options == (("connection_name", "me"),)
+    assert Offer(offer.uris, None, "rabbitmq3").addresses == "rabbitmq3"
+    assert [uri.host for uri in Offer(["amqp://a/?version=1.0", "amqp://b/"], None, None).uris] == ["a", "b"]
+    with pytest.raises(ValueError, match="at least one URL"):
+        Offer([], None, None)
