@@ -31,12 +31,10 @@ _STORY: Final = 100
 def is_temporary(report: CloseReport) -> bool:
     """Return whether another attempt may succeed, as `RecoveryPolicy.retry` decides without a choice of one's own.
 
-    Not so after a refused login (access-refused, unauthorized-access), a refused virtual host (not-allowed,
-    invalid-path), or an end that this program has asked for.
+    Not so after a refused login (access-refused, unauthorized-access), or a refused virtual host (not-allowed,
+    invalid-path). It isn't asked after an end that this program has asked for.
     """
-    if report.by is By.LOCAL:
-        return report.code >= 300 or report.rule is not None or bool(report.condition)
-    return report.code not in _REFUSALS and report.condition not in _REFUSED_CONDITIONS
+    return report.by is By.LOCAL or (report.code not in _REFUSALS and report.condition not in _REFUSED_CONDITIONS)
 
 
 _REFUSALS: Final = frozenset({402, 403, 530})
@@ -241,7 +239,9 @@ class Recovery:
             return False
         if self.state is State.WAITING:
             return True
-        if _is_own(report) or not self.policy.retry(report):
+        # While it connects, the user's close doesn't come from the core: see `stop`.
+        is_own = self.state is not State.CONNECTING and _is_own(report)
+        if is_own or not self.policy.retry(report):
             self._end(report)
             return False
         self._step(Input.LOST)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from ...client.driving import BaseClient
 from ...endpoint import CloseHint
 from ...events import Event, Pending, Signal
-from .network import Alarm, Call, Scheduler
+from .network import CLOSED, Alarm, Call, Scheduler
 from .tasks import Pause
 
 if TYPE_CHECKING:
@@ -18,31 +18,40 @@ if TYPE_CHECKING:
 class ClientEnd:
     """Moves octets and time for one client: its `Driver`, and an end of a line.
 
-    `untaken` are the events that nobody asked for.
+    `untaken` are the events that nobody asked for. `reconnect` is called with the place of an address when a client
+    that recovers wants a new line, which belongs to a new end.
     """
 
-    def __init__(self, scheduler: Scheduler, client: BaseClient[Any]) -> None:
+    def __init__(
+        self, scheduler: Scheduler, client: BaseClient[Any], reconnect: Callable[[int], None] | None = None
+    ) -> None:
         self.client = client
         self.line: Line | None = None
         self.is_over = False
         self.untaken: list[Event] = []
         self._scheduler = scheduler
+        self._reconnect = reconnect
         self._flushing = Call(self._flush)
         self._dropping = Call(self._take_dropped)
         self._alarm = Alarm(scheduler, Call(self._on_alarm))
         self._is_flushing = False
         self._pacing: list[Pause] = []
         client.attach(self)
+        self._alarm.set(client.next_deadline)
 
     def attach(self, line: Line) -> None:
         """Begin to talk on a line."""
         self.line = line
         self._progress()
 
+    def reconnect_by(self, reconnect: Callable[[int], None]) -> None:
+        """Have `reconnect` called from now on."""
+        self._reconnect = reconnect
+
     def abort(self, reason: str) -> None:
-        """Reset the line; the client learns it at once, its peer when the reset arrives."""
-        if self.line is not None and not self.is_over:
-            self.line.up.finish(reason, is_reset=True)
+        """Reset the line, and open no other; the client learns it at once, its peer when the reset arrives."""
+        self._reconnect = None
+        if not self.is_over:
             self.ended(reason, is_reset=True)
 
     # Driver: for the client.
@@ -110,20 +119,27 @@ class ClientEnd:
             self.client.receive_eof(self._scheduler.now)
             self._take_events()
             self._write()
-        self._end(reason)
+        self._end(reason, is_reset=is_reset)
 
     # Internals.
 
-    def _end(self, reason: str) -> None:
-        assert self.line is not None
+    @property
+    def _is_current(self) -> bool:
+        """Whether the client still has this end as its driver, and its process lives."""
+        return self.client.driver is self and not (self.is_over and self._reconnect is None)
+
+    def _end(self, reason: str, *, is_reset: bool = False) -> None:
+        now = self._scheduler.now
         self.is_over = True
-        self.line.down.stop()
-        self.line.up.finish("the peer closed the transport")
-        self._alarm.set(None)
-        self.client.connection_lost(reason, self._scheduler.now)
+        if self.line is not None:
+            self.line.down.stop()
+            self.line.up.finish(reason if is_reset else CLOSED, is_reset=is_reset)
+        self.client.connection_lost(reason, now)
         self._take_events()
-        self.client.transport_ended(reason)
+        self.client.transport_ended(reason, now)
         self._wake()
+        # A client that recovers waits for its next attempt.
+        self._alarm.set(self.client.next_deadline if self._reconnect is not None else None)
         pacing, self._pacing = self._pacing, []
         for pause in pacing:
             pause.wake()
@@ -148,6 +164,9 @@ class ClientEnd:
     def _write(self) -> None:
         line = self.line
         if line is None or self.is_over:
+            self.client.start_timers(self._scheduler.now)
+            if self._is_current:
+                self._alarm.set(self.client.next_deadline)
             return
         room = line.up.room
         if room > 0:
@@ -165,9 +184,15 @@ class ClientEnd:
         self._wake()
 
     def _on_alarm(self) -> None:
-        if not self.is_over:
-            self.client.handle_timeout(self._scheduler.now)
-            self._progress()
+        if not self._is_current:
+            return
+        self.client.handle_timeout(self._scheduler.now)
+        self._progress()
+        recovery = self.client.recovery
+        place = None if recovery is None else recovery.take_wanted()
+        if place is not None and self._reconnect is not None:
+            self._alarm.set(None)
+            self._reconnect(place)
 
     def _take_dropped(self) -> None:
         self.client.take_dropped()

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from ...client.connecting import new_connection
 from ...client.opening import Opening
+from ...client.recovery import RecoveryPolicy, policy_of
 from ...client.settings import version_named
+from ...errors import EndpointClosed
 from ...sasl import Plain
-from ...uri import parse
+from ...uri import AmqpUri, parse
 from ...versions import AMQP_0_9_1, AMQP_1_0, Version
 from .clients import ClientEnd
 from .network import Call, End, Scheduler
 from .tasks import Machine, Pause, Task
 
 if TYPE_CHECKING:
-    from ...uri import AmqpUri
+    from ...client.connection import AnyConnection
+    from ...client.driving import BaseClient
     from .network import Line, Timer
 
 _T = TypeVar("_T")
@@ -70,16 +73,25 @@ class Process:
         return self.world.now
 
     def connect(
-        self, url: str | AmqpUri = DEFAULT_URL, *, version: Version | str = AMQP_0_9_1, **options: Any
+        self,
+        url: str | AmqpUri | Iterable[str | AmqpUri] = DEFAULT_URL,
+        *,
+        version: Version | str = AMQP_0_9_1,
+        recover: bool | RecoveryPolicy = False,
+        **options: Any,
     ) -> Opening[Any]:
         """Connect to a broker of the world: `async with process.connect() as connection`.
 
-        The URL's host is the broker's name. `options` are those of asyncio's `connect`, and so is the connection that
-        is returned; without options the login is PLAIN, and there are no heartbeats. Raises ConnectionRefusedError
+        The URL's host is the broker's name. The arguments are those of asyncio's `connect`, and so is the connection
+        that is returned; without options the login is PLAIN, and there are no heartbeats. Raises ConnectionRefusedError
         while the broker is down, TimeoutError if it can't be reached, EndpointClosed if it refuses.
         """
-        given = version_named(version)
-        return Opening(lambda: self._connect(parse(url) if isinstance(url, str) else url, given, options))
+        given, policy = version_named(version), policy_of(recover)
+        urls = [url] if isinstance(url, (str, AmqpUri)) else [*url]
+        uris = [
+            parse(each) if isinstance(each, str) else each for each in (*urls, *(policy.addresses if policy else ()))
+        ]
+        return Opening(lambda: self._connect(uris, given, policy, options))
 
     async def sleep(self, seconds: float) -> None:
         """Wait for a time."""
@@ -142,26 +154,64 @@ class Process:
             finally:
                 self.world.enter(before)
 
-    async def _connect(self, uri: AmqpUri, version: Version, options: dict[str, Any]) -> Any:
+    async def _connect(
+        self, uris: list[AmqpUri], version: Version, policy: RecoveryPolicy | None, options: dict[str, Any]
+    ) -> Any:
+        for place, uri in enumerate(uris):
+            client, connection = self._make(uri, version, options)
+            end = ClientEnd(self.world, client)
+            try:
+                await self._open(end, uri)
+                await client.wait(client.opened)
+                client.opened.result  # noqa: B018
+            except (OSError, EndpointClosed):
+                if place == len(uris) - 1:
+                    raise
+                continue
+            finally:
+                if not client.is_open:
+                    end.abort("its opening was given up")
+            if policy is not None:
+                self._recover(end, [*uris[place:], *uris[:place]], version, policy, options)
+            return connection
+        raise ValueError("connect needs at least one URL")
+
+    def _recover(
+        self, end: ClientEnd, uris: list[AmqpUri], version: Version, policy: RecoveryPolicy, options: dict[str, Any]
+    ) -> None:
+        client = end.client
+        client.recover(policy, tuple(map(str, uris)), self.world.number())
+
+        def reconnect(place: int) -> None:
+            client.reconnect(self._make(uris[place], version, options)[0].core)
+            self.start(reopen(ClientEnd(self.world, client, reconnect), uris[place]))
+
+        async def reopen(end: ClientEnd, uri: AmqpUri) -> None:
+            try:
+                await self._open(end, uri)
+            except OSError as error:
+                end.ended(str(error), is_reset=True)
+
+        end.reconnect_by(reconnect)
+
+    async def _open(self, end: ClientEnd, uri: AmqpUri) -> None:
         seconds = uri.connection_timeout or CONNECT_SECONDS
         begun = self.world.now
+        self._ends = [each for each in self._ends if not each.is_over]
+        self._ends.append(end)
         while not self.world.is_reachable(uri.host):
             if self.world.now >= begun + seconds:
                 raise TimeoutError(f"no connection to {uri} within {seconds:g} seconds")
             await self.sleep(min(1.0, begun + seconds - self.world.now))
+        end.attach(self.world.open_line(uri.host, end))
+
+    def _make(
+        self, uri: AmqpUri, version: Version, options: dict[str, Any]
+    ) -> tuple[BaseClient[Any], AnyConnection[Any]]:
         defaults: dict[str, Any] = {"sasl": Plain(uri.user or "guest", uri.password or "guest")}
         if uri.heartbeat is None:
             defaults["idle_time_out" if version is AMQP_1_0 else "heartbeat"] = 0
-        client, connection = new_connection(version, uri, defaults | options, self._draw)
-        end = ClientEnd(self.world, client)
-        end.attach(self.open_line(uri.host, end))
-        try:
-            await client.wait(client.opened)
-            client.opened.result  # noqa: B018
-        except BaseException:
-            end.abort("its opening was given up")
-            raise
-        return connection
+        return new_connection(version, uri, defaults | options, self._draw)
 
     def _draw(self, octets: int) -> str:
         return f"{self.name}-{self.world.number()}"
