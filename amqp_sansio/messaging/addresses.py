@@ -74,10 +74,18 @@ def written(address: str, place: Place, form: Addresses | None) -> str:
     exchange, key = place.exchange, place.key
     if form == "qpid":
         return str(key) if place.is_queue else exchange if key is None else f"{exchange}/{key}"
-    queues, exchanges = ("/queues", "/exchanges") if form == "rabbitmq4" else ("/amq/queue", "/exchange")
+    if form == "rabbitmq4":
+        queues, exchanges, quote = "/queues", "/exchanges", encoded
+    else:
+        queues, exchanges, quote = "/amq/queue", "/exchange", _with_slashes_encoded
     if place.is_queue:
-        return f"{queues}/{encoded(str(key))}"
-    return f"{exchanges}/{encoded(exchange)}" + ("" if key is None else f"/{encoded(key)}")
+        return f"{queues}/{quote(str(key))}"
+    return f"{exchanges}/{quote(exchange)}" + ("" if key is None else f"/{quote(key)}")
+
+
+def _with_slashes_encoded(text: str) -> str:
+    """Encode as little as RabbitMQ 3 needs: it leaves the other characters of a binding key encoded."""
+    return text.replace("%", "%25").replace("/", "%2F")
 
 
 quoted: Final = encoded

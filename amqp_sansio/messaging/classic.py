@@ -184,8 +184,11 @@ class ClassicMessaging(Connection):
         super().__init__(bounded)
         self._native = native
         self._dialect: Dialect = native.core.dialect
-        capabilities: Any = native.peer_properties.get("capabilities") or {}
-        self._confirms = "confirm.select" in self._dialect.named and bool(capabilities.get("publisher_confirms"))
+        properties = native.peer_properties
+        capabilities: Any = properties.get("capabilities") or {}
+        # RabbitMQ's way to announce confirms, and Qpid's.
+        told = capabilities.get("publisher_confirms") or properties.get("qpid.confirmed_publish_supported") == "true"
+        self._confirms = bool(told) and "confirm.select" in self._dialect.named
         self._requests: Channel | None = None
 
     @property

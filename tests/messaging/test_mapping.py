@@ -146,7 +146,7 @@ def test_mistakes_say_what_to_pass(make: Callable[[], Any], text: str) -> None:
         ("jobs", Place("", "jobs"), ("/queues/jobs", "/amq/queue/jobs", "jobs")),
         ("/queues/a%2Fb", Place("", "a/b"), ("/queues/a%2Fb", "/amq/queue/a%2Fb", "a/b")),
         ("/exchanges/e/k", Place("e", "k"), ("/exchanges/e/k", "/exchange/e/k", "e/k")),
-        ("/exchanges/e/%C3%A9", Place("e", "é"), ("/exchanges/e/%C3%A9", "/exchange/e/%C3%A9", "e/é")),
+        ("/exchanges/e/%C3%A9", Place("e", "é"), ("/exchanges/e/%C3%A9", "/exchange/e/é", "e/é")),
         ("/exchanges/e", Place("e", None), ("/exchanges/e", "/exchange/e", "e")),
     ],
 )
