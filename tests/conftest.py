@@ -1,7 +1,5 @@
 """What all tests share: folders of captures, plug-ins, Spark's process."""
 
-from __future__ import annotations
-
 import gc
 import os
 from functools import cache

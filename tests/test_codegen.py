@@ -1,7 +1,5 @@
 """The code generator: what is committed is what it writes, and it notices when it isn't."""
 
-from __future__ import annotations
-
 import os
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path

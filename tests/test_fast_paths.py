@@ -1,8 +1,6 @@
 """Every row of `FAST_PATHS`: switched off, the same events, octets and state come of the same traffic."""
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Generator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The rules that hold the tree together: imports, purity, module size, words, the wheel."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

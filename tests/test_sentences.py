@@ -1,7 +1,5 @@
 """Docstrings and comments put the subject first: no statement begins with a free relative ("What a message takes.")."""
 
-from __future__ import annotations
-
 import io
 import re
 import tokenize

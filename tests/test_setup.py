@@ -1,7 +1,5 @@
 """What `make test` installs is enough to collect the tests: other people's clients come with `make interop` only."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

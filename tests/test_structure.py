@@ -4,8 +4,6 @@ Each budget is the figure of today. A test fails when the figure rises, and also
 follows it down.
 """
 
-from __future__ import annotations
-
 import ast
 import csv
 import importlib

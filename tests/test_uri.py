@@ -1,7 +1,5 @@
 """AMQP URIs: what is accepted, what is refused and how, writing back, and what doesn't show."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

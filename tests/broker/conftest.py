@@ -1,7 +1,5 @@
 """What most tests of the broker's model begin with."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.kit.broker_model import Model

@@ -10,8 +10,6 @@ octets to the broker, and so many back. The session goes on on another connectio
 
 # What an engine won't send, and when it tells completions, can only be changed from inside.
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 

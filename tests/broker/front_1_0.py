@@ -1,7 +1,5 @@
 """What clients of 1.0 do on a stage: messages, outcomes, the management node, and transactions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote

@@ -4,8 +4,6 @@ A `Tie` is a link as both models see it: the client's engine at one end, and in 
 `Tap` (a source of the broker), a consumer. It outlives its attachments as a terminus does (part 2 section 2.6.1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 

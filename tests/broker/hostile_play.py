@@ -1,7 +1,5 @@
 """What hostile clients of every version do at a hub, and what is looked at afterwards."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 

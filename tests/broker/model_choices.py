@@ -1,7 +1,5 @@
 """What the rules of the machine that compares both models choose from: names, arguments, messages, windows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeVar
 

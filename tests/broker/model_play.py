@@ -1,7 +1,5 @@
 """What the machines that compare both models can do to both of them, and whom they can choose."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

@@ -1,8 +1,6 @@
 """What 0-10 has in the naive model beside what all versions have: how it refuses, publishes, counts credit, and its
 distributed transactions, whose states are those of the naive model of class dtx alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """How messages flow in the naive model: through exchanges into queues, to consumers, and to where dead letters go."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from tests.broker.naive_values import (

@@ -6,8 +6,6 @@ checks: results, faults, order, flags and counts of deliveries, the content of q
 be delivered.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A client of any version publishes, clients of all versions consume: real engines at one Hub."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

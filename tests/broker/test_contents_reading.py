@@ -1,7 +1,5 @@
 """What the model reads of a message: by every encoding alike, nothing of damaged octets, and no decoding before."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Conversion of messages: for each pair of versions what the documentation says, what consumers of another version see,
 and what becomes of damage and of other dialects."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 from uuid import UUID

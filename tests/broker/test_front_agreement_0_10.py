@@ -4,8 +4,6 @@ What is done is drawn by weight, and not rule by rule: a session that is gone, a
 test of messages needs, so that this is to happen now and then only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, TypeAlias, TypeVar
 

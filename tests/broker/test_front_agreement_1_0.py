@@ -1,7 +1,5 @@
 """A whole broker that clients of 1.0 use does what the naive model says, whatever they do in whatever order."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 from hypothesis import settings

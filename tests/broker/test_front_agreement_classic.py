@@ -1,7 +1,5 @@
 """Clients of 0-8 and 0-9-1 at the whole broker, against the naive model: what hypothesis has them do, both do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, ClassVar, TypeAlias, TypeVar

@@ -1,7 +1,5 @@
 """What the agreement of whole front ends with the naive model has brought to light: each a case of its own."""
 
-from __future__ import annotations
-
 import pytest
 
 from amqp_sansio import amqp_0_10

@@ -1,7 +1,5 @@
 """What a hub holds for a client that never reads, whatever it asks for; all of it comes when it reads again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@
 steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from struct import pack
 from typing import Any

@@ -3,8 +3,6 @@
 0-10 part 1 section 3.2: neither end sends command ids, so the client's next octets mean what the hub counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Hostile clients of 1.0 at a hub: what they send wrong has its condition, and nobody else notices; slow ones."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

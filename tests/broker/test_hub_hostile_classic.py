@@ -1,7 +1,5 @@
 """Hostile clients of 0-8 and 0-9-1 at a hub: what they send wrong has its code, and nobody else notices; slow ones."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

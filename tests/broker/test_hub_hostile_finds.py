@@ -1,8 +1,6 @@
 """Single cases that hostile clients have found at a hub."""
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Clients of every version on one hub, hostile ones among them: nobody notices another one, and a snapshot goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import cycle
 from typing import Any

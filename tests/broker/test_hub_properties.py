@@ -1,8 +1,6 @@
 """The whole broker with clients of every version: the same octets out, however the octets came in pieces, and after a
 snapshot at any step."""
 
-from __future__ import annotations
-
 import asyncio
 import pickle
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Slow clients at a hub, by every version: who doesn't read, gives no credit, settles nothing, asks without reading."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial

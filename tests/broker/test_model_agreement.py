@@ -4,8 +4,6 @@
 but messages and consumers, `Transacted` transactions; `Branched` has distributed ones.
 """
 
-from __future__ import annotations
-
 from pickle import dumps, loads
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """Corners of the model where the naive model and it once disagreed, one test for each."""
 
-from __future__ import annotations
-
 import pytest
 
 from amqp_sansio.broker.contents.classic import ClassicContent

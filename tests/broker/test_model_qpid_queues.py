@@ -1,7 +1,5 @@
 """Queues by Qpid's arguments: last values, message groups, levels of priority, limits; numbers also as text."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

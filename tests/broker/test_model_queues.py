@@ -1,7 +1,5 @@
 """Queues of the model: order, priorities, turns, windows, limits, time, dead letters, lifetimes."""
 
-from __future__ import annotations
-
 import pickle
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Exchanges: their types, what is there from the start, what bindings are told apart by, that nothing stays behind."""
 
-from __future__ import annotations
-
 import pickle
 from time import process_time
 from typing import Any

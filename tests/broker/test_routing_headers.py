@@ -1,7 +1,5 @@
 """Headers exchanges: what matches, by each mode; what is the same value; headers of every version."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Mapping
 from decimal import Decimal

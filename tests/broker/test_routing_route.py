@@ -1,7 +1,5 @@
 """Where messages go through several exchanges: bindings between them, circles, alternates."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Topic patterns: against a matcher that follows their definition, in any number, leaving nothing behind."""
 
-from __future__ import annotations
-
 import pickle
 from functools import cache
 from time import process_time

@@ -1,7 +1,5 @@
 """What Settings make the engines' configurations of, and who is let in, with which proof, into which virtual host."""
 
-from __future__ import annotations
-
 import doctest
 import pickle
 import subprocess

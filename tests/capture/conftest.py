@@ -1,7 +1,5 @@
 """A connection of TCP for the tests that write its segments."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.kit.tcp import Wire

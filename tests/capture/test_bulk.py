@@ -1,7 +1,5 @@
 """What parsers tell readers in bulk, and what those tell them: layouts, records taken, where only they can go on."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

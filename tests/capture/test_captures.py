@@ -1,7 +1,5 @@
 """Every recorded capture reassembles to the streams that tshark saw, and damaged ones to their sources' streams."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Clocks of captures: what segments say of how far they are apart."""
 
-from __future__ import annotations
-
 import pickle
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """TCP connections: how they begin and end, and which segments are theirs (RFC 9293 section 3)."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -1,7 +1,5 @@
 """Hostile captures cost no more for their octets when there are more of them: steps and copied octets are counted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from struct import pack
 from typing import Any, SupportsIndex

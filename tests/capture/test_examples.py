@@ -1,7 +1,5 @@
 """The examples in the documentation of the capture package run and show what they say."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 

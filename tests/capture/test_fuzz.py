@@ -1,7 +1,5 @@
 """Captures with any octets changed, missing or cut anywhere: rows or damage, never an exception, never without end."""
 
-from __future__ import annotations
-
 import gzip
 import pickle
 import struct

@@ -1,7 +1,5 @@
 """From link layers to TCP: every way to a segment, padding, fragments, extension headers, and nonsense."""
 
-from __future__ import annotations
-
 import ipaddress
 import pickle
 import struct

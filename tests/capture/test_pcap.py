@@ -1,7 +1,5 @@
 """Reading pcap: byte orders, time units, lengths, and files that end or go wrong."""
 
-from __future__ import annotations
-
 import pickle
 import struct
 from array import array

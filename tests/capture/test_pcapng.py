@@ -1,7 +1,5 @@
 """Reading pcapng: sections, interfaces, every packet block, times, options, and damage."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

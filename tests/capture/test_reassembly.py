@@ -1,7 +1,5 @@
 """TCP reassembly, case by case (RFC 9293)."""
 
-from __future__ import annotations
-
 import pickle
 
 from amqp_sansio.capture import ConnectionEnd, Reassembler, StreamData, StreamGap

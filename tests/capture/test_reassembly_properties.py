@@ -1,7 +1,5 @@
 """TCP reassembly against generated traffic: cuts, retransmissions, overlaps, reordering, wraps, losses."""
 
-from __future__ import annotations
-
 import pickle
 from collections import defaultdict
 from random import Random

@@ -1,7 +1,5 @@
 """The redactor: what it blanks, what it leaves alone, and that chunking makes no difference."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -1,7 +1,5 @@
 """Damages in succession: two rows, however many there are."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -1,7 +1,5 @@
 """Captures of several points: the same packet twice, a file for each direction, and clocks that differ."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path

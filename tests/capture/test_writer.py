@@ -1,7 +1,5 @@
 """Recordings: read back octet by octet, by this package and by tshark."""
 
-from __future__ import annotations
-
 import pickle
 import shutil
 import subprocess

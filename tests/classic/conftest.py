@@ -3,8 +3,6 @@
 Whoever takes `version` runs for both of them, whoever takes `side` for both sides, and so for the ends made of them.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Side, Version

@@ -1,7 +1,5 @@
 """Runs the command in this process or, as a user does, in one of its own: with its streams and its exit status."""
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess

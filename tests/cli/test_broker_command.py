@@ -1,7 +1,5 @@
 """`amqp-sansio broker` as a process of its own: clients, recordings, signals, and what can't be used."""
 
-from __future__ import annotations
-
 import json
 import signal
 import socket

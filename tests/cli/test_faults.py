@@ -1,7 +1,5 @@
 """Whatever the command is given, it says in one line what is wrong, and its exit status is the documented one."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import os

@@ -1,7 +1,5 @@
 """How rows are laid out for people."""
 
-from __future__ import annotations
-
 import pytest
 
 from amqp_sansio.printing import printable

@@ -1,7 +1,5 @@
 """`record`: real clients and servers on sockets, and the file read back."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import struct

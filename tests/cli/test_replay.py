@@ -1,7 +1,5 @@
 """`replay` and `lint`: rows on standard output, words on standard error, and the exit status."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

@@ -1,7 +1,5 @@
 """`report`: one page in a file, and one line for what can't be done."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`demo` and `replay --engine spark`: whole runs, and what they say when something is missing."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable

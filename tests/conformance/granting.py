@@ -1,7 +1,5 @@
 """Requests of a client that its server grants, whichever end a test has: consumers, tickets of 0-8, modes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from amqp_sansio import AMQP_0_8, Side, Version

@@ -3,8 +3,6 @@
 The cases of each rule stand with the rule; here are the sweeps over all methods, and the rule ids themselves.
 """
 
-from __future__ import annotations
-
 import pickle
 import random
 import re

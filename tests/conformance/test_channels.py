@@ -1,7 +1,5 @@
 """Channels, requests and replies on them (class channel; 0-9-1 sections 2.2, 4.2.3, 4.3, 4.5, 4.6; 0-8 the same)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

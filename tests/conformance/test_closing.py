@@ -1,7 +1,5 @@
 """Closing of channels and connections: 0-9-1 sections 1.4.2.10, 1.5.2.5, 2.2.4, 2.3.7; the same classes of 0-8."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

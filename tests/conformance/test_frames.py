@@ -1,7 +1,5 @@
 """Frames, contents and heartbeats on the wire (0-9-1 sections 4.2.3, 4.2.6 and 4.2.7; 0-8 section 4.2.5)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

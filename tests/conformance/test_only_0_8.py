@@ -1,7 +1,5 @@
 """What only 0-8 has: access tickets, the classes file, stream, dtx, tunnel and test."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

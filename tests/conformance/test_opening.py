@@ -1,7 +1,5 @@
 """The opening of a connection: header, start, secure, tune, open (0-9-1 sections 1.4.2, 2.2.4, 4.2.2; 0-8 the same)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from struct import unpack_from
 from typing import Any

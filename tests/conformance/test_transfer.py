@@ -1,7 +1,5 @@
 """Transfer of messages, transactions, confirms (classes basic, tx, confirm; domains delivery-tag, consumer-tag)."""
 
-from __future__ import annotations
-
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Accepted, LimitExceeded, Rejected, Released, Scope, Settled, Version

@@ -1,7 +1,5 @@
 """Values of fields: names, reply codes, tables (domains and asserts of both versions, sections 4.2.5.3 and 4.2.5.5)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

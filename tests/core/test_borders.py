@@ -1,7 +1,5 @@
 """The way of a delivery from octets to event, without fast paths: few modules, and few borders between them."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack

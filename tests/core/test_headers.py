@@ -3,8 +3,6 @@
 Those of 1.0, which name a protocol too, are in tests/amqp_1_0/endpoint/test_header.py.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import pytest

@@ -1,7 +1,5 @@
 """Import: what importing one version loads, and what it must not."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -2,8 +2,6 @@
 the octets only."""
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 import gc
 import sys
 import tracemalloc

@@ -1,7 +1,5 @@
 """Purity: no time, randomness or I/O is asked for, and nothing depends on how the process hashes strings."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,8 +4,6 @@ Cuts: the same events, octets and deadlines come of the same octets. Copies: an 
 any step goes on exactly like the one that wasn't. Misuse: a command that raises has changed nothing and queued nothing.
 """
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Records: written like dataclasses, built of slots."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 from types import ModuleType

@@ -1,7 +1,5 @@
 """The spine of a connection, which all versions share: what is open, and snapshots of other releases."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -4,8 +4,6 @@ openings and closes.
 1.0's idle time-out, which each side has for itself, is in tests/amqp_1_0/endpoint/test_idle.py.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import pytest

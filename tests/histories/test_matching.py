@@ -1,7 +1,5 @@
 """Histories join what belongs together: worlds whose truth is known, and every rule by an example."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

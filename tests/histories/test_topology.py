@@ -1,7 +1,5 @@
 """The topology: what clients asked for in each version, what became of it, and what it says of routes."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Histories of recorded traffic are what its clients did."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

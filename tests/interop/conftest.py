@@ -5,8 +5,6 @@ than they work. INTEROP_SKIP names what to do without (`rabbitmq`, `brokerj`, `p
 `py_amqp_suite`, `kombu_suite`, `amqplib_suite`); the last line of the run says what was left out.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Generator, Iterable, Iterator

@@ -1,7 +1,5 @@
 """The asyncio client against RabbitMQ: the whole tour, its extensions, its errors, TLS."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 

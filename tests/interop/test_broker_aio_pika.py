@@ -1,8 +1,6 @@
 """The embedded broker with aio-pika, unmodified (0-9-1)."""
 
 # pyright: reportUnknownMemberType=false
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager

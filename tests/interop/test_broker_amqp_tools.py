@@ -1,7 +1,5 @@
 """The embedded broker with rabbitmq-c's command line tools, Debian's amqp-tools (0-9-1)."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from contextlib import suppress

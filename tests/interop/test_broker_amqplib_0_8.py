@@ -1,8 +1,6 @@
 """The embedded broker with py-amqplib, unmodified, as Debian packages it (0-8)."""
 
 # pyright: reportMissingImports=false, reportUnknownMemberType=false
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from importlib import import_module

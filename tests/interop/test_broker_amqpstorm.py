@@ -1,7 +1,5 @@
 """The embedded broker with AMQPStorm, unmodified (0-9-1)."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from importlib import import_module

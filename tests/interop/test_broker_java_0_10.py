@@ -1,7 +1,5 @@
 """The embedded broker with Apache Qpid's JMS client, unmodified (0-10)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID

@@ -1,7 +1,5 @@
 """The embedded broker with clients on Node.js, unmodified: amqplib and @cloudamqp/amqp-client (0-9-1)."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

@@ -1,8 +1,6 @@
 """The embedded broker with pika, unmodified (0-9-1)."""
 
 # pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from itertools import count

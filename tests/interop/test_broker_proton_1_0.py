@@ -1,8 +1,6 @@
 """The embedded broker with python-qpid-proton, unmodified (1.0)."""
 
 # pyright: reportUnknownMemberType=false
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from itertools import count

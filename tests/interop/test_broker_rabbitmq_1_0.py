@@ -1,8 +1,6 @@
 """The embedded broker with RabbitMQ's Python client for AMQP 1.0, unmodified: it insists on RabbitMQ 4."""
 
 # pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 from typing import Any

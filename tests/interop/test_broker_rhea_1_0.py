@@ -1,7 +1,5 @@
 """The embedded broker with rhea, unmodified (1.0)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.interop.brokers.declaring import dead_lettering, declare

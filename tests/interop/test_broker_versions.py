@@ -1,8 +1,6 @@
 """One broker, one port, clients of four versions at the same time: what one publishes the others get."""
 
 # pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 from typing import Any

@@ -1,7 +1,5 @@
 """The client of AMQP 0-10 and Qpid Broker-J: connections, exchanges, queues, what is published."""
 
-from __future__ import annotations
-
 import select
 import time
 from collections.abc import Iterator

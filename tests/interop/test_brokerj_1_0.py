@@ -1,7 +1,5 @@
 """What only Broker-J has of AMQP 1.0 among the peers: SCRAM, selectors, transactions, links that are kept."""
 
-from __future__ import annotations
-
 import pickle
 import time
 from collections.abc import Iterator

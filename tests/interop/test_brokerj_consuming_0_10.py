@@ -1,7 +1,5 @@
 """The client of AMQP 0-10 and Qpid Broker-J: subscriptions, credit, acquiring and accepting, sessions that are lost."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack

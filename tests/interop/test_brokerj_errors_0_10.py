@@ -1,7 +1,5 @@
 """The client of AMQP 0-10 and Qpid Broker-J: what the broker refuses, and how."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

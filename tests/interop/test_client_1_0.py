@@ -1,7 +1,5 @@
 """The core as an AMQP 1.0 client on real sockets: Broker-J, RabbitMQ's plug-in, and nodes on proton and rhea."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Both adapters' AMQP 0-10 against Broker-J and the embedded broker."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Both adapters' AMQP 1.0 against Broker-J, RabbitMQ's plug-in, and nodes on proton and rhea."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack

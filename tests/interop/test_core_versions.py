@@ -1,7 +1,5 @@
 """The core on real sockets against RabbitMQ and Qpid Broker-J, 0-8 and 0-9-1 alike, without any adapter."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

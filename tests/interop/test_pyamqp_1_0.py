@@ -1,8 +1,6 @@
 """azure-servicebus' pyamqp, unmodified (1.0), with the embedded broker, and with nodes on the core and on rhea."""
 
 # pyright: reportUnknownMemberType=false
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from itertools import count

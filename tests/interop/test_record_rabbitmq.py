@@ -1,7 +1,5 @@
 """`amqp-sansio record` as a proxy in front of RabbitMQ: pika passes through it, and the recording is whole."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

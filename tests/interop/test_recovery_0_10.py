@@ -1,7 +1,5 @@
 """Sessions of AMQP 0-10 that lose their TCP connection again and again, between two ends that both keep them."""
 
-from __future__ import annotations
-
 import pickle
 import random
 import time

@@ -1,7 +1,5 @@
 """Links of AMQP 1.0 that lose their TCP connection again and again, between two ends that both can resume them."""
 
-from __future__ import annotations
-
 import pickle
 import random
 import time

@@ -1,7 +1,5 @@
 """The core as an AMQP 0-10 server: Apache Qpid's JMS client uses a broker on it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

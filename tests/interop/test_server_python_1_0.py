@@ -1,8 +1,6 @@
 """The core as an AMQP 1.0 server: clients on python-qpid-proton use a node on it."""
 
 # pyright: reportUnknownMemberType=false
-from __future__ import annotations
-
 import time
 import uuid
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The core as an AMQP 1.0 server: clients on rhea use a node on it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

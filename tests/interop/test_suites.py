@@ -1,7 +1,5 @@
 """The embedded broker, judged by other clients' own tests of RabbitMQ (0-9-1)."""
 
-from __future__ import annotations
-
 from tests.interop.brokers.suites import PY_AMQP, Report
 
 AMQPLIB_FAILS = {

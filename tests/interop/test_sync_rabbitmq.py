@@ -1,7 +1,5 @@
 """The blocking adapter against RabbitMQ: login, TLS, publishing, consuming, errors, heartbeats."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Every type of AMQP 1.0, through Broker-J, RabbitMQ and a node on proton and back."""
 
-from __future__ import annotations
-
 import datetime
 import uuid
 from typing import Any

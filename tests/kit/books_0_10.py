@@ -1,8 +1,6 @@
 """The invariants of the books of 0-10's model: command ids and distributed transactions."""
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 from typing import Any
 
 from amqp_sansio._core.serial import distance

@@ -1,7 +1,5 @@
 """Messages of any version as the broker keeps them, and what they say, to compare before and after a conversion."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A broker's model in the hands of a test: one connection's owner, short calls, and what was delivered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from amqp_sansio._classic.codec.dialect import default_dialect

@@ -1,7 +1,5 @@
 """A model with exchanges, queues and bindings, and contents of every version, for tests of where messages go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

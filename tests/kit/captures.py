@@ -1,7 +1,5 @@
 """The captures of the tests: those that the repository carries, and the big set where it is there."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

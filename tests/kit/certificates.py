@@ -1,7 +1,5 @@
 """A certificate authority, a server and a client certificate, made by the openssl command."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Hypothesis strategies for the records, properties and field tables of 0-8 and 0-9-1."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Damaged octets, made from good ones without any choice: what two readers of the same octets are compared on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

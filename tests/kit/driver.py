@@ -1,7 +1,5 @@
 """Random but reproducible use of a pair of any version: operations drawn by hypothesis, applied to both ends."""
 
-from __future__ import annotations
-
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence

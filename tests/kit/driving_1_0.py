@@ -1,7 +1,5 @@
 """Random but reproducible use of a Pair of AMQP 1.0: operations drawn by hypothesis, applied to both ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 

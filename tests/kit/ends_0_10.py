@@ -2,8 +2,6 @@
 
 # What a peer sends that keeps no rules can only be made by taking an end's books away.
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 from typing import Any
 
 from amqp_sansio import AuthenticationRequested, Failed, OpenRequested, RemoteProtocolError, Side, Signal

@@ -4,8 +4,6 @@ Without options a test tries the same examples in every run, on every machine, a
 `--explore=FACTOR` only the Hypothesis tests run, with FACTOR times their examples, drawn from `--hypothesis-seed`.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from random import Random

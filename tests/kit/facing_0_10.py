@@ -1,8 +1,6 @@
 """Play: an endpoint of AMQP 0-10 between a made-up peer and an application, both of which do what octets say."""
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A small world of queues that keeps the truth: which delivery is of which publish. For tests of histories."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,8 +1,6 @@
 """A peer of AMQP 1.0 that sends whatever can be encoded."""
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 

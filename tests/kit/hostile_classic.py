@@ -1,8 +1,6 @@
 """A hostile client of 0-8 or 0-9-1 at a hub: any method with any values in any order, biased to names there are."""
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,8 +1,6 @@
 """A hostile client of 0-10 at a hub: any control and command in any order, biased to names that there are."""
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,8 +1,6 @@
 """A hostile client of 1.0 at a hub: any performative in any order, biased to nodes and transactions there are."""
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

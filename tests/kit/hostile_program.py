@@ -1,7 +1,5 @@
 """The program that a client of either adapter runs against a hostile server, step by step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any

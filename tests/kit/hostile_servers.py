@@ -5,8 +5,6 @@ The broker behind it is honest, so that a script gets as deep into a conversatio
 """
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from functools import cache

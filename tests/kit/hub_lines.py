@@ -1,7 +1,5 @@
 """Lines: real clients at a hub, which write no more than the hub takes, and may stop to read; for slow consumers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

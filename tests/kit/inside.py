@@ -1,7 +1,5 @@
 """A look behind the blocking objects, for tests of what cannot be seen from outside."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

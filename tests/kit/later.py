@@ -1,7 +1,5 @@
 """Captures of other times: so late that whatever is open in those before is given up, and of clocks that differ."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Every SASL mechanism of a client, and a server's application that judges them."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from amqp_sansio import AuthenticationRequested, Event, ScramKeysRequested

@@ -1,7 +1,5 @@
 """Octets of 0-10: frames written by hand with `struct`, and what an endpoint sent, taken apart the same way."""
 
-from __future__ import annotations
-
 from struct import Struct, pack
 from typing import Any
 

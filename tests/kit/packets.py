@@ -1,7 +1,5 @@
 """Builds packets and capture files octet by octet, for tests of what reads them."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Sequence
 from ipaddress import ip_address

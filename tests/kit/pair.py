@@ -1,7 +1,5 @@
 """Pair: a client and a server of 0-8 or 0-9-1 joined in memory, with a clock that jumps to the next deadline."""
 
-from __future__ import annotations
-
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Pair: a client and a server of AMQP 0-10 joined in memory, whose transport can be cut at any octet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Frames of 0-8 and 0-9-1 out of captures: reassembled streams, cut by a walker of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple

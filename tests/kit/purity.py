@@ -3,8 +3,6 @@
 `python -m tests.kit.purity` is what the test starts, with different hash seeds.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import random

@@ -3,8 +3,6 @@
 `python -m tests.kit.purity_0_10` is what the test starts, with different hash seeds.
 """
 
-from __future__ import annotations
-
 import pickle
 import sys
 from itertools import islice

@@ -3,8 +3,6 @@
 `python -m tests.kit.purity_1_0` is what the test starts, with different hash seeds.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

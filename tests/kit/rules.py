@@ -4,8 +4,6 @@ With `--rule-outcomes=FILE` the run writes how the tests of each rule ended;
 `python -m tools.conformance` makes the report of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import cast

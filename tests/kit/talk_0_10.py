@@ -1,7 +1,5 @@
 """Conversations of 0-10 under observation, written as records: what each side sends, and what the lifecycle says."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from amqp_sansio import amqp_0_10 as amqp

@@ -1,7 +1,5 @@
 """Makes the segments of a TCP connection, for tests of reassembly."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The handles that events end, and a check that every end is told once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from amqp_sansio import Abandoned, Closed, Event, Failed, Opened, Pending, Replied, Scope, Settled

@@ -1,7 +1,5 @@
 """Segments as two points capture them, by clocks that differ."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

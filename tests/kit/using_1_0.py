@@ -1,8 +1,6 @@
 """An application of AMQP 1.0 that does whatever it can, and what must be true of its endpoint all the time."""
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Sequence
 from typing import Any

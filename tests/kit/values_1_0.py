@@ -1,7 +1,5 @@
 """The public strategies for AMQP 1.0 as values with short names, and octets that no strategy gives."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

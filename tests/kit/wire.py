@@ -1,7 +1,5 @@
 """A core connection on a real socket, driven in the order the library documents; blocking, for tests only."""
 
-from __future__ import annotations
-
 import socket
 import struct
 import time

@@ -1,7 +1,5 @@
 """Wire for AMQP 1.0: opens sessions and links, sends and waits, cuts the transport."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from amqp_sansio import Scope

@@ -1,7 +1,5 @@
 """What arrives at an observer: cut elsewhere, damaged, and counted by the sides that the observer named."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The observer against recorded traffic: the units that others count, and no violation where nobody broke a rule."""
 
-from __future__ import annotations
-
 import pickle
 import random
 from collections import Counter

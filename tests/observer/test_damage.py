@@ -3,8 +3,6 @@
 Damage in 0-10 stands in `tests/amqp_0_10/observer/test_damage.py`.
 """
 
-from __future__ import annotations
-
 import random
 from functools import cache
 

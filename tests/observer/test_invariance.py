@@ -1,7 +1,5 @@
 """The events are a function of the octets and their order, in every version: cuts, pickles, hash seeds do nothing."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import random

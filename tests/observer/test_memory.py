@@ -1,7 +1,5 @@
 """Whatever an observer and its lifecycle are shown, what they keep stays within the limits."""
 
-from __future__ import annotations
-
 import gc
 import pickle
 import tracemalloc

@@ -1,7 +1,5 @@
 """What an observer keeps is no larger for values that are as large as a frame can hold them."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """What units say of messages, and the ledger that makes records of it."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -1,7 +1,5 @@
 """The embedded broker by itself: what is in it, its clock, its history, its topology."""
 
-from __future__ import annotations
-
 import asyncio
 import doctest
 import importlib

@@ -1,7 +1,5 @@
 """Clients of every version at the embedded broker: blocking, asyncio, and of other libraries."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a test lets go wrong at the embedded broker, and what the broker does to its clients when told to."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

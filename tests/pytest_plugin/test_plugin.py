@@ -1,7 +1,5 @@
 """The pytest plug-in as a user has it: fixtures, mark, options, what a failed test shows."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Rows by the names of their columns, and what tests look for in a page."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from html.parser import HTMLParser

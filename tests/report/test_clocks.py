@@ -1,7 +1,5 @@
 """What the report says of captures whose clocks differ."""
 
-from __future__ import annotations
-
 import pytest
 
 from amqp_sansio.capture import Segment

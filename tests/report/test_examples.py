@@ -1,7 +1,5 @@
 """The examples in the docstrings of the report's modules."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import pkgutil

@@ -1,7 +1,5 @@
 """`Gather`: its figures are those of the rows, whatever way they came; and it stays small."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """Sums of bounded size: merged in any way they say what one of them says, and how wrong they are is known."""
 
-from __future__ import annotations
-
 import pickle
 from collections import Counter
 from collections.abc import Callable, Sequence

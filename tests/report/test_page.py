@@ -1,7 +1,5 @@
 """The page: whole, escaped, self-contained, small, and true to the rows."""
 
-from __future__ import annotations
-
 import json
 import re
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """Plots as PNG, where matplotlib is installed, and what is said where it isn't."""
 
-from __future__ import annotations
-
 import sys
 from functools import cache
 

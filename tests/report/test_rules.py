@@ -1,7 +1,5 @@
 """What the page tells of rules is what docs/rules has."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Sequence diagrams: every unit, its fields, and the octets of its frames; no secrets; bounded."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64decode
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The client's mechanisms and the choice among them."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The examples in the docstrings of the SASL package and of the URI module."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 

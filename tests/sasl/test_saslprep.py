@@ -1,7 +1,5 @@
 """SASLprep against the examples of RFC 4013 section 3 and the tables of RFC 3454."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

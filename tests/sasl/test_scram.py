@@ -1,7 +1,5 @@
 """SCRAM on both sides: the RFCs' examples, every kind of tampering, bounds, both endings."""
 
-from __future__ import annotations
-
 import pickle
 from base64 import b64decode
 

@@ -1,7 +1,5 @@
 """The server's mechanisms that ask the application: what they accept, what is malformed to them."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Scenarios: each is written once, as a coroutine over the client's API, and runs in every world."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Generator
 from typing import Any

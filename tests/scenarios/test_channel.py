@@ -1,7 +1,5 @@
 """Channels of 0-9-1: calls and their errors, publishing and its outcomes, fetching, events, flow, closing."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

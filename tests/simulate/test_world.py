@@ -1,7 +1,5 @@
 """The simulated world: programs of every version through faults, exact repetition, findings, asyncio's programs."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The same rows on a cluster of processes, with workers and executors that are killed in the middle."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Which files are read, and under which names."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

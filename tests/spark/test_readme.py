@@ -1,7 +1,5 @@
 """The README's Spark code runs as it stands, over the captures that the repository carries."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

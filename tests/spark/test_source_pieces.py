@@ -1,7 +1,5 @@
 """Files in pieces: boundaries that are proven, the rows of the whole file, and files that can't be read."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Reading in bulk gives the rows of the general reader, in its order, whatever the capture and however it is cut."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from random import Random
 

@@ -1,7 +1,5 @@
 """Which rows are wanted: options, and filters of Spark; what is dropped early is what Spark would drop."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from typing import Any

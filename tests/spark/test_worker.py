@@ -1,7 +1,5 @@
 """What a task does, without Spark: Arrow batches of segments in, rows out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 

@@ -1,7 +1,5 @@
 """The public strategies: what they give encodes, and decodes to itself; their examples run."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 from typing import Any

@@ -1,7 +1,5 @@
 """The tables of conversations and captures, each row as a dict."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

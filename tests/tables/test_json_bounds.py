@@ -1,7 +1,5 @@
 """JSON of values that a peer chose to be long or slow: time and text grow with the octets."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from struct import pack

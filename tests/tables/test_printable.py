@@ -1,7 +1,5 @@
 """Texts that quote a peer: none of them acts on a terminal or breaks `print`, whatever the peer wrote."""
 
-from __future__ import annotations
-
 import io
 import json
 import pickle

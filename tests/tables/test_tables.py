@@ -1,7 +1,5 @@
 """The tables: one row for each thing, the same from any arrangement of the same segments."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import random

@@ -1,7 +1,5 @@
 """The tables of 1.0: what the columns and the JSON say of values, records, messages, secrets and damage."""
 
-from __future__ import annotations
-
 import json
 import math
 from decimal import Decimal

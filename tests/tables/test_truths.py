@@ -1,7 +1,5 @@
 """What is known of the recorded traffic is what the tables say: who did what, how often, and what became of it."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What is known of the recorded traffic of 0-10 is what the tables say: who did what, and what became of it."""
 
-from __future__ import annotations
-
 import base64
 import json
 import pickle

@@ -1,7 +1,5 @@
 """What is known of the recorded traffic of 1.0 is what the tables say: who did what, and what became of it."""
 
-from __future__ import annotations
-
 import ast
 import base64
 import json

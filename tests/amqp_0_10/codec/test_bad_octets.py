@@ -1,7 +1,5 @@
 """Octets that can't be decoded, values that can't be encoded: always CodecError, within bounds of depth and size."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from decimal import Decimal

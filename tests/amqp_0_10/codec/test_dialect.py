@@ -1,7 +1,5 @@
 """The two forms of a dtx.xid: both are read, each is written again as it came, and a dialect chooses one."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

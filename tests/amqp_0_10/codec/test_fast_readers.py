@@ -1,8 +1,6 @@
 """The generated readers of 0-10 and one that is written from the specification: the same records, the same refusals."""
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 from typing import Any
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """Frames of 0-10: how assemblies are split, which flags may follow which, and what others see in recorded ones."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import product
 from pathlib import Path

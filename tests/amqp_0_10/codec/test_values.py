@@ -1,7 +1,5 @@
 """Values and structs of 0-10: every type there and back, the damaged, the unknown (part 1 sections 2.2 and 5.3)."""
 
-from __future__ import annotations
-
 import pickle
 from decimal import Decimal
 from typing import Any

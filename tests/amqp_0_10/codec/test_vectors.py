@@ -1,7 +1,5 @@
 """The octets that qpid-python writes for every type, struct, control and command, read and written here."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

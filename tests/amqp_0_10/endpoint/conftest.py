@@ -3,8 +3,6 @@
 Whoever takes `side`, `facing` or `opened` runs for both sides.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from amqp_sansio import Side

@@ -1,7 +1,5 @@
 """Commands of 0-10: executed, completed, with results, refused, and as they should not be (part 1 section 3.4.1)."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

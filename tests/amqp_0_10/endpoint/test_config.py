@@ -1,7 +1,5 @@
 """Configurations of 0-10: what can't work is refused at once, and what is set is what goes on the wire."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

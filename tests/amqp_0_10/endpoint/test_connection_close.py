@@ -1,7 +1,5 @@
 """The end of a connection of 0-10: closes both ways, collisions, lost transports, silence (class 1)."""
 
-from __future__ import annotations
-
 import pytest
 
 from amqp_sansio import AMQP_0_10, Abandoned, By, Closed, CloseHint, CodecError, EndpointClosed, Failed, Scope, Side

@@ -1,7 +1,5 @@
 """Subscriptions of 0-10 and their credit: both units and modes, windows, stop, flush, cancel, resume (class 4)."""
 
-from __future__ import annotations
-
 import pytest
 
 from amqp_sansio import Accepted, Failed, LocalProtocolError, Settled, Side

@@ -6,8 +6,6 @@ Below are the single cases that were found so.
 """
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -2,8 +2,6 @@
 
 # What both ways leave behind is private.
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The file and stream classes on a session: consumers, staging, delivery tags, acknowledgements, at both ends."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

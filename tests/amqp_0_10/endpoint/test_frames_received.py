@@ -1,7 +1,5 @@
 """Frames of 0-10 as they shouldn't be: sizes, reserved bits, tracks, flags, order (part 1 section 4)."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

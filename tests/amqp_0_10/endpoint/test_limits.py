@@ -5,8 +5,6 @@ what can be read. The single cases that random peers have found are at the end.
 """
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

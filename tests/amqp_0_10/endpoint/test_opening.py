@@ -1,7 +1,5 @@
 """Opening a connection of 0-10: headers, start, tune, open, redirection, steps out of turn (section 4.3; class 1)."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

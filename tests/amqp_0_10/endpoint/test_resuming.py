@@ -1,7 +1,5 @@
 """Sessions of 0-10 that are attached again: what is sent again, and nothing executed twice (part 1 section 3.5)."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

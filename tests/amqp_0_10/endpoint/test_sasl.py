@@ -1,7 +1,5 @@
 """The login of 0-10: every mechanism both ways, challenges, refusals, steps out of turn (class 1)."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -1,8 +1,6 @@
 """What both ends of a session know of its commands: points, expected, confirmed, completed, gaps, ids that wrap."""
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 import pickle
 import time
 from typing import Any

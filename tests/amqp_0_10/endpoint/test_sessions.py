@@ -1,7 +1,5 @@
 """Sessions of 0-10: attach, attached, detach, detached, timeouts, one session on one transport (class 2)."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """Transactions of 0-10, standard and distributed: what is illegal, provisional, kept (classes 5 and 6)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

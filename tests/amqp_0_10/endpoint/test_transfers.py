@@ -1,7 +1,5 @@
 """Messages of 0-10 on their way, whole and in pieces: transfer, accept, reject, release, acquire, resume (class 4)."""
 
-from __future__ import annotations
-
 import pickle
 from uuid import UUID
 

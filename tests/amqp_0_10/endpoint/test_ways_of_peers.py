@@ -1,7 +1,5 @@
 """Where Qpid does otherwise than the specification has it: what is taken, unless a dialect is strict."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Branches beside a naive model of them; and a pickled copy that goes on beside the original."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Ids of commands: what both ends know of them, what is open, and what naming them costs (sections 3.2 and 3.3)."""
 
-from __future__ import annotations
-
 import pickle
 from collections import deque
 from collections.abc import Callable

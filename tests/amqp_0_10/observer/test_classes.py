@@ -1,7 +1,5 @@
 """The observer on commands of 0-10's classes 4 to 10: what their sender did wrong, and what isn't held against it."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

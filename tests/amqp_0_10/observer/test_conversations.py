@@ -1,7 +1,5 @@
 """The observer on conversations of 0-10: units, ids, answers, rules that are broken, and what the limits hold."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Damage in 0-10: nothing raises, nothing is invented, no octet is lost silently, and reading goes on."""
 
-from __future__ import annotations
-
 import pickle
 import random
 from typing import Any

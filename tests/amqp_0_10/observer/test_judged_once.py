@@ -1,7 +1,5 @@
 """Rules that endpoints and observers of 0-10 once judged apart: both say the same, what the specification says."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What becomes of messages on a connection of 0-10, and what is known of the connection, by the lifecycle."""
 
-from __future__ import annotations
-
 import base64
 import json
 import pickle

@@ -1,7 +1,5 @@
 """What becomes of messages of 0-10's file and stream classes, and of those in distributed transactions."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

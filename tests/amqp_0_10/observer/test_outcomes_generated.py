@@ -1,7 +1,5 @@
 """Whatever two ends of 0-10 say, each message comes out once, and the ledger holds those that the model has open."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The codec on recorded traffic of real peers: every frame is read, counted as tshark counts it, and written again."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Decimal numbers in the binary integer form of IEEE 754-2008."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The generated readers and the careful one: the same records, the same errors, whatever the octets."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

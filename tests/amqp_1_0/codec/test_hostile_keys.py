@@ -1,8 +1,6 @@
 """Keys of 1.0's maps that a peer chose to be slow: equal hashes, equal keys, keys that hold much (1.6.23)."""
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 from struct import pack

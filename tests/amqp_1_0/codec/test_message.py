@@ -1,7 +1,5 @@
 """Messages of AMQP 1.0: sections, their order, laziness, positions within them (1.0 part 3 section 3.2)."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

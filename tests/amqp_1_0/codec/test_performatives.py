@@ -1,7 +1,5 @@
 """The composite types of AMQP 1.0: fields, descriptors, defaults, what is refused (1.0 part 1 section 1.4)."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The type system of AMQP 1.0 on the wire: every form of every type, arrays, damage (1.0 part 1)."""
 
-from __future__ import annotations
-
 import struct
 import uuid
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """The Python classes of AMQP 1.0's values: what they are equal to, hold, refuse; how they pickle."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone

@@ -1,7 +1,5 @@
 """A client's session for the tests of links, transfers, credit and settlement."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.kit.links_1_0 import Mapped

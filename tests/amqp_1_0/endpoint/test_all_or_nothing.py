@@ -1,8 +1,6 @@
 """Commands of AMQP 1.0 that take several frames, or change something first: they happen as a whole or not at all."""
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from typing import Any

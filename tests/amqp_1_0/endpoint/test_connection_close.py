@@ -1,7 +1,5 @@
 """Closing an AMQP 1.0 connection: by either side, by both at once, without an answer, and by a lost transport."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Frames of AMQP 1.0: sizes, offsets, types, channels, and what faults in them come to."""
 
-from __future__ import annotations
-
 from struct import pack
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Opening an AMQP 1.0 connection: what both opens say, what they bind, who is turned away, and every state by name."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

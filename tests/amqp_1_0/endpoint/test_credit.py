@@ -1,7 +1,5 @@
 """Credit of links: granting, counting, draining (1.0 part 2 section 2.6.7)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

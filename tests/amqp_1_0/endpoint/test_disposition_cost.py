@@ -3,8 +3,6 @@
 1.0 part 2 section 2.7.6. Steps are the lines of the engine that run, not time.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

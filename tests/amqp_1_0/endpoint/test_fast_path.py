@@ -1,8 +1,6 @@
 """Fast path: with the shortcuts and without them, the same octets and calls have the same events, octets and state."""
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any

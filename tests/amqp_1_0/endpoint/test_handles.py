@@ -1,7 +1,5 @@
 """Handles of AMQP 1.0: whatever happens, each is ended by exactly one event."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -5,8 +5,6 @@ Below are the single cases that were found so.
 """
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Protocol headers of AMQP 1.0: who begins, what is answered, and what a wrong one comes to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -5,8 +5,6 @@ what can be read. Below are the single cases that random peers have found.
 """
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Idle time-outs of AMQP 1.0: empty frames, silent peers, and the deadlines of the opening."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

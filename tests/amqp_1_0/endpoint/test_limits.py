@@ -1,7 +1,5 @@
 """Limits of AMQP 1.0: whatever the peer sends, no endpoint holds more than its Limits allow."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Links: attaching, refusing, detaching, closing, stealing, errors (1.0 part 2 sections 2.6.1 to 2.6.6)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,8 +4,6 @@
 sender first, exactly once.
 """
 
-from __future__ import annotations
-
 import pickle
 from collections import Counter
 from typing import Any

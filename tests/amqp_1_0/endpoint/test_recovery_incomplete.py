@@ -3,8 +3,6 @@
 1.0 part 2 section 2.7.3: what an incomplete map leaves out isn't known to be settled.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

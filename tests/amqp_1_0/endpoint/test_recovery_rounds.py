@@ -5,8 +5,6 @@ all that the map names. With its first complete map the receiver has nothing lef
 the sender's map names.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The fourteen cases of resuming deliveries, and both ends of a resumed link (1.0 part 3 section 3.4.6)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

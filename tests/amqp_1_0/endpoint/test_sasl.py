@@ -1,7 +1,5 @@
 """The SASL layer of AMQP 1.0: every mechanism both ways, outcomes, and frames that don't belong."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

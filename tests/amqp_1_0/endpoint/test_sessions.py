@@ -1,7 +1,5 @@
 """Sessions: begin, end, windows, errors (1.0 part 2 section 2.5)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

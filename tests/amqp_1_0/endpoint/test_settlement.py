@@ -1,7 +1,5 @@
 """Settlement: outcomes, ranges, both settle modes (1.0 part 2 sections 2.6.12 and 2.7.6, part 3 section 3.4)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

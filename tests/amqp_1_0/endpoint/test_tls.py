@@ -1,7 +1,5 @@
 """TLS that begins inside the connection, behind a header of its own (1.0 part 5 section 5.2)."""
 
-from __future__ import annotations
-
 import ssl
 from pathlib import Path
 

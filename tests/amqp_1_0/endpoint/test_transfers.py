@@ -1,7 +1,5 @@
 """Transfers received and sent (1.0 part 2 sections 2.6.14 and 2.7.5)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Windows, credit and counts are serial numbers: they wrap around, and the largest ones mean what they say."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

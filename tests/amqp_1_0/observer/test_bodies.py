@@ -1,7 +1,5 @@
 """What an observer of 1.0 keeps of messages, and what it only counts: within its limits, in one frame or in parts."""
 
-from __future__ import annotations
-
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any, Final

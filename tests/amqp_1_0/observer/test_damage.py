@@ -1,7 +1,5 @@
 """Gaps and garbage in 1.0: nothing raises, nothing is invented, no octet is lost silently, and reading goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """What becomes of the messages of 1.0, by what settles them, and what their records say."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 from uuid import UUID

@@ -1,7 +1,5 @@
 """What the lifecycle says of messages is what the endpoints themselves know of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

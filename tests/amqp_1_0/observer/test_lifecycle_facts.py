@@ -1,7 +1,5 @@
 """What a connection of 1.0 says of itself, and why it ended."""
 
-from __future__ import annotations
-
 import pytest
 
 from amqp_sansio import AMQP_1_0

@@ -1,7 +1,5 @@
 """Whatever two sides of 1.0 say, the lifecycle tells of every message once, and holds no more than it may."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What transactions, resumed deliveries and links that end mean to the messages of 1.0."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

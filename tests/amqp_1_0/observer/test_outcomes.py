@@ -1,7 +1,5 @@
 """What units of 1.0 say of messages: which they settle, what they state, and which nothing settles any more."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where an observation of 1.0 begins: protocol headers, the SASL and TLS layers, connections seen from the middle."""
 
-from __future__ import annotations
-
 import pickle
 import random
 from typing import Any

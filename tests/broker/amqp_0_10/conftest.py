@@ -1,7 +1,5 @@
 """A hub with a client of 0-10, for tests that need no other settings."""
 
-from __future__ import annotations
-
 import pytest
 
 from amqp_sansio.amqp_0_10 import Session

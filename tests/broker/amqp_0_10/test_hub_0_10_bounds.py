@@ -1,7 +1,5 @@
 """What bounds a session's deliveries beside its credit, and messages that came by other versions."""
 
-from __future__ import annotations
-
 import pytest
 
 from amqp_sansio import Limits

@@ -1,7 +1,5 @@
 """Logging in, opening a virtual host, and the ends of connections (class 1)."""
 
-from __future__ import annotations
-
 import pytest
 
 from amqp_sansio import Accepted

@@ -1,7 +1,5 @@
 """Exchanges and bindings (classes 7, 11.1), by what clients see of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

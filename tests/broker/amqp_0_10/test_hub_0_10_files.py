@@ -1,7 +1,5 @@
 """Files and streams (classes 9 and 10), by what clients see of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

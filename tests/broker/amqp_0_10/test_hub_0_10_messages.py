@@ -1,7 +1,5 @@
 """Publishing, subscribing and settling (class 4), by what clients see of it."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 from uuid import UUID

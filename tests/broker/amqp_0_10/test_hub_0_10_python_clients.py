@@ -1,7 +1,5 @@
 """Qpid's Python clients at the broker: octets that one of them has sent, and those of one that leaves fields out."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Queues (class 8), by what clients see of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

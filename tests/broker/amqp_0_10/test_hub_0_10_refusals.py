@@ -1,7 +1,5 @@
 """Commands that end their session with an exception."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -2,8 +2,6 @@
 
 # What a second attach on one connection is, only its control can say.
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

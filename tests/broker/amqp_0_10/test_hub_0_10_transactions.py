@@ -1,7 +1,5 @@
 """Standard and distributed transactions (classes 5 and 6), by what clients see of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A hub with a client of 1.0."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.kit.hub_1_0 import User, World

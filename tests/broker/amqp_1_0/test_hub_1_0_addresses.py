@@ -1,7 +1,5 @@
 """1.0 addresses as users of RabbitMQ 4, RabbitMQ 3 and Qpid write them, and the anonymous terminus."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

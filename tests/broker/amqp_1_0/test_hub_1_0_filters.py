@@ -1,7 +1,5 @@
 """Filters of 1.0 sources on the broker."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

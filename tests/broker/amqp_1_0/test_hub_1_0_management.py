@@ -1,7 +1,5 @@
 """The management node at /management: HTTP over AMQP 1.0."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

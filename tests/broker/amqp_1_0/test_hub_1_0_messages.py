@@ -1,7 +1,5 @@
 """1.0 on the broker: messages from sender to receiver, what becomes of them, and what their sections say then."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

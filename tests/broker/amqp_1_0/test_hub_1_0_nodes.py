@@ -1,7 +1,5 @@
 """1.0 nodes on the broker: dynamic ones, their lifetimes and modes, and the errors that concern nodes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

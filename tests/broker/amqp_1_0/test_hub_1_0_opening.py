@@ -1,7 +1,5 @@
 """1.0 on the broker: who is let in, into which virtual host, and how it ends."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """1.0 links that survive on the broker: detached and attached again, expiry, stealing, unsettled deliveries."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """1.0 transactions on the broker: the coordinator, and work that is posted, retired and acquired (part 4)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The selector language: parsing, precedence, types, three-valued logic."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from typing import Any

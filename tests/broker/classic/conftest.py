@@ -1,7 +1,5 @@
 """A hub with a client of 0-8 or 0-9-1."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.kit.hub_classic import Talk, World

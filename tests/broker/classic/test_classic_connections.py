@@ -1,7 +1,5 @@
 """Connections of 0-8 and 0-9-1 to the broker: login, virtual hosts, flow, what the broker tells by itself, its end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Damaged tables in what clients of 0-8 and 0-9-1 send: answered with 502, whichever field of whichever method."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The dialect of a client of 0-8 or 0-9-1: by the broker's settings, else by what the client says of itself."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Messages through the broker by 0-8 and 0-9-1: publishing, consuming, fetching, settling."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The broker's side of the classes that only 0-8 has: access, file, stream, dtx, tunnel and test."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Exchanges, queues and bindings by 0-8 and 0-9-1: what is made, compared and refused, and how that is told."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

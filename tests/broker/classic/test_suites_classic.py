@@ -1,7 +1,5 @@
 """What the test suites of other projects' clients found out about the broker (0-8 and 0-9-1)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

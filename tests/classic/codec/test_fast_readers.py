@@ -1,8 +1,6 @@
 """The generated readers of methods and properties, and the careful ones: the same records, the same errors."""
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The method records of 0-8 and 0-9-1: what they carry, and that octets survive in both directions."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Content properties: read all at once and only when asked, every octet kept, nothing malformed let through."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Field tables: what each tag means, octets kept, names and bounds checked, nothing malformed gets through."""
 
-from __future__ import annotations
-
 import pickle
 import struct
 from collections import OrderedDict

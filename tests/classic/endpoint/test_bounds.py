@@ -1,7 +1,5 @@
 """Whatever the peer sends: nothing is raised, and no endpoint holds more than its Limits allow."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Calls and settling: requests, replies, content in pieces, deliveries and publishes by tag, number, transaction."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

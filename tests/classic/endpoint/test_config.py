@@ -1,7 +1,5 @@
 """Configuration: what can't work is refused at once, and what is offered is what can be taken."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Endings: what channels and connections report when they end, in which order, closes that cross, and hints."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

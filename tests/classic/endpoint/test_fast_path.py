@@ -1,8 +1,6 @@
 """Fast paths equal the general step: the same events, octets and state come of the same octets, at either end."""
 
 # pyright: reportPrivateUsage=false
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext

@@ -1,7 +1,5 @@
 """Random use of two ends beside a few dictionaries: they agree, each handle ends once, closing leaves nothing open."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Timers: heartbeats and the peer's silence, the opening's and the closing's deadline, and who brings the time."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

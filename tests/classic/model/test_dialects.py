@@ -1,7 +1,5 @@
 """The dialects of 0-8 and 0-9-1: whole method sets, who may send what, what answers it, reply codes."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Tables: every state and input is used, every state can be reached, and the diagrams are those of the tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Gaps and garbage: nothing raises, nothing is invented, no octet is lost silently, and reading goes on."""
 
-from __future__ import annotations
-
 from hashlib import sha256
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Dialects under observation: each method is named, whatever dialect has it and whatever the server says it is."""
 
-from __future__ import annotations
-
 import pickle
 from itertools import permutations
 from typing import Any

@@ -1,7 +1,5 @@
 """Whatever two endpoints of this library exchange, their observer sees no broken rule, and all of it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 

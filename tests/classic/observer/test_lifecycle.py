@@ -1,7 +1,5 @@
 """What becomes of messages, in every way that something settles them, and what a connection says of itself."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

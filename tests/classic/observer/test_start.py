@@ -1,7 +1,5 @@
 """Where an observation begins: protocol headers, connections seen from the middle, other protocols, no AMQP at all."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

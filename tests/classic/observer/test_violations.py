@@ -1,7 +1,5 @@
 """Each broken rule is reported once, by its full id, and the observation goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A Qpid Broker-J of the tests' own: jars from Maven Central, everything it keeps in memory."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

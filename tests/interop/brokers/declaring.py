@@ -1,8 +1,6 @@
 """Declares queues on the embedded broker with pika, for clients of versions that have no word for it."""
 
 # pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false
-from __future__ import annotations
-
 from typing import Any
 
 import pika

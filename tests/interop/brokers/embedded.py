@@ -1,7 +1,5 @@
 """The broker of this project as a program, for clients of other projects: one process and one port for all versions."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Qpid Broker-J as the tests of AMQP 0-10 see it: connections to it, and queues that are gone when the test ends."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from contextlib import contextmanager
 from itertools import count

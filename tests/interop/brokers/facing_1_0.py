@@ -1,7 +1,5 @@
 """Whom the tests of AMQP 1.0 face: what the core's client connects to, and what other libraries' clients do."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import count
 from typing import Any

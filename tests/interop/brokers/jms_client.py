@@ -1,7 +1,5 @@
 """Apache Qpid's JMS client for AMQP 0-10: its jars from Maven Central, the scenarios in peers/java_0_10."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Jars from Maven Central: the class path of a POM's dependencies, and what is compiled against it."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

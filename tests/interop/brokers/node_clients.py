@@ -1,7 +1,5 @@
 """Clients on Node.js for the embedded broker: a package of npm and a program in peers/ for each."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Message nodes on other libraries, for AMQP 1.0: python-qpid-proton and rhea, each a small program in peers/."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

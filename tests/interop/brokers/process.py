@@ -1,7 +1,5 @@
 """Programs that the tests install, start and stop: ports, readiness, an end without remains."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

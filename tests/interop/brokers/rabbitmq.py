@@ -1,7 +1,5 @@
 """A RabbitMQ node of the tests' own: Debian's package, own name, ports, folders and epmd."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Starts several brokers at the same time, each in a thread, and stops them the same way."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager

@@ -3,8 +3,6 @@
 Each suite has brokers of its own, which are gone when it has run. What was fetched stays in build/suites.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The brokers that the fixtures start are the ones they describe."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 

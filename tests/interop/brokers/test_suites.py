@@ -1,7 +1,5 @@
 """What is read of other clients' suites, and what a report of one has to look like."""
 
-from __future__ import annotations
-
 import re
 import socket
 import sys

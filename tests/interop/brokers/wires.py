@@ -1,7 +1,5 @@
 """Connections that the tests drive themselves, made as quick as those of the adapters."""
 
-from __future__ import annotations
-
 import socket
 from typing import Any, TypeVar
 

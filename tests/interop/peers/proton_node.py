@@ -11,8 +11,6 @@ A rejected message goes to "dead." and its queue's name; released and modified o
 
 # proton's own types are partial.
 # pyright: reportUnknownMemberType=false
-from __future__ import annotations
-
 import signal
 import sys
 from collections import deque
