@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ._core.observation import ObserverEvent
 
-_SCHEMA: Final = 4
+_SCHEMA: Final = 5
 
 
 def _classic(version: Version) -> Records:
@@ -54,7 +54,8 @@ class Lifecycle:
     """The messages of one connection, from its observer's events, in order.
 
     A message comes out once, when its outcome is known; those still open come out of `finish`. For a channel, at most
-    `limits` messages of each kind are held; beyond it the oldest comes out without outcome. Picklable.
+    `limits` messages of each kind are held; beyond it the oldest comes out without outcome. With `messages` False they
+    are only counted. The observer must make its events for `records`. Picklable.
 
     >>> from amqp_sansio import NEED_DATA, Observer
     >>> observer, lifecycle = Observer(client="c"), Lifecycle()
@@ -65,10 +66,11 @@ class Lifecycle:
     <Version.AMQP_0_9_1: '0-9-1'>
     """
 
-    __slots__ = ("_identified", "_ledger", "_records", "_refused", "limits")
+    __slots__ = ("_identified", "_ledger", "_records", "_refused", "limits", "messages")
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: Limits | None = None, *, messages: bool = True) -> None:
         self.limits = limits or Limits()
+        self.messages = messages
         self._identified: Identified | None = None
         self._records: Records | None = None
         self._ledger = OutcomeLedger(self.limits)
@@ -78,7 +80,10 @@ class Lifecycle:
         """Take the next event; return the messages whose outcome is known now."""
         records = self._records
         if records is not None and isinstance(event, Observed):
-            return self._ledger.take(event, records)
+            if self.messages:
+                return self._ledger.take(event, records)
+            records.take(event)
+            return _NONE
         if isinstance(event, Observed):
             if event.unit == "header" and event.sender is Side.SERVER:
                 self._take_answer(event.content)
@@ -106,6 +111,11 @@ class Lifecycle:
         if self._records is not None:
             self._records.finish()
         return self._ledger.finish()
+
+    @property
+    def counted(self) -> int:
+        """Messages so far, whether their outcome is known or not."""
+        return 0 if self._records is None else self._records.counted
 
     @property
     def vhost(self) -> str | None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     VersionObserver: TypeAlias = BaseObserver[Any, Any] | OpaqueObserver
 
-_SCHEMA: Final = 2
+_SCHEMA: Final = 3
 _FRAME_BEGIN: Final = b"\x01"
 _ARRIVAL: Final = 256
 """Most octets counted for each further arrival beside its own, while it waits for the version to be recognised."""
@@ -79,7 +79,8 @@ class Observer:
     The senders have any two labels ("10.0.0.1:40000"). `client` is the client's label, if known; `from_start` whether
     the first octets are the connection's (None: they are if `client` is given, as a captured TCP handshake provides
     both). `body` is the treatment of message bodies: "keep" them, "hash" them (SHA-256, not kept), do both ("all"), or
-    just count their "size". Bodies above `limits.message` are only counted.
+    just count their "size". Bodies above `limits.message` are only counted. Without `records`, a `Lifecycle` can make
+    no records of the events, and observing takes less time.
 
     Octets are parsed in order, over both directions, and only when an event is taken. The caller must provide them in
     causal order: `capture.Reassembler` does so. Times are nanoseconds. Picklable at any point.
@@ -95,7 +96,7 @@ class Observer:
 
     __slots__ = (
         "_arrivals", "_by", "_client", "_finished", "_from_start", "_heads", "_held", "_held_size", "_labels",
-        "_machine", "_scouts", "_server", "body", "limits",
+        "_machine", "_scouts", "_server", "body", "limits", "records",
     )  # fmt: skip
 
     def __init__(
@@ -105,11 +106,13 @@ class Observer:
         from_start: bool | None = None,
         body: str = "keep",
         limits: Limits | None = None,
+        records: bool = True,
     ) -> None:
         if body not in BODIES:
             raise ValueError(f"body must be one of {', '.join(BODIES)}, not {body!r}")
         self.body = body
         self.limits = limits or Limits()
+        self.records = records
         self._client = client
         self._server: str | None = None
         self._labels: tuple[str, ...] = () if client is None else (client,)
@@ -339,7 +342,7 @@ class Observer:
     def _begin(self, version: Version | None, from_start: bool, at_ns: int) -> None:
         client = self._client
         server = next((label for label in self._heads if label != client), None)
-        setting = Setting(version, from_start, self.body, self.limits, client, server, self._by, at_ns)
+        setting = Setting(version, from_start, self.body, self.limits, client, server, self._by, at_ns, self.records)
         build = _undecoded if version is None else _MACHINES.get(version, _undecoded)
         self._machine = build(setting)
         self._arrivals.extendleft(reversed(self._held))

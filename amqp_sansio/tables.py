@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .lifecycle import MessageRecord
     from .versions import Version
 
-_SCHEMA: Final = 1
+_SCHEMA: Final = 2
 _INT64_MAX: Final = (1 << 63) - 1
 _YEAR: Final = 366 * 86_400
 
@@ -199,7 +199,6 @@ class _Connection:
         "held",
         "label",
         "lifecycle",
-        "messages",
         "observer",
         "protocol",
         "secrets",
@@ -227,8 +226,11 @@ class _Connection:
             from_start=start.syn_seen,
             body="all" if body == "base64" else "hash" if self.with_messages else "size",
             limits=limits,
+            records=self.with_messages or self.with_connections,
         )
-        self.lifecycle = Lifecycle(limits)
+        self.lifecycle: Lifecycle | None = None
+        if self.with_messages or self.with_connections:
+            self.lifecycle = Lifecycle(limits, messages=self.with_messages)
         self.protocol: str | None = None
         self.label = start.connection
         self.sides: dict[str, str] = {}
@@ -236,7 +238,6 @@ class _Connection:
         self.counts = {start.a: 0, start.b: 0}
         self.gaps = 0
         self.events = 0
-        self.messages = 0
         self.violations = 0
         self.complete = True
 
@@ -262,17 +263,20 @@ class _Connection:
         self.observer.finish(item.ts_ns)
         self.take(rows)
         self.report_held(rows)
-        for message in self.lifecycle.finish():
+        lifecycle = self.lifecycle
+        if lifecycle is None:
+            return
+        for message in lifecycle.finish():
             if item.how != "end-of-capture" and message.outcome is None:
                 message.ended_ns = item.ts_ns
-            self.message(message, rows)
+            rows.append(self.message(message, lifecycle))
         if self.with_connections:
-            rows.append(self.row(item))
+            rows.append(self.row(item, lifecycle))
 
     def take(self, rows: list[Row]) -> None:
         """Turn the observer's events into rows."""
-        observer, lifecycle = self.observer, self.lifecycle
-        while (event := observer.next_event()) is not NEED_DATA:
+        next_event, lifecycle = self.observer.next_event, self.lifecycle
+        while (event := next_event()) is not NEED_DATA:
             if isinstance(event, Observed):
                 self.events += 1
                 if self.with_events:
@@ -288,8 +292,9 @@ class _Connection:
                     event.seq, event.at_ns, event.sender.value, event.rule, event.severity, event.text,
                     event.offset, event.channel, rows,
                 )  # fmt: skip
-            for message in lifecycle.observe(event):  # type: ignore[arg-type]
-                self.message(message, rows)
+            if lifecycle is not None:
+                for message in lifecycle.observe(event):  # type: ignore[arg-type]
+                    rows.append(self.message(message, lifecycle))
         if self.held and self.sides:
             self.report_held(rows)
 
@@ -377,54 +382,46 @@ class _Connection:
             event.unit,
         )
 
-    def message(self, message: MessageRecord, rows: list[Row]) -> None:
-        self.messages += 1
-        if not self.with_messages:
-            return
+    def message(self, message: MessageRecord, lifecycle: Lifecycle) -> Row:
         headers = message.headers
         tag = message.tag
-        rows.append(
-            (
-                "messages",
-                (
-                    self.label,
-                    message.ts_ns,
-                    _label(message.version),
-                    message.channel,
-                    message.kind,
-                    plain(message.exchange),
-                    plain(message.routing_key),
-                    plain(message.address),
-                    tag if tag is None or tag <= _INT64_MAX else None,
-                    plain(message.message_id),
-                    plain(message.correlation_id),
-                    plain(message.content_type),
-                    message.redelivered,
-                    min(message.body_size, _INT64_MAX),
-                    message.body_sha256,
-                    None if headers is None else _json.encode(headers),
-                    message.outcome,
-                    message.settled_ns,
-                    message.latency_ns,
-                    message.seq,
-                    message.settled_seq,
-                    message.sender.value,
-                    plain(message.queue),
-                    plain(message.consumer_tag),
-                    message.mandatory,
-                    message.code,
-                    plain(message.text),
-                    plain(message.link),
-                    plain(message.reply_to),
-                    message.ended_ns,
-                    plain(self.lifecycle.vhost),
-                ),
-            )
+        return "messages", (
+            self.label,
+            message.ts_ns,
+            _label(message.version),
+            message.channel,
+            message.kind,
+            plain(message.exchange),
+            plain(message.routing_key),
+            plain(message.address),
+            tag if tag is None or tag <= _INT64_MAX else None,
+            plain(message.message_id),
+            plain(message.correlation_id),
+            plain(message.content_type),
+            message.redelivered,
+            min(message.body_size, _INT64_MAX),
+            message.body_sha256,
+            None if headers is None else _json.encode(headers),
+            message.outcome,
+            message.settled_ns,
+            message.latency_ns,
+            message.seq,
+            message.settled_seq,
+            message.sender.value,
+            plain(message.queue),
+            plain(message.consumer_tag),
+            message.mandatory,
+            message.code,
+            plain(message.text),
+            plain(message.link),
+            plain(message.reply_to),
+            message.ended_ns,
+            plain(lifecycle.vhost),
         )
 
-    def row(self, item: ConnectionEnd) -> Row:
+    def row(self, item: ConnectionEnd, lifecycle: Lifecycle) -> Row:
         """Return the connection's own row, at its end."""
-        known = self.lifecycle.connection
+        known = lifecycle.connection
         start = self.start
         names = {side: label for label, side in self.sides.items()}
         client = names.get("client", start.client)
@@ -459,7 +456,7 @@ class _Connection:
             known.frame_max,
             known.heartbeat,
             self.events,
-            self.messages,
+            lifecycle.counted,
             self.violations,
             ended_by,
             plain(known.hint) if known.hint and (ended or known.closed_by) else None,

@@ -133,7 +133,10 @@ ObserverEvent: TypeAlias = Observed | Violation | Skipped | Identified
 
 @record
 class Setting:
-    """Arguments of a version's observer; `from_start`: its first octets are the connection's."""
+    """Arguments of a version's observer; `from_start`: its first octets are the connection's.
+
+    Without `records` units don't say what they settle, and have no context.
+    """
 
     version: Version | None
     from_start: bool
@@ -143,6 +146,7 @@ class Setting:
     server: str | None
     by: str
     at_ns: int
+    records: bool = True
 
 
 Fault: TypeAlias = tuple[str, str, int, str]

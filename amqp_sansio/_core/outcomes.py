@@ -289,10 +289,10 @@ class Records:
 
     `messages` has the columns of units that are messages, by their names; `notes` reads those that say something of the
     connection into `facts`, by the names of `ConnectionRecord`. With `needs_context` only a unit that has a context is
-    a message. `peer_names` are the properties in which a peer names itself.
+    a message. `peer_names` are the properties in which a peer names itself. `counted` is the number of messages.
     """
 
-    __slots__ = ("facts", "version")
+    __slots__ = ("counted", "facts", "version")
 
     messages: ClassVar[Mapping[str, Columns]] = {}
     notes: ClassVar[Mapping[str, Callable[[Any, Observed, Any], None]]] = {}
@@ -302,6 +302,23 @@ class Records:
     def __init__(self, version: Version) -> None:
         self.version = version
         self.facts: dict[str, Any] = {"hint": ""}
+        self.counted = 0
+
+    def take(self, event: Observed) -> Columns | None:
+        """Take a unit; the columns of one that is a message."""
+        name = event.event
+        columns = self.messages.get(name)
+        if columns is None:
+            if name in self.notes:
+                self.note(event)
+        elif (
+            event.unit in _WHOLE
+            and event.content.__class__ is not bytes
+            and not (self.needs_context and event.context is None)
+        ):
+            self.counted += 1
+            return columns
+        return None
 
     def note(self, event: Observed) -> None:
         """Take a unit that says something of the connection."""
@@ -446,16 +463,8 @@ class OutcomeLedger:
     def take(self, event: Observed, records: Records) -> Sequence[MessageRecord]:
         """Take a unit; give the messages whose outcome is known now."""
         settles = event.settles
-        name = event.event
-        columns = records.messages.get(name)
-        if columns is None:
-            if name in records.notes:
-                records.note(event)
-        elif (
-            event.unit in _WHOLE
-            and event.content.__class__ is not bytes
-            and not (records.needs_context and event.context is None)
-        ):
+        columns = records.take(event)
+        if columns is not None:
             message = MessageRecord(event, records.version, columns)
             if settles == AT_ONCE:
                 message.outcome = "settled"

@@ -38,11 +38,14 @@ class Conversation(ABC):
     second after the last.
 
     `late` tells the observer nothing beforehand. `events` are all events so far, `messages` the records of those
-    messages whose outcome is known, in the order in which they came out.
+    messages whose outcome is known, in the order in which they came out. An observer beside it, of which no records are
+    wanted, must see the same.
     """
 
     def __init__(self, *, late: bool = False, body: str = "keep", limits: Limits | None = None) -> None:
-        self.observer = Observer(client=None if late else CLIENT, body=body, limits=limits)
+        client = None if late else CLIENT
+        self.observer = Observer(client=client, body=body, limits=limits)
+        self.beside = Observer(client=client, body=body, limits=limits, records=False)
         self.lifecycle = Lifecycle(limits)
         self.events: list[ObserverEvent] = []
         self.messages: list[MessageRecord] = []
@@ -66,6 +69,7 @@ class Conversation(ABC):
         self.arrivals.append((sender, octets))
         self.now += SECOND
         self.observer.receive_data(octets, sender, self.now)
+        self.beside.receive_data(octets, sender, self.now)
         return self._take()
 
     def gap(self, sender: str, octets: int) -> Self:
@@ -73,11 +77,13 @@ class Conversation(ABC):
         self.arrivals.append((sender, octets))
         self.now += SECOND
         self.observer.receive_gap(sender, octets, self.now)
+        self.beside.receive_gap(sender, octets, self.now)
         return self._take()
 
     def finish(self) -> Self:
         self.now += SECOND
         self.observer.finish(self.now)
+        self.beside.finish(self.now)
         self._take()
         self.messages += self.lifecycle.finish()
         return self
@@ -102,7 +108,9 @@ class Conversation(ABC):
         return [(message.kind, message.tag, message.outcome) for message in done]
 
     def _take(self) -> Self:
-        for event in take(self.observer):
+        events = take(self.observer)
+        assert take(self.beside) == [unrecorded(event) for event in events]
+        for event in events:
             self.events.append(event)
             self.messages += self.lifecycle.observe(event)
         return self
@@ -195,6 +203,13 @@ def take(observer: Observer) -> list[ObserverEvent]:
         assert isinstance(event, Observed | Violation | Skipped | Identified)
         events.append(event)
     return events
+
+
+def unrecorded(event: ObserverEvent) -> ObserverEvent:
+    """An event as an observer gives it of which no records are wanted."""
+    blank: dict[str, Any] = {"settles": (), "context": None}
+    names: tuple[str, ...] = event.__match_args__
+    return type(event)(*[blank.get(name, getattr(event, name)) for name in names])
 
 
 def watch(observer: Observer, arrivals: Iterable[tuple[str, bytes | int, int]]) -> list[ObserverEvent]:

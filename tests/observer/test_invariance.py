@@ -17,7 +17,7 @@ from amqp_sansio.observer import Identified, Observed, Observer, ObserverEvent, 
 from tests.kit.captures import everywhere
 from tests.kit.driver import Operation
 from tests.kit.driving import OPERATIONS, VERSIONS
-from tests.kit.observing import CLIENT, Talk, driven, recorded, take, watch
+from tests.kit.observing import CLIENT, Talk, driven, recorded, take, unrecorded, watch
 from tests.kit.pair import structure
 from tests.kit.talk_1_0 import Talk10, transfer
 from tests.observer.arrivals import Arrivals, arrive, cut
@@ -62,6 +62,13 @@ def test_where_arrivals_are_cut_makes_no_difference(path: Path) -> None:
             whole = connection.watch(body=body)
             for seed, sizes in enumerate(_cuts(connection.arrivals)):
                 assert watch(connection.observer(body=body), cut(connection.arrivals, seed, sizes)) == whole
+
+
+@pytest.mark.parametrize("path", everywhere("*.pcap"))
+def test_without_records_the_events_are_the_same_but_for_what_records_need(path: Path) -> None:
+    for connection in recorded(path):
+        found = connection.watch(body="size", records=False)
+        assert found == [unrecorded(event) for event in connection.watch(body="size")]
 
 
 @pytest.mark.parametrize("path", _named(*_AMQP_1_0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from amqp_sansio.capture import CaptureDamage, Segment, clock_differences, sort_key
 from amqp_sansio.tables import COLUMNS, replay_segments, skew_of
@@ -11,11 +11,13 @@ from .inputs import find_inputs, read_inputs
 from .progress import Progress
 
 _CONNECTION = 0
+_PROOFS = frozenset({"events", "messages"})
+"""Tables whose rows come of AMQP only; without any, the connections tell whether there is AMQP."""
 _PROTOCOL = [name for name, _ in COLUMNS["connections"]].index("protocol")
 
 
 class LocalRows:
-    """The rows of captures, as (table, values); rows of connections come with any table.
+    """The rows of captures, as (table, values); rows of connections come with violations.
 
     All segments are in memory at once: that takes about the size of the captures and half a kilobyte for each packet.
     Connections other than AMQP's have rows only beside AMQP: captures without any have only rows about damage to the
@@ -27,29 +29,35 @@ class LocalRows:
     ) -> None:
         self.found = False
         self._segments: list[Segment | CaptureDamage] = []
-        self._tables = {*tables, "connections"}
+        self._proves_itself = not _PROOFS.isdisjoint(tables)
+        self._tables = {*tables} if self._proves_itself else {*tables, "connections"}
         self._files = find_inputs(given)
         self._body = body
         self._skew_ns = skew_of(clock_skew)
 
     def __iter__(self) -> Iterator[tuple[str, tuple[object, ...]]]:
         held: list[tuple[str, tuple[object, ...]]] = []
-        self._segments = segments = list(read_inputs(self._files, Progress()))
-        replayed = replay_segments(segments, tables=self._tables, body=self._body, skew_ns=self._skew_ns)
-        for table, row in replayed:
+        self._segments = list(read_inputs(self._files, Progress()))
+        for table, row in self._replay(self._tables):
             if not self.found:
                 if table in ("connections", "violations") and row[_CONNECTION] is not None:
                     held.append((table, row))
                     if table != "connections" or row[_PROTOCOL] is None:
                         continue
                     self.found = True
-                elif table in ("events", "messages"):
+                elif table in _PROOFS:
                     self.found = True
                 if self.found:
                     yield from held
                     if table == "connections":
                         continue
             yield table, row
+        if self._proves_itself and not self.found:
+            connections = self._replay({"connections"})
+            self.found = any(row[_PROTOCOL] is not None for _, row in connections)
+
+    def _replay(self, tables: Set[str]) -> Iterator[tuple[str, tuple[object, ...]]]:
+        return replay_segments(self._segments, tables=tables, body=self._body, skew_ns=self._skew_ns)
 
     def advice(self) -> list[str]:
         """Return sentences for rows about segments that came too late: the clocks that differ."""

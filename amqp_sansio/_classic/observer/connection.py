@@ -76,7 +76,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         self.dialect: ObservedDialect = observed_dialect(default_dialect(setting.version).name)
         self.tables = self.dialect.tables
         self.properties: Any = self.dialect.properties[60]
-        model = ObservedModel(self.dialect, setting.limits)
+        model = ObservedModel(self.dialect, setting.limits, setting.records)
         if setting.from_start:
             server, client = AT_START, AT_HEADER
         else:
@@ -561,12 +561,15 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         booked: int | None = None,
     ) -> None:
         """Give out a unit."""
+        model = self.model
         context = None
         if event in MESSAGES and unit != "partial" and content.__class__ is not bytes:
-            context = self.model.message(
+            context = model.message(
                 direction.side, number, self.seq, content, (properties, body_size, digest), answers, known, booked
             )
-        settles = self.model.take_settled()
+        settles = model.take_settled()
+        if not model.records:
+            context = None
         told = Observed(
             self.seq, direction.side, number, unit, event, content, properties, body, body_size, digest, offset,
             size, at_ns, answers, missing, settles, context,

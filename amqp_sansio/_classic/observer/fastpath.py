@@ -179,7 +179,9 @@ def _unit(
     context: Any,
 ) -> Observed:
     model = observer.model
-    if model.settled:
+    if not model.records:
+        settles, context = (), None
+    elif model.settled:
         settles = (*model.take_settled(), *settles)
     if direction.stray:
         direction.stray.pop(number, None)

@@ -163,12 +163,12 @@ def _units_of(retired: _Retired) -> list[int]:
 class ObservedModel(ConnectionModel):
     """Both ends of a connection, as far as they are known. `assumed` says that something was missed for sure.
 
-    `settled` is what becomes of messages, for the next unit to say.
+    `settled` is what becomes of messages, for the next unit to say, unless no `records` are wanted.
     """
 
-    __slots__ = ("bounds", "doubtful", "settled")
+    __slots__ = ("bounds", "doubtful", "records", "settled")
 
-    def __init__(self, dialect: Dialect, limits: Limits) -> None:
+    def __init__(self, dialect: Dialect, limits: Limits, records: bool) -> None:
         # Limits that an endpoint enforces are no rules of the specification; `forget` bounds what is kept.
         unbounded = Limits(
             message=_UNBOUNDED, bodies=_UNBOUNDED, channels=CHANNEL_MAX, calls=_UNBOUNDED,
@@ -177,6 +177,7 @@ class ObservedModel(ConnectionModel):
         super().__init__(dialect, unbounded)
         self.zero: ChannelState = ObservedChannel(0)
         self.bounds = limits
+        self.records = records
         self.doubtful: dict[int, int] = {}
         self.settled: list[Settlement] = []
 
@@ -280,7 +281,7 @@ class ObservedModel(ConnectionModel):
         if not settled:
             return ()
         self.settled = []
-        return tuple(settled)
+        return tuple(settled) if self.records else ()
 
     def lost(self, client: bool) -> Settlements:
         """Octets of a side became no unit: publishes can't be counted any more, and transactions aren't sure."""

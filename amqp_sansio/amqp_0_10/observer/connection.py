@@ -57,7 +57,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
     header_rule = "wire/header-each-peer"
 
     def __init__(self, setting: Setting) -> None:
-        model = ObservedModel(setting.limits, setting.from_start)
+        model = ObservedModel(setting.limits, setting.from_start, setting.records)
         mode = AT_HEADER if setting.from_start else IN_DAMAGE
         super().__init__(setting, model, Direction(Side.SERVER, mode), Direction(Side.CLIENT, mode))
         self.events.append(Identified(AMQP_0_10, "", setting.client, setting.server, setting.by, setting.at_ns))

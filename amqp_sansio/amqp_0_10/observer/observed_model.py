@@ -17,7 +17,7 @@ from ..codec.violation import Violation
 from ..model import opening_rules
 from ..model.open_ids import OpenIds, bound
 from ..model.session_model import Asked, SessionHalf, WholeHalf
-from .open_messages import OpenMessages, Step
+from .open_messages import OpenMessages, Step, Unrecorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -120,7 +120,7 @@ class ObservedModel:
     """Steps controls and commands. `faults` are the broken rules of the last one, as (rule, text, severity).
 
     `names` are those of the sessions that were attached: under one of them a session may go on that isn't new.
-    `messages` says which unit settles which message.
+    `messages` says which unit settles which message, where `records` are wanted.
     """
 
     __slots__ = (
@@ -128,7 +128,7 @@ class ObservedModel:
         "mechanisms", "messages", "names", "tune",
     )  # fmt: skip
 
-    def __init__(self, limits: Limits, known: bool) -> None:
+    def __init__(self, limits: Limits, known: bool, records: bool) -> None:
         self.limits = limits
         self.known = [known, known]
         self.channels: dict[int, tuple[Half, Half]] = {}
@@ -141,7 +141,7 @@ class ObservedModel:
         self.frame_max: int | None = None
         self.faults: list[tuple[str, str, str]] = []
         self.names: set[bytes] = set()
-        self.messages = OpenMessages(limits)
+        self.messages = OpenMessages(limits) if records else Unrecorded()
 
     def half(self, side: int, channel: int) -> Half:
         """The half of a side on a channel."""

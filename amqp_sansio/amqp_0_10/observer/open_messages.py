@@ -167,7 +167,31 @@ class SessionMessages(Work):
         return sorted(units)
 
 
-class OpenMessages:
+class Unrecorded:
+    """The open messages where no records are wanted: there are none. `OpenMessages` says what each step means."""
+
+    __slots__ = ()
+
+    def take_settled(self) -> Settlements:
+        return ()
+
+    def lost(self, client: bool) -> Settlements:
+        return ()
+
+    def attach(self, channel: int, name: bytes | None) -> None:
+        """No message is open."""
+
+    def detached(self, channel: int) -> None:
+        """No message is open."""
+
+    def completed(self, channel: int, client: bool, commands: SequenceSet) -> None:
+        """No message is open."""
+
+    def take(self, channel: int, step: Step) -> Context | None:
+        return None
+
+
+class OpenMessages(Unrecorded):
     """The open messages of one connection, by channel. `settled` is what becomes of messages, for the next unit to say.
 
     `branches` are the sessions that have parts of a branch, which may be gone; `branched` is at least the number of

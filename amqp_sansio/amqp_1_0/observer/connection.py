@@ -82,7 +82,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
     header_rule = "transport/version/header-first"
 
     def __init__(self, setting: Setting) -> None:
-        model = ObservedModel(setting.limits)
+        model = ObservedModel(setting.limits, setting.records)
         mode = AT_HEADER if setting.from_start else IN_DAMAGE
         super().__init__(setting, model, Direction(Side.SERVER, mode), Direction(Side.CLIENT, mode))
         if not setting.from_start:
@@ -378,7 +378,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         else:
             message = self._message(content)
             context = None
-            if delivery is not None:
+            if delivery is not None and self.model.records:
                 properties, _, body_size, _ = message
                 octets = body_size or (0 if properties is None else len(properties.encode()))
                 context = self.model.outcomes.message(delivery, self.seq, content.delivery_id, properties, octets)

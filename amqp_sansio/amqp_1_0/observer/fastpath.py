@@ -152,7 +152,8 @@ def _transfer(
     if link.available:
         link.available -= 1
     seq = observer.seq
-    settles = AT_ONCE
+    records = observer.model.records
+    settles: Settlements = AT_ONCE if records else ()
     if not settled:
         settles = ()
         delivery: Any = NEW(ObservedDelivery)
@@ -163,7 +164,7 @@ def _transfer(
         delivery.progress = _SENT
         delivery.size = octets
         delivery.states = [None, None]
-        delivery.unit = seq
+        delivery.unit = seq if records else None
         delivery.rcv_settle_mode = delivery.before = delivery.transaction = delivery.request = None
         delivery.resumed = delivery.settled = delivery.acquired = delivery.early = False
         deliveries[delivery_id] = link.unsettled[tag] = delivery
@@ -175,7 +176,7 @@ def _transfer(
     return Observed(
         seq, direction.side, channel, "content", "transfer", frame, message, content, size, digest, offset, end - pos,
         direction.at_ns if stop <= direction.mark_end else direction.when(stop), None, 0, settles,
-        (link.origin, delivery_id, None),
+        (link.origin, delivery_id, None) if records else None,
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from ..codec.violation import Violation
 from ..model import states
 from ..model.connection import SASL_FRAMES, ConnectionModel
 from ..model.link_state import Rules, SessionModel, named
-from .outcomes import ObservedDelivery, ObservedLink, Outcomes
+from .outcomes import ObservedDelivery, ObservedLink, Outcomes, Unrecorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -78,19 +78,21 @@ class ObservedSession(SessionModel):
 
 class ObservedModel(ConnectionModel):
     """Both ends of a connection, as far as they are known. `assumed` says that something was missed for sure, `blind`
-    that it's being missed: what one side sends can't be read at the moment. `outcomes` is what becomes of messages.
+    that it's being missed: what one side sends can't be read at the moment. `outcomes` is what becomes of messages,
+    where `records` are wanted.
     """
 
     __slots__ = (
-        "assumed", "blind", "bounds", "outcomes", "reported_closed", "sasl_early", "sent", "tolerated",
+        "assumed", "blind", "bounds", "outcomes", "records", "reported_closed", "sasl_early", "sent", "tolerated",
     )  # fmt: skip
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, records: bool) -> None:
         # Limits that an endpoint enforces are no rules of the specification; `_bound` limits what is kept.
         unbounded = Limits(channels=_UNBOUNDED, consumers=_UNBOUNDED, unsettled=_UNBOUNDED)
         super().__init__(unbounded)
         self.bounds = limits
-        self.outcomes = Outcomes(limits)
+        self.records = records
+        self.outcomes = Outcomes(limits) if records else Unrecorded()
         self.sent: ObservedDelivery | None = None
         self.assumed = False
         self.blind = False
@@ -206,8 +208,8 @@ class ObservedModel(ConnectionModel):
             self.sent = found
             self.bound(side, found.link.session)
         elif isinstance(frame, Disposition):
-            for delivery in self.disposition(side, channel, frame)[1]:
-                self.outcomes.stated(delivery, side, frame.state, frame.settled)
+            deliveries = self.disposition(side, channel, frame)[1]
+            self.outcomes.stated(deliveries, side, frame.state, frame.settled)
         elif isinstance(frame, Begin):
             found, answers = self.begin(side, channel, frame)
             found.begun[side] = seq
@@ -346,13 +348,14 @@ class ObservedModel(ConnectionModel):
 
     def _force_disposition(self, side: int, session: SessionModel, frame: Disposition) -> None:
         deliveries = session.halves[1 - side if frame.role else side].deliveries
-        for delivery in named(deliveries, frame):
+        found = named(deliveries, frame)
+        for delivery in found:
             if frame.state is not None:
                 delivery.states[side] = frame.state
             if frame.settled:
                 delivery.settled = True
                 delivery.forget(deliveries)
-            self.outcomes.stated(delivery, side, frame.state, frame.settled)
+        self.outcomes.stated(found, side, frame.state, frame.settled)
 
     _FORCE: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
         Attach: _force_attach,

@@ -189,7 +189,42 @@ class Transaction:
         self.members: dict[int, ObservedDelivery] = {}
 
 
-class Outcomes:
+class Unrecorded:
+    """The outcomes of messages where no records are wanted: there are none. `Outcomes` says what each step means."""
+
+    __slots__ = ()
+
+    def take_settled(self) -> tuple[Settlements, dict[int, str | None] | None]:
+        return (), None
+
+    def lost(self) -> Settlements:
+        return ()
+
+    def message(
+        self, delivery: ObservedDelivery, unit: int, number: int | None, message: Message | None, octets: int
+    ) -> Context | None:
+        return None
+
+    def aborted(self, delivery: ObservedDelivery) -> None:
+        """Nothing becomes of it."""
+
+    def stated(self, deliveries: list[DeliveryModel], side: int, state: State | None, settled: bool) -> None:
+        """Nothing becomes of them."""
+
+    def end(self, delivery: DeliveryModel) -> None:
+        """Nothing becomes of it."""
+
+    def session_over(self, session: SessionModel) -> None:
+        """Nothing becomes of its deliveries."""
+
+    def attached(self, link: ObservedLink, side: int, answers: bool) -> None:
+        link.locate()
+
+    def detached(self, link: ObservedLink, side: int, failed: bool) -> None:
+        """Nothing becomes of its deliveries."""
+
+
+class Outcomes(Unrecorded):
     """The outcomes of the messages of one connection, for units to say: `settled`, and `errors` of rejections by unit.
 
     `links` are the last ones of each name and sender. `kept` are deliveries that have no delivery-id any more:
@@ -275,10 +310,13 @@ class Outcomes:
             told = known.told()
             self._done(known, "settled" if told is None else told.NAME, told)
 
-    def stated(self, delivery: DeliveryModel, side: int, state: State | None, settled: bool) -> None:
-        """A side has said what state a delivery is in, and whether it settles it."""
-        if not isinstance(delivery, ObservedDelivery):
-            return
+    def stated(self, deliveries: list[DeliveryModel], side: int, state: State | None, settled: bool) -> None:
+        """A side has said what state deliveries are in, and whether it settles them."""
+        for delivery in deliveries:
+            if isinstance(delivery, ObservedDelivery):
+                self._stated(delivery, side, state, settled)
+
+    def _stated(self, delivery: ObservedDelivery, side: int, state: State | None, settled: bool) -> None:
         if delivery.observed_link.origin is None:
             if side != delivery.link.sender:
                 self._answer(delivery, state)
@@ -309,7 +347,7 @@ class Outcomes:
             delivery.transaction, delivery.acquired = transaction, known.acquired
             transaction.members[unit] = delivery
         sender = delivery.link.sender
-        self.stated(delivery, sender, delivery.states[sender], delivery.settled)
+        self._stated(delivery, sender, delivery.states[sender], delivery.settled)
 
     def _settle(self, delivery: ObservedDelivery, told: Outcome | None) -> None:
         """The unit at hand settles a message."""

@@ -99,6 +99,7 @@ def test_each_message_comes_out_once(seed: int, limits: Limits) -> None:
             elif isinstance(event, Skipped):
                 out += [message.seq for message in ledger.lose(event)]
                 ended.update(unit for unit, _, _ in event.settles if unit is not None)
+        assert isinstance(observer.model.messages, OpenMessages)
         still_open = _open(observer.model.messages)
         assert still_open == set(messages) - set(ended)
         assert ledger.held == len(still_open) or limits is FEW
