@@ -1,7 +1,7 @@
 # Commands for developers. Every target sets up its own environment, once, and again when pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-slow explore fuzz lint interop conformance conformance-check codegen-check bench bench-check docs clean help
+.PHONY: demo test test-slow explore fuzz lint interop conformance conformance-check codegen-check bench bench-check docs test-all dist clean help
 SHELL := bash
 # Tests and commands start many interpreters; compiling the modules again in each costs more than everything else.
 unexport PYTHONDONTWRITEBYTECODE
@@ -12,6 +12,7 @@ PYTEST := $(PY) -m pytest
 # One process for Spark's session, one for tests that start a Java process; these wait a lot, and so do tests of
 # heartbeats: three processes keep two processors busy.
 PYTEST_ARGS ?= -q -n 3 --dist loadscope
+PYTHONS ?= 3.11 3.12 3.13 3.14
 EXPLORE_S ?= 300
 FUZZ_S ?= 300
 FUZZ_SEED ?= 1
@@ -61,8 +62,19 @@ bench-check: .venv-bench/.stamp  ## Compares the ratios with the committed ones;
 docs: .venv-docs/.stamp  ## The documentation as a site, in build/site; warnings are errors
 	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
 
+# Spark's tests run with the interpreter of `make test` only: its releases support few.
+test-all:  ## The tests but for Spark's, with each Python from 3.11 to 3.14 that is there; PYTHONS names others
+	@for version in $(PYTHONS); do \
+	  python=$$(command -v python$$version) && "$$python" -c '' 2>/dev/null || { echo "python$$version isn't there"; continue; }; \
+	  PYTHON=$$python tools/dev/venv.sh .venv-$$version .venv-$$version/.stamp --group test && \
+	  .venv-$$version/bin/python -m pytest $(PYTEST_ARGS) -m "not interop and not slow and not spark" || exit 1; \
+	done
+
+dist: $(VENV)/.stamp  ## sdist and wheel in build/dist, checked, and used in a clean environment
+	tools/dev/release.sh $(PY) build/dist
+
 clean:  ## Removes all output of make and the tools
-	rm -rf $(VENV) .venv-bench .venv-docs build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:
