@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -45,14 +45,13 @@ def test_the_clients(needle: str, port: int, capsys: pytest.CaptureFixture[str])
     assert "Accepted()" in capsys.readouterr().out
 
 
-def test_the_client_of_1_0(broker: EmbeddedBroker, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("version", ["", "?version=0-9-1", "?version=0-10", "?version=1.0"])
+def test_the_client_of_any_version(broker: EmbeddedBroker, version: str, capsys: pytest.CaptureFixture[str]) -> None:
     broker.preload({"queues": ["jobs"]})
-    code = block("version=AMQP_1_0").replace("@localhost/", f"@127.0.0.1:{broker.port}/")
-    exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
-    printed = capsys.readouterr().out
-    assert printed.startswith("Accepted()")
-    assert "b'hello'" in printed
-    assert [message.body for message in broker.messages("jobs")] == [b"all", b"or nothing"]
+    names: dict[str, Any] = {"__name__": "readme"}
+    exec(compile(block('connection.sender("/queues/jobs")'), "README.md", "exec"), names)
+    asyncio.run(names["greet"](broker.url + version))
+    assert capsys.readouterr().out == "Accepted()\nb'hello' greeting\n"
 
 
 def test_the_client_of_0_10(port: int, capsys: pytest.CaptureFixture[str]) -> None:
