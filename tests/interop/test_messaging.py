@@ -68,7 +68,7 @@ def used(url: str, program: Callable[[Connection], Any]) -> None:
 
     async def main() -> None:
         # Qpid's 0-8 has no arguments in basic.consume.
-        qpid = {"dialect": get_dialect("0-8-qpid")} if "version=0-8" in url else {}
+        qpid: dict[str, Any] = {"dialect": get_dialect("0-8-qpid")} if "version=0-8" in url else {}
         async with connect(url, **qpid) as connection:
             await program(connection)
 
