@@ -108,6 +108,9 @@ class ClientDriver(Driver["BaseClient[Any]"]):
         self.start_closing()
 
     def reading_changed(self) -> None:
+        if self._held and self.core.receive_budget:
+            # Octets that came before the pause are taken first; whoever empties an inbox isn't interrupted.
+            self.loop.call_soon(self.progress)
         self.update_reading()
 
     def ring(self) -> None:
