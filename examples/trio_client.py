@@ -49,23 +49,21 @@ async def connect(
 class Driver:
     """Three tasks of one connection: one reads, one writes, one keeps the time."""
 
-    congested = False
-    """The client bounds its own backlog; `pace` waits for the writing."""
+    congested = False  # The client bounds its own backlog.
 
     def __init__(self, client: BaseClient[Any], stream: trio.abc.Stream) -> None:
         self._client = client
         self._stream = stream
         self._token = trio.lowlevel.current_trio_token()
         self._scope = trio.CancelScope()
-        # The bells of the three tasks; who waits for one hangs up a new one.
         self._octets, self._room, self._earlier = trio.Event(), trio.Event(), trio.Event()
         self._armed = inf
         self._is_sending = False
+        self._taken = b""
         self._reason = "the transport was closed"
         client.attach(self)
 
     async def run(self) -> None:
-        """Serve the client until its connection has ended."""
         try:
             with self._scope:
                 async with trio.open_nursery() as nursery:
@@ -80,7 +78,6 @@ class Driver:
             await trio.aclose_forcefully(self._stream)
 
     def stop(self, reason: str = "") -> None:
-        """End the transport at once."""
         self._reason = reason or self._reason
         self._scope.cancel()
 
@@ -93,11 +90,14 @@ class Driver:
     def flush_soon(self) -> None:
         self._octets.set()
         if self._is_sending:
-            # A caller's time begins although nothing can be written.
             self._client.start_timers(trio.current_time())
             self._arm()
 
-    flush_later = close_soon = flush_soon
+    flush_later = flush_soon
+
+    def close_soon(self) -> None:
+        self._taken += self._client.data_to_send(trio.current_time())
+        self.flush_soon()
 
     async def pace(self) -> None:
         if not self._is_sending:
@@ -136,15 +136,15 @@ class Driver:
         while True:
             await self._octets.wait()
             self._octets = trio.Event()
-            while data := client.data_to_send(trio.current_time(), READ_SIZE):
+            while data := self._taken or client.data_to_send(trio.current_time(), READ_SIZE):
+                self._taken = b""
                 self._wake()
                 self._arm()
                 self._is_sending = True
                 try:
                     await self._stream.send_all(data)
                 except trio.BrokenResourceError:
-                    # What the peer said before it left is still to be read, and the reading ends the connection.
-                    await trio.sleep_forever()
+                    await trio.sleep_forever()  # What the peer said last is still to be read, and then its end.
                 finally:
                     self._is_sending = False
             self._wake()

@@ -42,7 +42,8 @@ async def connect(reactor: Any, url: str, make: Callable[..., tuple[BaseClient[A
     try:
         await client.result(client.opened)
     except BaseException:
-        driver.tcp.abortConnection()
+        if driver.tcp is not None:
+            driver.tcp.abortConnection()
         raise
     return connection
 
@@ -82,6 +83,8 @@ class Driver(Protocol):
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self.tcp = None
         text = reason.getErrorMessage()
+        if text == connectionDone.getErrorMessage():
+            self._client.receive_eof(monotonic())
         self._client.connection_lost(text, monotonic())
         self._turn()
         self._client.transport_ended(text)
@@ -126,6 +129,7 @@ class Driver(Protocol):
         """Hand over octets, take events, wake those who wait for what happened, write, and set the timer."""
         client = self._client
         self._next_turn = None
+        client.handle_timeout(monotonic())
         if has_dropped:
             client.take_dropped()
         while True:
@@ -167,11 +171,7 @@ class Driver(Protocol):
         if self._timer is not None and self._timer.active():
             self._timer.cancel()
         if client.next_deadline is not None:
-            self._timer = self._reactor.callLater(max(0.0, client.next_deadline - monotonic()), self._due)
-
-    def _due(self) -> None:
-        self._client.handle_timeout(monotonic())
-        self._turn()
+            self._timer = self._reactor.callLater(max(0.0, client.next_deadline - monotonic()), self._turn)
 
     def _write(self) -> None:
         if self.tcp is not None:

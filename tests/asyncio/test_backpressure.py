@@ -25,7 +25,7 @@ from amqp_sansio.amqp_0_9_1 import (
 )
 from amqp_sansio.events import Event
 from amqp_sansio.limits import Limits
-from amqp_sansio_asyncio import ConsumerEnded, ServerConnection, connect, serve
+from amqp_sansio_asyncio import ServerConnection, connect, serve
 from tests.kit.asyncio_broker import driver_of, state_of, until, url_of
 from tests.kit.asyncio_loops import run, run_fast
 
@@ -108,39 +108,6 @@ async def at_rest(count: Callable[[], int]) -> int:
     return last
 
 
-def test_a_publisher_waits_for_a_server_that_does_not_read() -> None:
-    async def main() -> None:
-        floods = Floods(0)
-        async with (
-            serve(floods.handle, config=Config(limits=SMALL)) as server,
-            connect(
-                url_of(server), limits=SMALL, connector=lambda factory: connect_small(factory, server.port)
-            ) as connection,
-        ):
-            ch = await connection.open_channel()
-            floods.gate.clear()
-            published = 0
-
-            async def publish() -> None:
-                nonlocal published
-                for _ in range(500):
-                    await ch.publish(bytes(4000), routing_key="q")
-                    published += 1
-
-            tasks = [asyncio.create_task(publish()) for _ in range(4)]
-            assert await at_rest(lambda: published) < 2000
-            # Each of four publishers may add one message to a backlog that is nearly full.
-            assert connection.core.send_backlog <= SMALL.backlog_high + 4 * 5000
-            tasks[3].cancel()
-            floods.gate.set()
-            await asyncio.gather(*tasks[:3])
-            await until(lambda: floods.published >= published)
-            # The cancelled one had queued its message, or not: it was told neither.
-            assert await at_rest(lambda: floods.published) in (published, published + 1)
-
-    run(main())
-
-
 def test_a_publisher_lets_others_have_their_turn() -> None:
     async def main() -> None:
         floods = Floods(0)
@@ -164,29 +131,6 @@ def test_a_publisher_lets_others_have_their_turn() -> None:
     run(main())
 
 
-def test_a_consumer_without_bound_stops_the_reading() -> None:
-    async def main() -> None:
-        floods = Floods(3000, 4000)
-        async with (
-            serve(floods.handle) as server,
-            connect(url_of(server), connector=lambda factory: connect_small(factory, server.port)) as connection,
-        ):
-            ch = await connection.open_channel()
-            async with ch.consume("q", no_ack=True, buffer=50) as deliveries:
-                feed = state_of(ch).inboxes["c"]
-                await until(lambda: driver_of(connection).reading_paused)
-                assert await at_rest(lambda: floods.sent) < 3000
-                assert 50 <= len(feed.items) <= 50 + 300
-                seen = 0
-                async for delivery in deliveries:
-                    assert delivery.body[:4] == seen.to_bytes(4)
-                    seen += 1
-                    if seen == 3000:
-                        break
-
-    run(main())
-
-
 def test_big_bodies_count_by_their_octets() -> None:
     async def main() -> None:
         floods = Floods(40, 1024 * 1024)
@@ -200,67 +144,6 @@ def test_big_bodies_count_by_their_octets() -> None:
                 for _ in range(40):
                     await anext(deliveries)
                 assert feed.octets == 0
-
-    run(main())
-
-
-def test_calls_are_answered_while_a_consumer_is_slow() -> None:
-    """A call of the consuming task itself, too: its reply is behind deliveries that nobody takes meanwhile."""
-
-    async def main() -> None:
-        floods = Floods(2000)
-        async with serve(floods.handle) as server, connect(url_of(server)) as connection:
-            ch, other = await connection.open_channel(), await connection.open_channel()
-            async with ch.consume("q", no_ack=True, buffer=10) as deliveries:
-                await until(lambda: state_of(ch).inboxes["c"].full)
-                for _ in range(5):
-                    await anext(deliveries)
-                    assert (await ch.call(QueueDeclare(queue="a"))).queue == "a"
-                    assert (await other.call(QueueDeclare(queue="b"))).queue == "b"
-                await other.close()
-
-    run(main())
-
-
-def test_a_consumer_that_falls_far_behind_is_cancelled_and_loses_nothing() -> None:
-    async def main() -> None:
-        floods = Floods(10_000, 100)
-        async with serve(floods.handle) as server, connect(url_of(server)) as connection:
-            ch = await connection.open_channel()
-            consumer = ch.consume("q", no_ack=True, buffer=10)
-            await consumer.start()
-            while not floods.cancelled:
-                # Somebody always waits for an answer, so the reading never stops.
-                await ch.call(QueueDeclare(queue="a"))
-            seen = 0
-            with pytest.raises(ConsumerEnded, match="fell behind"):
-                async for delivery in consumer:
-                    assert delivery.body[:4] == seen.to_bytes(4)
-                    seen += 1
-            assert 160 <= seen == floods.sent < 10_000
-            assert ch.is_open
-
-    run(main())
-
-
-def test_no_deadlock_with_both_sockets_full() -> None:
-    """The consumer publishes what it gets to a server that reads only when its own writes get through."""
-
-    async def main() -> None:
-        # More than the kernel takes for a server that doesn't read.
-        floods = Floods(1500, 4000, alone=True)
-        async with (
-            serve(floods.handle, config=Config(limits=SMALL)) as server,
-            connect(
-                url_of(server), limits=SMALL, connector=lambda factory: connect_small(factory, server.port)
-            ) as connection,
-        ):
-            ch = await connection.open_channel()
-            async with ch.consume("q", no_ack=True, buffer=200) as deliveries:
-                for _ in range(1500):
-                    delivery = await anext(deliveries)
-                    await ch.publish(delivery.body, routing_key="there")
-                await until(lambda: floods.published == 1500)
 
     run(main())
 

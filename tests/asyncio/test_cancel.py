@@ -77,21 +77,6 @@ def test_cancelled_at_every_step(cancel: Suspend) -> None:
     run(main())
 
 
-def test_late_answers_are_taken_and_dropped() -> None:
-    async def main() -> None:
-        async with broker() as (server, _), connect(url_of(server)) as connection:
-            ch = await connection.open_channel()
-            calls = [asyncio.ensure_future(ch.call(QueueDeclare(queue=f"{n}"))) for n in range(9)]
-            await asyncio.sleep(0)
-            for call in calls[::2]:
-                call.cancel()
-            results = await asyncio.gather(*calls, return_exceptions=True)
-            assert [isinstance(each, asyncio.CancelledError) for each in results] == [n % 2 == 0 for n in range(9)]
-            assert (await ch.call(QueueDeclare(queue="last"))).queue == "last"
-
-    run(main())
-
-
 def test_a_cancelled_request_is_waited_for_no_more() -> None:
     async def main() -> None:
         async with serve_broker() as server, connect(server.url) as connection:
@@ -102,18 +87,5 @@ def test_a_cancelled_request_is_waited_for_no_more() -> None:
                 async with asyncio.timeout(0.05):
                     await ch.request(b"nobody answers", routing_key="q")
             assert client._waiting == {}
-
-    run(main())
-
-
-def test_a_cancelled_close_goes_on() -> None:
-    async def main() -> None:
-        async with broker() as (server, _):
-            connection = await connect(url_of(server))
-            closing = asyncio.ensure_future(connection.close())
-            await asyncio.sleep(0)
-            closing.cancel()
-            report = await connection.wait_closed()
-            assert report.code == 200
 
     run(main())

@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from amqp_sansio import By, EndpointClosed
-from amqp_sansio.amqp_0_9_1 import Config, HeartbeatReceived, Published, QueueDeclare
+from amqp_sansio.amqp_0_9_1 import Config, HeartbeatReceived, QueueDeclare
 from amqp_sansio.amqp_0_9_1 import Connection as CoreConnection
 from amqp_sansio.client.classic.client import ClassicClient
 from amqp_sansio.events import Closed, Event, Signal
@@ -49,81 +49,6 @@ def test_a_socket_lost_without_close_ok_is_logged(caplog: pytest.LogCaptureFixtu
     with caplog.at_level(logging.INFO, "amqp_sansio_asyncio"):
         run(main())
     assert "ended without its closing handshake: closed by this side: 200" in caplog.text
-
-
-@pytest.mark.parametrize("look", [False, True])
-def test_leaving_a_lost_connection_says_so_once(look: bool) -> None:
-    async def main() -> None:
-        async with broker() as (server, _):
-
-            async def use() -> None:
-                async with connect(url_of(server)) as connection:
-                    transport = driver_of(connection).transport
-                    assert transport is not None
-                    transport.abort()
-                    await until(lambda: not connection.is_open)
-                    if look:
-                        assert connection.report is not None
-
-            if look:
-                await use()
-            else:
-                with pytest.raises(EndpointClosed, match="transport lost"):
-                    await use()
-
-    run(main())
-
-
-def test_lost_in_the_middle_of_everything() -> None:
-    def answer(connection: ServerConnection, event: Event) -> None:
-        if asks(event, QueueDeclare):
-            abort(connection)
-
-    async def main() -> None:
-        problems = Problems()
-        problems.watch()
-        async with client(scripted(answer)) as connection:
-            ch = await connection.open_channel()
-            tasks = [
-                asyncio.ensure_future(ch.get("q")),
-                asyncio.ensure_future(anext(ch.consume("q"))),
-                asyncio.ensure_future(anext(ch.events())),
-                asyncio.ensure_future(anext(connection.events())),
-                asyncio.ensure_future(ch.call(QueueDeclare(queue="q"))),
-            ]
-            for task in tasks:
-                with pytest.raises(EndpointClosed, match="transport lost") as caught:
-                    await task
-                assert caught.value.report is not None
-                assert caught.value.report.by is By.TRANSPORT
-            report = await connection.wait_closed()
-            assert report.by is By.TRANSPORT
-            assert await connection.close() == report
-            with pytest.raises(EndpointClosed, match="transport lost"):
-                await connection.open_channel()
-            with pytest.raises(EndpointClosed, match="transport lost"):
-                await ch.publish(b"")
-            assert (await ch.close()).by is By.TRANSPORT
-        assert problems.contexts == []
-
-    run(main())
-
-
-def test_an_end_of_the_stream_in_the_middle() -> None:
-    def answer(connection: ServerConnection, event: Event) -> None:
-        if asks(event, QueueDeclare):
-            transport = driver_of(connection).transport
-            assert transport is not None
-            transport.write(b"\x01\0\x01")
-            transport.close()
-
-    async def main() -> None:
-        async with client(scripted(answer)) as connection:
-            ch = await connection.open_channel()
-            with pytest.raises(EndpointClosed, match="transport lost: the peer ended the stream"):
-                await ch.call(QueueDeclare(queue="q"))
-
-    run(main())
 
 
 @pytest.mark.rule("0-9-1/wire/heartbeat-interval")
@@ -219,62 +144,6 @@ def test_a_peer_that_goes_silent_is_noticed_on_both_sides(caplog: pytest.LogCapt
     assert "nothing arrived for 4 seconds" in caplog.text
 
 
-def test_a_close_that_nobody_answers_ends_in_time() -> None:
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        async with broker() as (server, _):
-            relay, listener, url = await silent_relay(server.port)
-            async with listener:
-                connection = await connect(url, heartbeat=0, close_timeout=2.0)
-                relay.silent = True
-                started = loop.time()
-                report = await connection.close()
-                assert 2.0 <= loop.time() - started < 6.0
-                assert report.by is By.LOCAL
-                for task in relay.tasks:
-                    task.cancel()
-                await asyncio.wait(relay.tasks)
-
-    run_fast(main())
-
-
-def test_close_ends_in_time_while_the_socket_is_full() -> None:
-    """Nothing is read at the other end: neither the messages nor the close get through."""
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-
-        async def deaf(connection: ServerConnection) -> None:
-            event = await anext(connection)
-            assert event is not None
-            transport = driver_of(connection).transport
-            assert transport is not None
-            transport.pause_reading()
-            await ended.wait()
-            transport.abort()
-
-        ended = asyncio.Event()
-        async with serve(deaf) as server:
-            connection = await connect(url_of(server), heartbeat=0, close_timeout=2.0)
-            ch = await connection.open_channel()
-
-            async def publish() -> None:
-                while True:
-                    await ch.publish(bytes(100_000), routing_key="q")
-
-            publishing = asyncio.ensure_future(publish())
-            await until(lambda: driver_of(connection).write_paused, 60)
-            started = loop.time()
-            report = await connection.close()
-            assert loop.time() - started < 6.0
-            assert report.by is By.LOCAL
-            with pytest.raises(EndpointClosed):
-                await publishing
-            ended.set()
-
-    run_fast(main())
-
-
 def test_a_farewell_that_does_not_get_through_ends_in_time() -> None:
     """The server closes and reads nothing more: the answer stays behind what is unsent."""
 
@@ -338,26 +207,5 @@ def test_a_bug_in_the_core_leaves_nobody_waiting() -> None:
                 await connection.open_channel()
             await driver.wait_lost()
         assert "ZeroDivisionError" in str(problems.contexts)
-
-    run(main())
-
-
-def test_both_sides_close_at_once() -> None:
-    async def main() -> None:
-        async def handle(connection: ServerConnection) -> None:
-            async for event in connection:
-                if isinstance(event, Published):
-                    await connection.close(320, "going down")
-
-        async with serve(handle) as server:
-            for turns in range(8):
-                connection: Connection = await connect(url_of(server))
-                ch = await connection.open_channel()
-                await ch.publish(b"")
-                for _ in range(turns):
-                    await asyncio.sleep(0)
-                report = await connection.close()
-                assert report.by in (By.LOCAL, By.REMOTE)
-            await until(lambda: not server.connections)
 
     run(main())

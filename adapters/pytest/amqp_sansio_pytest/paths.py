@@ -131,7 +131,8 @@ class Paths(faults.Faults):
 
     def _end(self, line: Line, direction: Direction, end: Callable[[], None]) -> None:
         self.activity += 1
-        if self._obstacles or self._lanes:
+        # The hub may have forgotten a client whose transport is about to end.
+        if (self._obstacles or self._lanes) and self.hub is not None and line.number in self.hub.clients:
             self._lane(line, direction).end(end)
         else:
             end()

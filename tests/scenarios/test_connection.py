@@ -1,0 +1,337 @@
+"""Connections of 0-9-1 and 0-8: opening, what the URL says, refusals, loss, closing."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from amqp_sansio import AMQP_0_8, By, CloseReport, EndpointClosed, Event, LocalProtocolError, OpenRequested, amqp_0_8
+from amqp_sansio.amqp_0_9_1 import Config, Published, QueueDeclare
+from amqp_sansio.broker import Settings
+from amqp_sansio.sasl import AmqPlain, Plain, ScramSha256
+from amqp_sansio.versions import AMQP_0_9_1
+from tests.kit.scripted import Peer, ScriptedBroker, holding, is_method
+from tests.kit.worlds import AsyncioWorld, SyncWorld, World
+
+FULL_WORLDS = (AsyncioWorld, SyncWorld)
+"""The adapters proper; the examples read no options of URLs, and know PLAIN only."""
+
+
+async def failure(world: World, url: str, **options: Any) -> EndpointClosed:
+    """The error of connecting to a server that refuses."""
+    with pytest.raises(EndpointClosed) as caught:
+        await world.connect(url, **options)
+    assert caught.value.report is not None
+    return caught.value
+
+
+async def test_a_context_opens_and_closes(world: World, broker: ScriptedBroker) -> None:
+    async with world.connect(broker.url, heartbeat=20.0, channel_max=7, frame_max=8192) as connection:
+        assert connection.is_open
+        assert connection.report is None
+        core = connection.core
+        assert (core.heartbeat, core.channel_max, core.frame_max) == (20, 7, 8192)
+        assert connection.peer_properties["product"] == "amqp_sansio"
+        assert repr(connection) == f"<Connection to {broker.url.replace('guest@', '***@')}, open>"
+    assert not connection.is_open
+    assert connection.report == CloseReport(By.LOCAL, 200, "Normal shutdown")
+    assert "closed by this side: 200" in repr(connection)
+    await world.until(lambda: not broker.connections)
+
+
+async def test_close_says_how_it_ended_and_may_be_called_again(world: World, broker: ScriptedBroker) -> None:
+    connection = await world.connect(broker.url)
+    events = connection.events()
+    reports = await world.gather(connection.close(302, "going home"), connection.close(302, "going home"))
+    report = reports[0]
+    assert (report.by, report.code, report.text) == (By.LOCAL, 302, "going home")
+    assert [reports[1], await connection.close(), await connection.wait_closed()] == [report] * 3
+    for call in (connection.open_channel(), anext(events), anext(connection.events())):
+        with pytest.raises(EndpointClosed, match="closed by this side: 302 going home") as caught:
+            await call
+        assert caught.value.report == report
+
+
+@pytest.mark.parametrize("world", FULL_WORLDS, indirect=True)
+async def test_the_options_of_the_url_count_and_those_of_the_call_win(world: World, broker: ScriptedBroker) -> None:
+    broker.act(lambda: broker.service.add_vhost("a/b"))
+    url = f"amqp://127.0.0.1:{broker.port}/a%2Fb?heartbeat=7&channel_max=9&frame_max=8192"
+    async with world.connect(url) as connection:
+        core = connection.core
+        assert (core.heartbeat, core.channel_max, core.frame_max) == (7.0, 9, 8192)
+        assert broker.peer.front.describe() == ("guest", "a/b")
+    async with world.connect(url, vhost="/", heartbeat=3.0, properties={"product": "a test"}) as connection:
+        assert connection.core.heartbeat == 3.0
+        assert broker.peer.front.describe() == ("guest", "/")
+        assert broker.peer.core.peer_properties["product"] == "a test"
+
+
+async def test_what_is_refused_is_told_with_the_servers_reason(world: World, broker: ScriptedBroker) -> None:
+    error = await failure(world, broker.url.replace("guest:guest", "guest:wr0ng"))
+    assert error.report is not None
+    assert (error.report.by, error.report.code) == (By.REMOTE, 403)
+    assert "ACCESS_REFUSED" in str(error)
+    assert "password is wrong" in error.report.hint
+    assert "wr0ng" not in str(error)
+    # A server tells nothing to clients that don't announce the capability (0-9-1 section 2.2.4).
+    error = await failure(world, broker.url.replace("guest:guest", "guest:wrong"), properties={"capabilities": {}})
+    assert error.report is not None
+    assert error.report.by is By.TRANSPORT
+    assert "wrong user, password" in str(error)
+    error = await failure(world, broker.url, vhost="nowhere")
+    assert error.report is not None
+    assert error.report.code == 530
+    assert "nowhere" in str(error)
+
+    def hang_up(peer: Peer, event: Event) -> bool:
+        if isinstance(event, OpenRequested):
+            peer.line.cut()
+        return isinstance(event, OpenRequested)
+
+    broker.script = hang_up
+    assert "virtual host is missing or forbidden" in str(await failure(world, broker.url))
+
+
+@pytest.mark.parametrize("world", FULL_WORLDS, indirect=True)
+async def test_mechanisms(world: World) -> None:
+    settings = Settings(versions=(AMQP_0_9_1,), configs={AMQP_0_9_1: Config(mechanisms=("SCRAM-SHA-256", "AMQPLAIN"))})
+    nonces: list[str] = []
+    with ScriptedBroker(settings=settings) as broker:
+        assert "no SASL mechanism in common" in str(await failure(world, broker.url, sasl=Plain("guest", "guest")))
+        for _ in range(2):
+            async with world.connect(broker.url) as connection:
+                assert connection.core.mechanism == "SCRAM-SHA-256"
+                nonces.append(connection.core.config.sasl[0].nonce)
+        async with world.connect(broker.url, sasl=AmqPlain("guest", "guest")) as connection:
+            assert connection.core.mechanism == "AMQPLAIN"
+        async with world.connect(f"{broker.url}?auth_mechanism=amqplain") as connection:
+            assert connection.core.mechanism == "AMQPLAIN"
+        for wrong in (ScramSha256("guest", "wrong"), ScramSha256("nobody", "guest")):
+            report = (await failure(world, broker.url, sasl=wrong)).report
+            assert report is not None
+            assert report.code == 403
+    assert len(set(nonces)) == 2
+    assert all(len(nonce) >= 24 for nonce in nonces)
+
+
+async def test_0_8_is_spoken_too(world: World, broker: ScriptedBroker) -> None:
+    broker.fill("jobs")
+    async with world.connect(broker.url, AMQP_0_8) as connection:
+        assert connection.core.dialect.name.startswith("0-8")
+        channel = await connection.open_channel()
+        assert isinstance(await channel.call(amqp_0_8.AccessRequest(realm="/data")), amqp_0_8.AccessRequestOk)
+        assert isinstance(await channel.call(amqp_0_8.QueueDeclare(queue="q")), amqp_0_8.QueueDeclareOk)
+        await channel.publish(b"one", routing_key="q")
+        delivery = await channel.get("q")
+        assert delivery is not None
+        await delivery.release()
+        async with channel.consume("q", prefetch=5) as deliveries:
+            delivery = await anext(deliveries)
+            assert (delivery.body, delivery.redelivered) == (b"one", True)
+            await delivery.accept()
+        with pytest.raises(LocalProtocolError, match="no confirms"):
+            await connection.open_channel(confirm=True)
+        assert len(connection.core.channels) == 1
+
+
+async def test_a_server_of_another_version_is_named(world: World) -> None:
+    settings = Settings(versions=(AMQP_0_9_1,))
+    with ScriptedBroker(settings=settings) as broker:
+        error = await failure(world, broker.url, version=AMQP_0_8)
+        assert "refused 0-8" in str(error)
+        assert "0-0-9-1" in str(error)
+        with pytest.raises(EndpointClosed, match="0-9-1"):
+            await world.connect_0_10(broker.url)
+
+
+@contextmanager
+def answering(octets: bytes | None) -> Generator[str]:
+    """The URL of a listener that answers the protocol header with these octets and hangs up; None: it says nothing."""
+    stop = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connected, _ = listener.accept()
+            with connected:
+                connected.recv(8)
+                if octets is None:
+                    stop.wait(30)
+                else:
+                    connected.sendall(octets)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"amqp://guest:guest@127.0.0.1:{listener.getsockname()[1]}/"
+        stop.set()
+        thread.join(30)
+
+
+@pytest.mark.parametrize(
+    ("octets", "text"),
+    [
+        (b"\x15\x03\x03\x00\x02\x02\x46", "TLS records on a connection without TLS"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP"),
+        (b"AMQP\x03\x01\x00\x00", "3-1-0-0"),
+        (b"AMQP\x00\x01\x00\x00", "refused 0-9-1-rabbit .* and offers 0-1-0-0"),
+        (b"", "hung up on the protocol header"),
+        (b"\x01\x00\x00\x00\x00\x00\x05abcdefgh", "closed by this side"),
+    ],
+)
+async def test_a_peer_that_is_no_broker_is_named(world: World, octets: bytes, text: str) -> None:
+    with answering(octets) as url, pytest.raises(EndpointClosed, match=text):
+        await world.connect(url)
+
+
+async def test_nobody_answers_or_listens(world: World) -> None:
+    with answering(None) as url, pytest.raises((EndpointClosed, TimeoutError), match=r"did not finish|within 0\.05"):
+        await world.connect(url, handshake_timeout=0.05)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(Exception, match=r"refused|attempts to connect|Connect call failed"):
+        await world.connect(f"amqp://127.0.0.1:{port}/")
+
+
+async def test_an_opening_that_is_given_up_leaves_nothing_behind(world: World, broker: ScriptedBroker) -> None:
+    if not world.has_threads:
+        for seconds in (0.0, 0.0005, 0.001, 0.002):
+            with broker.faults.stall("to_client"):
+                await world.give_up(world.connect(broker.url), seconds)
+        await world.until(lambda: not broker.connections)
+    connection = await world.connect(broker.url)
+    channel = await connection.open_channel()
+    with broker.faults.stall("to_client"):
+        await world.give_up(channel.call(QueueDeclare("q")))
+        if not world.has_threads:
+            await world.give_up(connection.close())
+    report = await (connection.wait_closed() if not world.has_threads else connection.close())
+    assert report.code == 200
+
+
+async def test_lost_in_the_middle_of_everything(world: World, broker: ScriptedBroker) -> None:
+    broker.fill("q")
+    connection = await world.connect(broker.url)
+    channel, confirming = await connection.open_channel(), await connection.open_channel(confirm=True)
+    broker.script = lambda peer, event: is_method(event, "queue.declare") or isinstance(event, Published)
+    waiting: list[Any] = [world.start(anext(channel.consume("q")))]
+    await world.until(lambda: broker.queue("q").consumers == 1)
+    waiting += [
+        world.start(each)
+        for each in (
+            anext(channel.events()),
+            anext(connection.events()),
+            channel.call(QueueDeclare("q")),
+            confirming.publish(b"x"),
+        )
+    ]
+    await world.until(lambda: len(broker.peer.of(Published)) == 1)
+    await world.until(lambda: any(is_method(event, "queue.declare") for event in broker.peer.events))
+    await world.pause(0.01)
+    broker.peer.cut()
+    errors: list[EndpointClosed] = []
+    for each in waiting:
+        with pytest.raises(EndpointClosed, match="transport lost") as caught:
+            await each
+        errors.append(caught.value)
+        assert caught.value.report is not None
+        assert caught.value.report.by is By.TRANSPORT
+    assert len({id(error) for error in errors}) == len(waiting)
+    report = await connection.wait_closed()
+    assert report.by is By.TRANSPORT
+    assert await connection.close() == report
+    for call in (connection.open_channel(), channel.publish(b""), channel.get("q")):
+        with pytest.raises(EndpointClosed, match="transport lost"):
+            await call
+    assert (await channel.close()).by is By.TRANSPORT
+
+
+@pytest.mark.parametrize("look", [False, True])
+async def test_leaving_a_lost_connection_says_so_once(world: World, broker: ScriptedBroker, look: bool) -> None:
+    async def use() -> None:
+        async with world.connect(broker.url) as connection:
+            broker.peer.cut()
+            await world.until(lambda: not (connection.is_open if not world.has_threads else broker.connections))
+            if look:
+                assert await connection.wait_closed() == connection.report
+
+    if look:
+        await use()
+    else:
+        with pytest.raises(EndpointClosed, match="transport lost"):
+            await use()
+
+
+async def test_an_end_of_the_stream_in_the_middle(world: World, broker: ScriptedBroker) -> None:
+    async with world.connect(broker.url) as connection:
+        channel = await connection.open_channel()
+        broker.script, held = holding("queue.declare")
+        waiting = world.start(channel.call(QueueDeclare("q")))
+        await world.until(lambda: held)
+        broker.peer.put(b"\x01\0\x01")
+        broker.act(lambda: broker.peer.line.transport.close())  # type: ignore[union-attr]
+        with pytest.raises(EndpointClosed, match="transport lost: the peer ended the stream"):
+            await waiting
+
+
+async def test_the_server_closes_the_connection(world: World, broker: ScriptedBroker) -> None:
+    with pytest.raises(EndpointClosed, match="320 CONNECTION_FORCED - shutdown") as caught:
+        async with world.connect(broker.url) as connection:
+            channel = await connection.open_channel()
+            assert broker.faults.close_connections(320, "CONNECTION_FORCED - shutdown") == 1
+            while True:
+                await channel.call(QueueDeclare("q"))
+    assert caught.value.report is not None
+    assert caught.value.report.by is By.REMOTE
+    await world.until(lambda: not broker.connections)
+
+
+async def test_both_sides_close_at_once(world: World, broker: ScriptedBroker) -> None:
+    def close(peer: Peer, event: Event) -> bool:
+        if isinstance(event, Published):
+            peer.core.close(320, "going down")
+        return isinstance(event, Published)
+
+    broker.script = close
+    for turns in range(4):
+        connection = await world.connect(broker.url)
+        channel = await connection.open_channel()
+        await channel.publish(b"")
+        for _ in range(turns):
+            await world.turn()
+        assert (await connection.close()).by in (By.LOCAL, By.REMOTE)
+    await world.until(lambda: not broker.connections)
+
+
+async def test_a_close_that_nobody_answers_ends_in_time(world: World, broker: ScriptedBroker) -> None:
+    connection = await world.connect(broker.url, heartbeat=0.0, close_timeout=0.05)
+    with broker.faults.drop("from_client"):
+        report = await world.within(10, connection.close())
+    assert report.by is By.LOCAL
+    assert not connection.is_open
+
+
+async def test_a_close_in_time_while_the_socket_is_full(world: World, broker: ScriptedBroker) -> None:
+    """Nothing is read at the other end: neither the messages get through, nor the close."""
+    connection = await world.connect(broker.url, heartbeat=0.0, close_timeout=0.1)
+    channel = await connection.open_channel()
+    broker.peer.hold()
+    published = 0
+
+    async def publish() -> None:
+        nonlocal published
+        while True:
+            await channel.publish(bytes(500_000), routing_key="q")
+            published += 1
+
+    publishing = world.start(publish())
+    before = -1
+    while published != before:
+        before = published
+        await world.pause(0.05)
+    assert (await connection.close()).by is By.LOCAL
+    with pytest.raises(EndpointClosed):
+        await publishing
