@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 HOST = "127.0.0.1"
@@ -110,21 +111,37 @@ class Program:
     ) -> None:
         self.name = name
         self.log = folder / f"{name}.log"
-        with self.log.open("wb") as log:
-            self._process = subprocess.Popen(
+        self._start = partial(self._run, command, cwd or folder, env)
+        self._process = self._start()
+        self.pid = self._process.pid
+        self._note: Path | None = None
+        self._write_note()
+
+    def _run(self, command: Sequence[str], cwd: Path, env: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
                 command,
-                cwd=cwd or folder,
+                cwd=cwd,
                 env=env,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        self.pid = self._process.pid
-        pids = os.environ.get("AMQP_SANSIO_PIDS")
-        self._note = Path(pids) / str(self.pid) if pids else None
+
+    def kill(self) -> None:
+        """Kill the program and its group, without a warning."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def start_again(self) -> None:
+        """Start it once more after `kill`."""
         if self._note is not None:
-            self._note.write_text(name)
+            self._note.unlink(missing_ok=True)
+        self._process = self._start()
+        self.pid = self._process.pid
+        self._write_note()
 
     def wait_until(self, is_ready: Callable[[], bool], timeout: float = 120) -> None:
         """Return when `is_ready`; BrokerError when the program ends or `timeout` seconds pass."""
@@ -154,6 +171,12 @@ class Program:
         self._process.wait()
         if self._note is not None:
             self._note.unlink(missing_ok=True)
+
+    def _write_note(self) -> None:
+        pids = os.environ.get("AMQP_SANSIO_PIDS")
+        self._note = Path(pids) / str(self.pid) if pids else None
+        if self._note is not None:
+            self._note.write_text(self.name)
 
     def _error(self, text: str) -> BrokerError:
         last = "\n".join(self.log.read_text(errors="replace").strip().splitlines()[-25:])

@@ -38,6 +38,16 @@ class RabbitMQ:
     node: str
     pid: int
     env: dict[str, str] = field(repr=False)
+    server: Program = field(repr=False)
+
+    def kill(self) -> None:
+        """Kill it without a warning; what is durable and confirmed survives."""
+        self.server.kill()
+
+    def start_again(self) -> None:
+        """Start it once more on the same ports, and wait until it answers."""
+        self.server.start_again()
+        self.server.wait_until(lambda: answers(self.port, GREETING))
 
     @property
     def ca_file(self) -> Path:
@@ -128,6 +138,7 @@ def run_rabbitmq(folder: Path) -> Generator[RabbitMQ]:
                 node=node,
                 pid=server.pid,
                 env=env,
+                server=server,
             )
         finally:
             server.stop()

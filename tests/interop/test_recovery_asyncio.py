@@ -1,0 +1,128 @@
+"""Recovery of asyncio's clients from brokers that are killed and networks that are cut: nothing confirmed is lost.
+
+RECOVERY_RESTARTS and RECOVERY_MESSAGES say how often, and how many messages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from amqp_sansio import AMQP_0_9_1, Accepted, Version
+from amqp_sansio.amqp_0_9_1 import BasicProperties
+from amqp_sansio.client.recovery import Recovered, RecoveryPolicy
+from amqp_sansio_asyncio import connect
+from tests.interop.brokers.brokerj import BrokerJ
+from tests.interop.brokers.cutting import CuttingRelay
+from tests.interop.brokers.rabbitmq import RabbitMQ, run_rabbitmq
+
+RESTARTS = int(os.environ.get("RECOVERY_RESTARTS", "3"))
+MESSAGES = int(os.environ.get("RECOVERY_MESSAGES", "3000"))
+POLICY = RecoveryPolicy(first_delay=0.05, ceiling=1.0, deadline=120.0)
+WINDOW = 200
+
+
+@pytest.fixture(scope="module")
+def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RabbitMQ]:
+    """A node of this module's own, to be killed."""
+    with run_rabbitmq(tmp_path_factory.mktemp("mortal")) as node:
+        yield node
+
+
+class Run:
+    """Confirmed publishes of numbers, at most WINDOW of them in doubt at a time."""
+
+    def __init__(self, connection: Any, queue: str) -> None:
+        self.connection = connection
+        self.queue = queue
+        self.confirmed = 0
+        self.events: list[Recovered] = []
+
+    async def publish(self, count: int) -> None:
+        channel = await self.connection.open_channel(confirm=True)
+        await channel.declare_queue(self.queue, durable=True)
+        watching = asyncio.ensure_future(self._watch())
+        sent: list[Any] = []
+        for number in range(count):
+            properties = BasicProperties(delivery_mode=2, message_id=str(number))
+            sent.append(await channel.publish(b"x" * 50, routing_key=self.queue, properties=properties, wait=False))
+            if len(sent) >= WINDOW:
+                await self._settled(sent)
+        await self._settled(sent)
+        watching.cancel()
+
+    async def consumed(self, count: int) -> tuple[set[int], list[int]]:
+        """Take all messages, with acknowledgements; return their numbers, and those that came more than once unmarked.
+
+        A message may come twice if it was sent again, or delivered again.
+        """
+        channel = await self.connection.open_channel()
+        found: set[int] = set()
+        unmarked: list[int] = []
+        async with channel.consume(self.queue, prefetch=500) as consumer:
+            async for delivery in consumer:
+                number = int(delivery.properties.message_id)
+                if number in found and not (delivery.redelivered or "x-publish-try" in delivery.headers):
+                    unmarked.append(number)
+                found.add(number)
+                await delivery.accept()
+                if len(found) == count:
+                    return found, unmarked
+        raise AssertionError("the consumer ended")
+
+    async def _settled(self, sent: list[Any]) -> None:
+        for each in sent:
+            assert await each == Accepted()
+            self.confirmed += 1
+        sent.clear()
+
+    async def _watch(self) -> None:
+        async for event in self.connection.events(Recovered):
+            self.events.append(event)
+
+
+def test_a_broker_that_is_killed_loses_nothing(mortal: RabbitMQ) -> None:
+    async def kill(run: Run) -> None:
+        for turn in range(1, RESTARTS + 1):
+            while run.confirmed < MESSAGES * turn // (RESTARTS + 1):
+                await asyncio.sleep(0.01)
+            mortal.kill()
+            await asyncio.to_thread(mortal.start_again)
+
+    async def main() -> None:
+        async with connect(mortal.url, recover=POLICY) as connection:
+            run = Run(connection, "killed")
+            killing = asyncio.ensure_future(kill(run))
+            await run.publish(MESSAGES)
+            await killing
+            found, unmarked = await run.consumed(MESSAGES)
+            assert (len(found), unmarked) == (MESSAGES, [])
+            assert len(run.events) >= RESTARTS
+            assert sum(event.resent for event in run.events)
+
+    asyncio.run(asyncio.wait_for(main(), 3600))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_cut_network_loses_nothing(rabbitmq: RabbitMQ, seed: int) -> None:
+    asyncio.run(asyncio.wait_for(_cut(rabbitmq.url, rabbitmq.port, AMQP_0_9_1, f"cut-{seed}", seed), 600))
+
+
+@pytest.mark.parametrize("version", [AMQP_0_9_1])
+def test_a_cut_network_before_broker_j_loses_nothing(brokerj: BrokerJ, version: Version) -> None:
+    asyncio.run(asyncio.wait_for(_cut(brokerj.url, brokerj.port, version, f"cut-{version.label}", 3), 600))
+
+
+async def _cut(url: str, port: int, version: Version, queue: str, seed: int) -> None:
+    with CuttingRelay(port, seed, 3 * RESTARTS, 40 * MESSAGES) as relay:
+        through = url.replace(f":{port}/", f":{relay.port}/")
+        async with connect(through, version=version, recover=POLICY) as connection:
+            run = Run(connection, queue)
+            await run.publish(MESSAGES)
+            found, unmarked = await run.consumed(MESSAGES)
+        assert (len(found), unmarked) == (MESSAGES, [])
+        assert run.events
