@@ -151,7 +151,7 @@ class BaseConnection(Blocking[_C]):
                     driver.run(operation(), seconds, "connection.close")
         finally:
             driver.stop("the close was not answered in time")
-        report: CloseReport | None = self._inner.core.report
+        report: CloseReport | None = driver.client.report
         return report or CloseReport(By.LOCAL, 0, str(driver.closed()))
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import secrets
 import threading
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator
@@ -26,11 +27,14 @@ from amqp_sansio import AmqpError, CloseHint, EndpointClosed, Pending, Signal
 
 from .handlers import aside, interrupts_itself
 from .keeper import Keeper
+from .reconnecting import Attempt, Nowhere, close_all
 from .waiting import Waiter, Waiters
 
 if TYPE_CHECKING:
     from amqp_sansio.client.driving import BaseClient, Core
+    from amqp_sansio.client.recovery import RecoveryPolicy
 
+    from .reconnecting import Reopen
     from .transport import Transport
 
 _R = TypeVar("_R")
@@ -54,7 +58,7 @@ HURRY: Final = 0.01
 _logger = logging.getLogger("amqp_sansio_sync")
 
 
-Waited: TypeAlias = "Pending[Any] | Written | Condition"
+Waited: TypeAlias = "Pending[Any] | Written | Condition | Attempt"
 """Something that is waited for until it is `done`."""
 
 
@@ -95,15 +99,17 @@ class Driver:
     """
 
     __slots__ = (
-        *("__weakref__", "_busy", "_changed", "_failure", "_flush", "_hurried", "_last_words", "_look_at"),
+        *("__weakref__", "_busy", "_changed", "_failure", "_flush", "_hurried", "_last_words", "_look_at", "_old"),
         *("_put_off_at", "_unsent", "_waiters", "_written", "client", "ended", "interval", "keeper", "lock"),
-        "transport",
+        *("reopen", "transport"),
     )
 
     def __init__(self, client: BaseClient[Any], transport: Transport, interval: Callable[[], float]) -> None:
         self.client = client
         self.interval = interval
         self.transport = transport
+        self.reopen: Reopen | None = None
+        self._old: list[Transport] = []
         self.lock = threading.Lock()
         self.keeper = Keeper()
         self.ended = False
@@ -119,6 +125,12 @@ class Driver:
         self._written = Written(self)
         self._last_words = finalize(self, _say, client.core, transport, self.lock)
         client.attach(self)
+
+    def recover(self, policy: RecoveryPolicy, addresses: tuple[str, ...], reopen: Reopen) -> None:
+        """Open another transport whenever this one is lost from now on."""
+        with self.lock:
+            self.reopen = reopen
+            self.client.recover(policy, addresses, secrets.randbits(64))
 
     # For users' objects.
 
@@ -350,8 +362,9 @@ class Driver:
                         due = self.client.next_deadline if reads else None
                         ends = [each for each in (due, deadline) if each is not None]
                         pause = max(0.0, min(ends) - now) if ends else None
+                        transport = self.transport
                     if reads:
-                        self.transport.wait(room, pause)
+                        transport.wait(room, pause)
                     else:
                         me.sleep(pause)
             finally:
@@ -400,6 +413,9 @@ class Driver:
         """Route events, then write, then follow the close hint."""
         self._route()
         self._write(now)
+        if self.client.lost.done and not self.ended:
+            self._finish()  # Recovery was given up.
+            return
         hint = self.client.close_hint
         if hint is CloseHint.CLOSE_NOW or (hint is CloseHint.CLOSE_WHEN_SENT and not self._unsent):
             self._route()
@@ -471,6 +487,8 @@ class Driver:
         deadline = self.client.next_deadline
         if deadline is not None and deadline <= now:
             self.client.handle_timeout(now)
+            if self.client.recovery is not None and self.client.recovery.wanted is not None:
+                self.keeper.ring()
 
     def _lose(self, reason: str, now: float) -> None:
         """Handle the loss of the transport; the peer may have sent the reason before."""
@@ -484,23 +502,49 @@ class Driver:
         self._end()
 
     def _end(self) -> None:
+        """Close the transport; that is the end, unless the client recovers."""
         if self.ended:
             return
+        self._unsent = b""
+        self._changed = True
+        failure = self._failure
+        self.client.transport_ended("it was closed" if failure is None else str(failure), monotonic())
+        if failure is not None or self.client.restored is None:
+            self._finish()
+        else:
+            self._replace(Nowhere())
+            self.keeper.ring()
+
+    def _finish(self) -> None:
         self.ended = self._changed = True
         self._last_words.detach()
         self._unsent = b""
         if self._waiters.reader is None:
             self.transport.close()
+            close_all(self._old)
         else:
             self.transport.shut()
         self.keeper.ring()
-        failure = self._failure
-        self.client.transport_ended("it was closed" if failure is None else str(failure))
+
+    def _replace(self, transport: Transport) -> None:
+        """Go on with another transport. Whoever waits on the old one leaves it."""
+        old, self.transport = self.transport, transport
+        self._last_words.detach()
+        self._last_words = finalize(self, _say, self.client.core, transport, self.lock)
+        self._unsent = b""
+        self._changed = True
+        if self._waiters.reader is None:
+            old.close()
+        else:
+            old.shut()
+            old.wake()
+            self._old.append(old)
 
     def _leave(self, me: Waiter) -> None:
         with self.lock:
             self._waiters.leave(me)
             if self._waiters.reader is None:
+                close_all(self._old)
                 if self.ended:
                     self.transport.close()
                 elif self._unsent:
@@ -515,6 +559,34 @@ class Driver:
                 break
 
     # For the heartbeat thread.
+
+    def _reconnect(self, reopen: Reopen, place: int) -> None:
+        """Open another transport, without the lock, and serve it until all is restored or the attempt has failed."""
+        core, opened = reopen(place)
+        try:
+            transport = opened()
+        except OSError as error:
+            reason, transport = str(error) or type(error).__name__, None
+        with self.lock:
+            if self.ended:
+                if transport is not None:
+                    transport.close()
+                return
+            self._claim()
+            try:
+                self.client.reconnect(core)
+                if transport is None:
+                    self.client.connection_lost(reason, monotonic())
+                    self._route()
+                    self._end()
+                else:
+                    self._replace(transport)
+                    self._turn(monotonic())
+            except BaseException as error:
+                self._give_up(error)
+                raise
+            self._release()
+        self._wait(Attempt(self.client), None, None, "recovery")
 
     def keep(self) -> float | None:
         """Look once; return the seconds until the next look, None after the end."""
@@ -541,12 +613,19 @@ class Driver:
             self._release()
             if self.ended:
                 return None
+            recovery = self.client.recovery
+            place = recovery.take_wanted() if recovery is not None and self.reopen is not None else None
             stuck = bool(self._unsent) and self._waiters.reader is None
             due = self.client.next_deadline
             pause = IDLE if due is None else max(0.0, due - now)
             pause = min(pause, IDLE, self.interval() or IDLE)
             if self._hurried:
                 pause = min(pause, HURRY)
+        if place is not None and self.reopen is not None:
+            # As below: if it is given up, every caller learns of it.
+            with suppress(EndpointClosed):
+                self._reconnect(self.reopen, place)
+            return 0.0
         if stuck:
             # If that fails the connection has ended, and every caller gets the reason.
             with suppress(EndpointClosed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -12,7 +12,7 @@ from amqp_sansio import EndpointClosed, LocalProtocolError
 from amqp_sansio.client.classic import channel as channels
 from amqp_sansio.client.classic import consumer as consumers
 from amqp_sansio.client.classic.channel import PublishOutcome, wrong_arguments
-from amqp_sansio.client.classic.client import ConsumerInbox
+from amqp_sansio.client.classic.client import ChannelState, ConsumerInbox
 from amqp_sansio.client.classic.consumer import DeliveryFields
 
 from .blocking import Blocking
@@ -33,8 +33,8 @@ class Delivery(DeliveryFields):
 
     Settle it once, in any thread, unless it was taken with `no_ack`. The settlement is sent at once, or, while other
     deliveries of its consumer wait, within a few milliseconds and together with later ones. Settling raises
-    LocalProtocolError for a settled delivery, EndpointClosed if the channel is gone. `message_count` is the number of
-    messages left in the queue, known for `get` only.
+    LocalProtocolError for a settled delivery, EndpointClosed if the channel is gone, StaleDelivery if the connection
+    was lost and is recovered. `message_count` is the number of messages left in the queue, known for `get` only.
     """
 
     __slots__ = ("_core", "_driver", "_waiting")
@@ -49,15 +49,25 @@ class Delivery(DeliveryFields):
 
     def accept(self, *, multiple: bool = False) -> None:
         """Acknowledge it; with `multiple` also all before it on the channel (basic.ack)."""
-        self._driver.post(bool(self._waiting), self._core.accept, self.event.delivery_tag, multiple)
+        self._settle(self._core.accept, self.event.delivery_tag, multiple)
 
     def reject(self) -> None:
         """Reject it for good: the broker drops or dead-letters it (basic.reject)."""
-        self._driver.post(bool(self._waiting), self._core.reject, self.event.delivery_tag)
+        self._settle(self._core.reject, self.event.delivery_tag)
 
     def release(self) -> None:
         """Return it to its queue, to be delivered again (basic.reject with requeue)."""
-        self._driver.post(bool(self._waiting), self._core.release, self.event.delivery_tag)
+        self._settle(self._core.release, self.event.delivery_tag)
+
+    def _settle(self, command: Callable[..., object], *arguments: object) -> None:
+        try:
+            self._driver.post(bool(self._waiting), command, *arguments)
+        except EndpointClosed as error:
+            client: Any = self._driver.client
+            state: ChannelState | None = client.channels.get(self._core.number)
+            if state is None:
+                raise
+            raise state.stale(self._core, error) from error.__cause__
 
 
 class Consumer(Blocking[consumers.Consumer]):
@@ -69,12 +79,11 @@ class Consumer(Blocking[consumers.Consumer]):
     untaken deliveries.
     """
 
-    __slots__ = ("_core", "_inbox", "_items", "timeout")
+    __slots__ = ("_inbox", "_items", "timeout")
 
     def __init__(self, driver: Driver, inner: consumers.Consumer, inbox: ConsumerInbox, timeout: float | None) -> None:
         super().__init__(driver, inner)
         self._inbox = inbox
-        self._core = inbox.channel.core
         self._items = inbox.items
         self.timeout = timeout
         try:
@@ -94,12 +103,12 @@ class Consumer(Blocking[consumers.Consumer]):
     def __next__(self) -> Delivery:
         if not self._inbox.counted:
             with suppress(IndexError):
-                return Delivery(self._driver, self._core, self._items.popleft(), self._items)
+                return Delivery(self._driver, self._inbox.channel.core, self._items.popleft(), self._items)
         try:
             item = self._driver.run(self._inner.take(), self.timeout, f"a delivery from {self._inner.queue!r}")
         except StopAsyncIteration:
             raise StopIteration from None
-        return Delivery(self._driver, self._core, item, self._items)
+        return Delivery(self._driver, self._inbox.channel.core, item, self._items)
 
     def cancel(self, timeout: float | None = None) -> None:
         """Tell the server to send no more, and wait for its answer. Received deliveries are still iterated.
@@ -208,11 +217,20 @@ class PublishingChannel(Blocking[channels.Channel]):
         ...     return [each.result() for each in sent]
         """
         driver, core = self._driver, self._inner.core
+        publish: Callable[..., Pending[Any] | None] = core.publish
+        state: ChannelState | None = None
+        if driver.client.recovery is not None:
+            client: Any = driver.client
+            state = client.channels.get(core.number)
+        if state is not None:
+            publish = state.publish
+            while state.stopped is not None or driver.client.kept >= driver.client.kept_high:
+                driver.run(self._inner.may_publish(), timeout, "the publish")
         if core.client_stopped or driver.congested:
             driver.run(self._inner.may_publish(), timeout, "the publish")
         try:
             handle = driver.do(
-                core.publish,
+                publish,
                 body if type(body) is bytes else bytes(memoryview(body)),
                 exchange=exchange,
                 routing_key=routing_key,

@@ -82,6 +82,13 @@ def open_connection(
     return connection
 
 
+def open_transport(
+    uri: AmqpUri, security: tuple[ssl_module.SSLContext | None, str | None], seconds: float
+) -> Transport:
+    """Open another transport for a connection that recovers. Raises OSError."""
+    return Transport(_open_socket(uri, *security, monotonic() + (uri.connection_timeout or seconds)), None)
+
+
 def tls(uri: AmqpUri, given: ssl_module.SSLContext | None) -> tuple[ssl_module.SSLContext | None, str | None]:
     """Return the context and the server name for TLS; None and None for amqp URLs."""
     if not uri.tls:
@@ -166,4 +173,4 @@ def _left(deadline: float) -> float:
     return max(0.001, deadline - monotonic())
 
 
-__all__ = ["DEFAULT_MECHANISMS", "Prepared", "mechanisms", "open_connection", "tls"]
+__all__ = ["DEFAULT_MECHANISMS", "Prepared", "mechanisms", "open_connection", "open_transport", "tls"]
