@@ -63,7 +63,7 @@ def world(request: pytest.FixtureRequest) -> Recovers:
 
 
 def bodies(world: Recovers, channel: Channel, queue: str) -> list[Any]:
-    found = []
+    found: list[Any] = []
     while (delivery := world.run(channel.get(queue, no_ack=True))) is not None:
         found.append(delivery)
     return found

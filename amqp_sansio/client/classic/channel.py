@@ -331,10 +331,11 @@ class Channel:
         state = self._state
         await self._client.until_restored()
         request = state.call(state.method("basic.get", queue=queue, no_ack=no_ack))
-        answer = await self._client.result(request, None if no_ack else self._give_back)
+        late = None if no_ack else self._give_back
+        answer: Message[BasicGetOk] | BasicGetEmpty = await self._client.result(request, late)
         if not isinstance(answer, Message):
             return None
-        ok: BasicGetOk = answer.method
+        ok = answer.method
         tables = self._client.core.dialect.tables
         event = Delivered(
             self.number, "", ok.delivery_tag, ok.redelivered, ok.exchange, ok.routing_key,

@@ -53,7 +53,7 @@ class ConsumerInbox(Inbox[Delivery]):
         no_ack: bool = consume.no_ack
         super().__init__(channel.client, limit, no_ack or not prefetch)
         self.channel = channel
-        self.consume = consume
+        self.consume: Any = consume
         self.prefetch = prefetch
         self.tag: str = consume.consumer_tag
         self.starting: Pending[Any] | None = None

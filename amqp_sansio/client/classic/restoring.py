@@ -91,7 +91,7 @@ _NOT_AGAIN: Final = frozenset({"tx.commit"})
 """Calls that end with their connection: nobody knows whether they were carried out."""
 
 
-def replaced(method: Method, **changes: object) -> Method:
+def replaced(method: Method, **changes: object) -> Any:
     """Return a method with other arguments."""
     fields: dict[str, Any] = {name: getattr(method, name) for name in method.__match_args__}
     fields.update(changes)
@@ -120,7 +120,7 @@ class Topology:
             text = f"{size} exchanges, queues and bindings are kept for recovery, RecoveryPolicy.declared allows"
             raise LimitExceeded(f"{method.NAME}: {text} {self.limit}; delete some, or allow more")
 
-    def resolved(self, method: Method, last_queue: str) -> Method:
+    def resolved(self, method: Any, last_queue: str) -> Any:
         """Return a method with the names of today: an empty one is the channel's last queue, wherever that is now."""
         queue = getattr(method, "queue", None)
         if queue is None or method.NAME == "queue.declare":
