@@ -85,8 +85,18 @@ class Sender(ABC):
     """
 
     def __init__(self, address: str, version: Version) -> None:
-        self.address = address
-        self.version = version
+        self._address = address
+        self._version = version
+
+    @property
+    def address(self) -> str:
+        """Its address, as it was given."""
+        return self._address
+
+    @property
+    def version(self) -> Version:
+        """The connection's version."""
+        return self._version
 
     @property
     @abstractmethod
@@ -206,8 +216,18 @@ class Receiver(ABC):
     """
 
     def __init__(self, address: str, version: Version) -> None:
-        self.address = address
-        self.version = version
+        self._address = address
+        self._version = version
+
+    @property
+    def address(self) -> str:
+        """Its address, as it was given."""
+        return self._address
+
+    @property
+    def version(self) -> Version:
+        """The connection's version."""
+        return self._version
 
     @property
     @abstractmethod

@@ -64,9 +64,25 @@ class Offer:
             except EndpointClosed as error:
                 self.refused(error)
             else:
-                return _neutral(native, self.version, self.addresses, bounded)
+                return self.neutral(native, bounded)
 
-    def refused(self, error: EndpointClosed) -> None:
+    def neutral(self, native: AnyConnection[Any], bounded: Bounded) -> Connection:
+        """Return the neutral client over a connection of the version's own client."""
+        # Programs load the engines of the versions that they use.
+        found: Any = native
+        if self.version is AMQP_1_0:
+            from .amqp_1_0 import Messaging_1_0
+
+            return Messaging_1_0(found, bounded, self.addresses)
+        if self.version is AMQP_0_10:
+            from .amqp_0_10 import Messaging_0_10
+
+            return Messaging_0_10(found, bounded)
+        from .classic import ClassicMessaging
+
+        return ClassicMessaging(found, bounded)
+
+    def refused(self, error: EndpointClosed | TimeoutError) -> None:
         """Go on to the version that the server offers in its refusal. Raises the error, with what to do, if there is
         none to go on to.
         """
@@ -90,29 +106,13 @@ def _without_own(uri: AmqpUri) -> AmqpUri:
     return AmqpUri(**fields)
 
 
-def _neutral(native: AnyConnection[Any], version: Version, addresses: Addresses | None, bounded: Bounded) -> Connection:
-    """Return the neutral client over a version's own connection."""
-    # Programs load the engines of the versions that they use.
-    found: Any = native
-    if version is AMQP_1_0:
-        from .amqp_1_0 import Messaging_1_0
-
-        return Messaging_1_0(found, bounded, addresses)
-    if version is AMQP_0_10:
-        from .amqp_0_10 import Messaging_0_10
-
-        return Messaging_0_10(found, bounded)
-    from .classic import ClassicMessaging
-
-    return ClassicMessaging(found, bounded)
-
-
-def _advised(error: EndpointClosed) -> EndpointClosed:
+def _advised(error: EndpointClosed | TimeoutError) -> EndpointClosed | TimeoutError:
     """Return the error of an opening that ended without the server's header: the version may be the cause."""
+    text = f"{error}; for TLS write amqps://, for an older version name it: ?version=0-9-1"
+    if not isinstance(error, EndpointClosed):
+        return TimeoutError(text)
     report = error.report
-    if report is None or report.code or report.condition:
-        return error
-    return EndpointClosed(f"{error}; for TLS write amqps://, for an older version name it: ?version=0-9-1", report)
+    return error if report is None or report.code or report.condition else EndpointClosed(text, report)
 
 
 def _option(uri: AmqpUri, name: str) -> str | None:
