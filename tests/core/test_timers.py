@@ -1,17 +1,22 @@
 """Heartbeats of 0-8, 0-9-1 and 0-10: sent in time, counted by any octet, and twice the time of silence. Deadlines of
-openings and closes.
+openings and closes. Of all versions: whatever the time is that the caller brings.
 
 1.0's idle time-out, which each side has for itself, is in tests/amqp_1_0/endpoint/test_idle.py.
 """
 
+import math
+from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, By, Closed, CloseHint, Side, Version
-from tests.kit import facing, pair, wire_0_10
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, By, Closed, CloseHint, Side, Signal, Version
+from tests.kit import facing, pair, pair_0_10, pair_1_0, wire_0_10
 from tests.kit.facing import BOTH_SIDES, CLIENT, both_rules
 from tests.kit.octets_0_10 import detach, sync, tune, tune_ok
+from tests.kit.pair import structure
 
 BEAT: Final = bytes.fromhex("08 0000 00000000 ce")
 BEATS: Final = {AMQP_0_8: BEAT, AMQP_0_9_1: BEAT, AMQP_0_10: bytes.fromhex("0f0000100000000000000000010a0000")}
@@ -162,3 +167,72 @@ def test_a_close_without_an_answer_ends(version: Version, side: Side) -> None:
     missing = "without the peer's close-ok: " if version is AMQP_0_10 else ""
     assert closed.report.hint == f"{missing}the peer did not answer the close"
     assert end.hint() is CloseHint.CLOSE_NOW
+
+
+# Time, which the caller brings.
+
+
+EVERY: Final = pytest.mark.parametrize("version", [*BEATS, AMQP_1_0], ids=lambda version: version.label)
+KITS: Final[dict[Version, Any]] = {AMQP_0_8: pair, AMQP_0_9_1: pair, AMQP_0_10: pair_0_10, AMQP_1_0: pair_1_0}
+
+
+def joined(version: Version) -> Any:
+    """Two ends that want a sign of life every ten seconds, not yet open."""
+    kit, beat = KITS[version], "idle_time_out" if version is AMQP_1_0 else "heartbeat"
+    first = (version,) if kit is pair else ()
+    return kit.Pair(*first, client=kit.client_config(**{beat: 10}), server=kit.server_config(**{beat: 10}))
+
+
+@EVERY
+@BOTH_SIDES
+@given(parts=st.lists(st.floats(0.0, 0.98), max_size=6))
+def test_spurious_calls_change_nothing(version: Version, side: Side, parts: list[float]) -> None:
+    end = joined(version).open().ends[side]
+    end.data_to_send(0.0)
+    deadline = end.next_deadline
+    for part in sorted(parts):
+        end.handle_timeout(part * deadline)
+        assert end.next_event() is Signal.NEED_DATA
+        assert (end.next_deadline, end.send_backlog) == (deadline, 0)
+
+
+@EVERY
+@BOTH_SIDES
+def test_timeouts_after_the_end_change_nothing(version: Version, side: Side) -> None:
+    ends = joined(version).open()
+    ends.client.close()
+    ends.pump()
+    end = ends.ends[side]
+    before = structure(end.report)
+    end.handle_timeout(1_000_000.0)
+    assert end.next_deadline is None
+    assert end.next_event() is Signal.NEED_DATA
+    assert structure(end.report) == before
+
+
+@EVERY
+@BOTH_SIDES
+@pytest.mark.parametrize("now", [math.nan, math.inf, -math.inf, 4.0])
+def test_time_that_is_no_time_or_runs_backwards_is_refused(version: Version, side: Side, now: float) -> None:
+    end = joined(version).ends[side]
+    end.data_to_send(5.0)
+    before = structure(end)
+    doors: tuple[Callable[[], object], ...] = (
+        lambda: end.receive_data(b"AMQP", now),
+        lambda: end.receive_eof(now),
+        lambda: end.connection_lost("gone", now),
+        lambda: end.data_to_send(now),
+        lambda: end.handle_timeout(now),
+    )
+    for door in doors:
+        with pytest.raises(ValueError, match="now"):
+            door()
+        assert structure(end) == before
+
+
+@EVERY
+def test_any_origin_will_do(version: Version) -> None:
+    ends = joined(version)
+    ends.now = -1_000_000.0
+    ends.open()
+    assert ends.deadline == ends.now + (2.5 if version is AMQP_1_0 else 5.0)

@@ -4,31 +4,17 @@
 import pickle
 from typing import Any
 
-from amqp_sansio import Closed, Limits, Scope, Side, Signal
+from amqp_sansio import Closed, Scope, Side, Signal
 from tests.kit.facing import CLIENT
 from tests.kit.hostile_0_10 import Choices, Peer
 from tests.kit.octets_0_10 import parse, tune, tune_ok
 from tests.kit.pair import Chunks, told
 from tests.kit.pair_0_10 import client_config, server_config
+from tests.kit.small import small_limits
 from tests.kit.using_0_10 import Using, check_books, check_state
 from tests.kit.wire_0_10 import Facing
 
-LIMITS = Limits(
-    unparsed=20_000,
-    message=12_000,
-    bodies=16_000,
-    header=2000,
-    channels=3,
-    requests=6,
-    calls=40,
-    unsettled=8,
-    consumers=4,
-    backlog_high=20_000,
-    backlog_low=5000,
-    backlog_hard=60_000,
-    replay=30,
-    replay_octets=30_000,
-)
+LIMITS = small_limits(header=2000, requests=6, calls=40, replay=30, replay_octets=30_000)
 FRAME_SIZE = 4096
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from amqp_sansio import By, CloseHint, CloseReport, Event, Failed, Limits, RemoteProtocolError, Signal, Version
+from amqp_sansio import By, CloseHint, CloseReport, Event, Failed, RemoteProtocolError, Signal, Version
 from amqp_sansio._classic.endpoint.connection import Connection as ClassicConnection
 from amqp_sansio.amqp_0_10.endpoint.connection import Connection as TenConnection
 from amqp_sansio.amqp_0_10.model.dtx_states import Branch
@@ -26,12 +26,10 @@ from amqp_sansio.endpoint import Side
 from tests.kit.hostile_1_0 import Choices
 from tests.kit.hub_audit import Ledger, audit
 from tests.kit.hub_witness import Witness, witnesses_of
+from tests.kit.small import small_limits
 from tools.conformance.rules import RULES_FOLDER, Rules, read_rules
 
-LIMITS: Final = Limits(
-    unparsed=20_000,
-    message=12_000,
-    bodies=16_000,
+LIMITS: Final = small_limits(
     header=4000,
     channels=5,
     requests=6,
@@ -39,9 +37,6 @@ LIMITS: Final = Limits(
     unsettled=12,
     unconfirmed=40,
     consumers=5,
-    backlog_high=20_000,
-    backlog_low=5000,
-    backlog_hard=60_000,
     replay=30,
     replay_octets=30_000,
 )

@@ -10,24 +10,12 @@ import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, NEED_DATA, Limits, Observer, Version, amqp_0_10, amqp_1_0
 from tests.kit.observing import Talk, take
+from tests.kit.small import EIGHT
 from tests.kit.talk_0_10 import Talk010
 from tests.kit.talk_0_10 import transfer as message
 from tests.kit.talk_1_0 import Talk10, begin, opened
 
-FEW = Limits(
-    unparsed=65_536,
-    message=65_536,
-    bodies=65_536,
-    header=4096,
-    channels=8,
-    requests=8,
-    calls=8,
-    unsettled=8,
-    unconfirmed=8,
-    consumers=8,
-    replay=8,
-    replay_octets=65_536,
-)
+FEW = Limits(unparsed=65_536, message=65_536, bodies=65_536, header=4096, replay=8, replay_octets=65_536, **EIGHT)
 WARM, MORE = 60, 120
 AnyTalk: TypeAlias = "Talk | Talk010 | Talk10"
 Step: TypeAlias = "Callable[[int], AnyTalk]"

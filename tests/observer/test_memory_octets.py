@@ -40,23 +40,13 @@ from amqp_sansio.amqp_1_0 import (
     encode,
 )
 from tests.kit.observing import Talk, frame, header
+from tests.kit.small import EIGHT
 from tests.kit.talk_0_10 import Talk010
 from tests.kit.talk_0_10 import transfer as message
 from tests.kit.talk_1_0 import Talk10, opened
 from tests.kit.talk_1_0 import frame as frame_1_0
 
-LIMITS = Limits(
-    unparsed=200_000,
-    message=100_000,
-    bodies=200_000,
-    header=100_000,
-    channels=8,
-    requests=8,
-    calls=8,
-    unsettled=8,
-    unconfirmed=8,
-    consumers=8,
-)
+LIMITS = Limits(unparsed=200_000, message=100_000, bodies=200_000, header=100_000, **EIGHT)
 LARGE = 40_000
 """Octets of the large values: five of them are more than is held of messages."""
 STEPS = 30

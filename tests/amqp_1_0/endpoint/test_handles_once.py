@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import By, Failed, Limits, Settled, Side
+from amqp_sansio import By, Failed, Settled, Side
 from amqp_sansio.amqp_1_0 import (
     Accepted,
     Delivery,
@@ -25,21 +25,11 @@ from amqp_sansio.amqp_1_0 import (
 from tests.kit.hostile_1_0 import Choices
 from tests.kit.pair import SIDES
 from tests.kit.pair_1_0 import Accepting, Pair, client_config, listen, server_config
+from tests.kit.small import small_limits
 from tests.kit.using_1_0 import Using, check_books
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
-LIMITS = Limits(
-    unparsed=20_000,
-    message=12_000,
-    bodies=16_000,
-    channels=3,
-    requests=4,
-    unsettled=30,
-    consumers=6,
-    backlog_high=20_000,
-    backlog_low=5000,
-    backlog_hard=60_000,
-)
+LIMITS = small_limits(unsettled=30, consumers=6)
 COMMON: dict[str, Any] = {"limits": LIMITS, "max_frame_size": 512, "incoming_window": 6, "channel_max": 2}
 BOUNDS = {"1.0/transport/open/channel-max", "1.0/transport/session/handle-max"}
 """Both ends together may want more sessions or links than there are numbers."""

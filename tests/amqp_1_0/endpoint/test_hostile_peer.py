@@ -12,26 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import Closed, Failed, Limits, Scope, Signal
+from amqp_sansio import Closed, Failed, Scope, Signal
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.endpoint import CloseHint, Side
 from tests.kit.facing_1_0 import BOTH_SIDES, CLIENT, SERVER, Facing, octets_of, parse, their_open
 from tests.kit.hostile_1_0 import Choices, Peer
 from tests.kit.pair_1_0 import client_config, server_config
+from tests.kit.small import small_limits
 from tests.kit.using_1_0 import Using, check_books
 
-LIMITS = Limits(
-    unparsed=20_000,
-    message=12_000,
-    bodies=16_000,
-    channels=3,
-    requests=4,
-    unsettled=8,
-    consumers=4,
-    backlog_high=20_000,
-    backlog_low=5000,
-    backlog_hard=60_000,
-)
+LIMITS = small_limits()
 
 
 def config_of(side: Side, **changes: Any) -> Any:

@@ -1,11 +1,8 @@
 """Idle time-outs of AMQP 1.0: empty frames, silent peers, and the deadlines of the opening."""
 
-import math
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from amqp_sansio import Abandoned, By, Closed, CloseHint, Failed, Limits, RemoteProtocolError, Scope, Signal
 from amqp_sansio.amqp_1_0 import Close
@@ -21,7 +18,7 @@ from tests.kit.facing_1_0 import (
     octets_of,
     their_open,
 )
-from tests.kit.pair import SIDES, structure
+from tests.kit.pair import SIDES
 from tests.kit.pair_1_0 import Accepting, Pair, client_config, connection_of, server_config
 
 EXCEEDED = "amqp:resource-limit-exceeded"
@@ -266,57 +263,3 @@ def test_the_opening_is_not_timed_once_it_is_open(side: Any) -> None:
     assert pair.ends[side].next_deadline is None
     pair.advance(1000.0)
     assert pair.ends[side].is_open
-
-
-# Time.
-
-
-@BOTH_SIDES
-@given(moments=st.lists(st.floats(0.0, 2.4), max_size=6))
-def test_spurious_calls_change_nothing(side: Any, moments: list[float]) -> None:
-    end = beating().ends[side]
-    end.data_to_send(0.0)
-    deadline = end.next_deadline
-    for moment in sorted(moments):
-        end.handle_timeout(moment)
-        assert end.next_event() is Signal.NEED_DATA
-        assert end.next_deadline == deadline
-        assert end.send_backlog == 0
-
-
-@BOTH_SIDES
-def test_timeouts_after_the_end_change_nothing(side: Any) -> None:
-    pair = beating()
-    pair.client.close()
-    pair.pump()
-    end = pair.ends[side]
-    before = structure(end.report)
-    end.handle_timeout(1_000_000.0)
-    assert end.next_deadline is None
-    assert end.next_event() is Signal.NEED_DATA
-    assert structure(end.report) == before
-
-
-@BOTH_SIDES
-@pytest.mark.parametrize("now", [math.nan, math.inf, -math.inf, 4.0])
-def test_time_that_is_no_time_or_runs_backwards_is_refused(side: Any, now: float) -> None:
-    end = connection_of(side)
-    end.data_to_send(5.0)
-    before = structure(end)
-    for door in (
-        lambda: end.receive_data(b"AMQP", now),
-        lambda: end.receive_eof(now),
-        lambda: end.connection_lost("gone", now),
-        lambda: end.data_to_send(now),
-        lambda: end.handle_timeout(now),
-    ):
-        with pytest.raises(ValueError, match="now"):
-            door()
-        assert structure(end) == before
-
-
-def test_any_origin_will_do() -> None:
-    pair = Pair(client=client_config(idle_time_out=10.0), server=server_config(idle_time_out=10.0))
-    pair.now = -1_000_000.0
-    pair.open()
-    assert pair.deadline == -999_997.5

@@ -28,20 +28,10 @@ from tests.kit.driving_1_0 import Driver
 from tests.kit.facing_1_0 import AMQP_HEADER, BOTH_SIDES, CLIENT, EMPTY, SERVER, Facing, octets_of, their_open
 from tests.kit.pair import SIDES
 from tests.kit.pair_1_0 import Accepting, Pair, client_config, held_octets, server_config
+from tests.kit.small import small_limits
 
 BEGIN = amqp.Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)
-LIMITS = Limits(
-    unparsed=6000,
-    message=12_000,
-    bodies=16_000,
-    channels=3,
-    requests=4,
-    unsettled=8,
-    consumers=4,
-    backlog_high=20_000,
-    backlog_low=5000,
-    backlog_hard=60_000,
-)
+LIMITS = small_limits(unparsed=6000)
 SLACK = 10_000
 """One unit more than the backlog's bound: what is queued as a whole when the bound isn't reached yet."""
 

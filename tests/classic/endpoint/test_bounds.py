@@ -30,22 +30,9 @@ from tests.kit.driver import Operation
 from tests.kit.driving import OPERATIONS, VERSIONS, Driver
 from tests.kit.facing import Facing, body, frame, header
 from tests.kit.pair import SIDES, Pair, client_config, connection_of, held_octets, pieces, server_config
+from tests.kit.small import small_limits
 
-LIMITS = Limits(
-    unparsed=6000,
-    message=12_000,
-    bodies=16_000,
-    header=4096,
-    channels=3,
-    requests=4,
-    calls=6,
-    unsettled=5,
-    unconfirmed=5,
-    consumers=2,
-    backlog_high=20_000,
-    backlog_low=5000,
-    backlog_hard=60_000,
-)
+LIMITS = small_limits(unparsed=6000, header=4096, calls=6, unsettled=5, unconfirmed=5, consumers=2)
 SLACK = 10_000
 """One unit more than the backlog's bound: what is queued as a whole when the bound isn't reached yet."""
 

@@ -1,16 +1,12 @@
 """Timers: heartbeats and the peer's silence, the opening's and the closing's deadline, and who brings the time."""
 
-import math
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from amqp_sansio import AMQP_0_9_1, Closed, Limits, Signal, Version
+from amqp_sansio import Closed, Limits, Signal, Version
 from amqp_sansio._core.timers import Clock, Timers
 from amqp_sansio.endpoint import Side
-from tests.kit.facing import BOTH_SIDES, BOTH_VERSIONS, Facing
-from tests.kit.pair import SIDES, Pair, Server, client_config, connection_of, server_config, structure
+from tests.kit.facing import Facing
+from tests.kit.pair import SIDES, Pair, Server, client_config, server_config
 
 HEARTBEAT = b"\x08\x00\x00\x00\x00\x00\x00\xce"
 
@@ -92,56 +88,6 @@ def test_a_close_is_timed_from_when_it_has_left(version: Version) -> None:
         assert facing.end.next_deadline == moment + 4.0
     facing.end.data_to_send(5.0)
     assert facing.end.next_deadline == 7.0
-
-
-@BOTH_VERSIONS
-@BOTH_SIDES
-@given(moments=st.lists(st.floats(0.0, 4.9), max_size=6))
-def test_spurious_calls_change_nothing(version: Version, side: Side, moments: list[float]) -> None:
-    end = beating(version).ends[side]
-    end.data_to_send(0.0)
-    deadline = end.next_deadline
-    for moment in sorted(moments):
-        end.handle_timeout(moment)
-        assert end.next_event() is Signal.NEED_DATA
-        assert end.next_deadline == deadline
-        assert end.send_backlog == 0
-
-
-def test_timeouts_after_the_end_change_nothing(version: Version, side: Side) -> None:
-    pair = beating(version)
-    pair.client.close()
-    pair.pump()
-    end = pair.ends[side]
-    before = structure(end.report)
-    end.handle_timeout(1_000_000.0)
-    assert end.next_deadline is None
-    assert end.next_event() is Signal.NEED_DATA
-    assert structure(end.report) == before
-
-
-@pytest.mark.parametrize("now", [math.nan, math.inf, -math.inf, 4.0])
-def test_time_that_is_no_time_or_runs_backwards_is_refused(side: Side, now: float) -> None:
-    end = connection_of(AMQP_0_9_1, side)
-    end.data_to_send(5.0)
-    before = structure(end)
-    for door in (
-        lambda: end.receive_data(b"AMQP", now),
-        lambda: end.receive_eof(now),
-        lambda: end.connection_lost("gone", now),
-        lambda: end.data_to_send(now),
-        lambda: end.handle_timeout(now),
-    ):
-        with pytest.raises(ValueError, match="now"):
-            door()
-        assert structure(end) == before
-
-
-def test_any_origin_will_do() -> None:
-    pair = Pair(client=client_config(heartbeat=10.0), server=server_config(heartbeat=10.0))
-    pair.now = -1_000_000.0
-    pair.open()
-    assert pair.deadline == -999_995.0
 
 
 def test_timers_fire_in_their_order_and_once() -> None:
