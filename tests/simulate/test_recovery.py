@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.client.recovery import RecoveryPolicy
-from amqp_sansio.testing.simulate import Process, World
+from amqp_sansio.testing.simulate import Process, Promise, World
+from tools.simulate.modes import MODES
+from tools.simulate.running import run
 
 FOREVER = RecoveryPolicy(deadline=None)
 
@@ -34,3 +38,12 @@ def test_an_attempt_that_isnt_answered_in_time_is_followed_by_another() -> None:
         world.lines[1].hold(world.now + 100.0)
         world.run(patience=1000.0)
         assert (world.ledger.worked, world.findings()) == ({b"1": 1}, [])
+
+
+@pytest.mark.parametrize(("version", "mode"), MODES)
+def test_every_mode_keeps_its_promise_through_many_faults(version: str, mode: str) -> None:
+    """`python -m tools.simulate` does the same with a million messages."""
+    result = run(version, mode, messages=600, faults=12, seed=3)
+    assert (result.messages, result.findings) == (600, ())
+    assert result.faults >= 6
+    assert result.missed == 0 or MODES[version, mode].promise is Promise.AT_MOST_ONCE

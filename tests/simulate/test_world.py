@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Accepted, Version
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.broker import Settings
+from amqp_sansio.messaging import Message
 from amqp_sansio.testing.simulate import (
     RANDOM,
     Fault,
@@ -257,3 +258,22 @@ def test_a_broker_that_is_down_or_unknown_refuses_connections() -> None:
         with pytest.raises(TimeoutError, match=r"within 0\.5 seconds"):
             world.complete(come(process, "amqp://broker/?connection_timeout=500"))
         assert world.now == begun + 0.5
+
+
+def test_a_neutral_program_runs_on_every_version_and_has_time_limits() -> None:
+    async def ask(process: Process, version: Version) -> list[object]:
+        async with process.messaging(f"amqp://broker/?version={version.label}") as connection:
+            async with connection.sender("/queues/jobs") as sender:
+                outcome = await sender.send(Message(b"hello", durable=True))
+            with pytest.raises(TimeoutError, match="more than 5"):
+                await connection.request("/queues/jobs", Message(b"ping"), timeout=5)
+            async with connection.receiver("/queues/jobs") as receiver:
+                delivery = await anext(receiver)
+                await delivery.accept()
+                return [outcome, bytes(delivery.message.body)]
+
+    for version in (AMQP_0_9_1, AMQP_0_10, AMQP_1_0):
+        with World() as world:
+            world.declare("jobs")
+            assert world.complete(ask(Process(world, "asking"), version)) == [Accepted(), b"hello"]
+            assert world.now == 5.0

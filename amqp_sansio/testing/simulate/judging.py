@@ -70,6 +70,13 @@ class Ledger:
         self.sent: dict[bytes, int] = {}
         self.worked: dict[bytes, int] = {}
         self.left_by: dict[bytes, str] = {}
+        self.seen = 0
+        """Messages that entered a queue under watch, ever."""
+
+    def clear(self) -> None:
+        """Forget every message."""
+        for counts in (self.entered, self.sent, self.worked, self.left_by):
+            counts.clear()
 
     def take(self, happened: Happened) -> str:
         """Count a record of a broker's history; return a line about it, "" if it concerns no queue under watch."""
@@ -80,6 +87,7 @@ class Ledger:
         where = f"in {happened.queue!r}"
         if kind == "routed":
             self.entered[body] = self.entered.get(body, 0) + 1
+            self.seen += 1
             return f"{shown(body)} enters queue {happened.queue!r}"
         again = " again" if happened.redelivered else ""
         if kind in ("delivered", "got"):

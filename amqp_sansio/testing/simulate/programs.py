@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from ...client.connecting import new_connection
@@ -10,12 +11,14 @@ from ...client.opening import Opening
 from ...client.recovery import RecoveryPolicy, policy_of
 from ...client.settings import version_named
 from ...errors import EndpointClosed
+from ...messaging import Addresses, Offer
+from ...messaging import Connection as Messaging
 from ...sasl import Plain
 from ...uri import AmqpUri, parse
 from ...versions import AMQP_0_9_1, AMQP_1_0, Version
 from .clients import ClientEnd
 from .network import Call, End, Scheduler
-from .tasks import Machine, Pause, Task
+from .tasks import Cancelled, Machine, Pause, Task
 
 if TYPE_CHECKING:
     from ...client.connection import AnyConnection
@@ -74,7 +77,7 @@ class Process:
 
     def connect(
         self,
-        url: str | AmqpUri | Iterable[str | AmqpUri] = DEFAULT_URL,
+        url: str | AmqpUri | Sequence[str | AmqpUri] = DEFAULT_URL,
         *,
         version: Version | str = AMQP_0_9_1,
         recover: bool | RecoveryPolicy = False,
@@ -92,6 +95,41 @@ class Process:
             parse(each) if isinstance(each, str) else each for each in (*urls, *(policy.addresses if policy else ()))
         ]
         return Opening(lambda: self._connect(uris, given, policy, options))
+
+    def messaging(
+        self,
+        url: str | AmqpUri | Sequence[str | AmqpUri] = DEFAULT_URL,
+        *,
+        version: Version | str | None = None,
+        addresses: Addresses | None = None,
+        **options: Any,
+    ) -> Opening[Messaging]:
+        """Connect as `amqp_sansio_asyncio.messaging.connect` does: neutral messages, for a broker of any version."""
+        offer = Offer(url, version, addresses)
+        return Opening(lambda: offer.connect(self.connect, options, self.timeout))
+
+    @asynccontextmanager
+    async def timeout(self, seconds: float | None) -> AsyncGenerator[None]:
+        """Enter a context of at most so many seconds, as asyncio.timeout. Raises TimeoutError at its end."""
+        task = self.world.running
+        expired: list[float] = []
+        timer: Timer | None = None
+        if seconds is not None and task is not None:
+
+            def expire() -> None:
+                expired.append(self.world.now)
+                task.cancel()
+
+            timer = self.call_at(self.world.now + seconds, expire)
+        try:
+            yield
+        except Cancelled:
+            if expired:
+                raise TimeoutError(f"it took more than {seconds} seconds") from None
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
 
     async def sleep(self, seconds: float) -> None:
         """Wait for a time."""

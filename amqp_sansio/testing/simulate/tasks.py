@@ -37,7 +37,7 @@ class Pause:
         if not self.is_over:
             self.is_over = True
             if self._task is not None:
-                self._task.resume()
+                self._task.woken(self)
 
     run = wake
 
@@ -45,7 +45,7 @@ class Pause:
         """Have a task wait for it."""
         self._task = task
         if self.is_over:
-            task.resume()
+            task.woken(self)
 
     def __await__(self) -> Generator[Pause, None, None]:
         yield self
@@ -53,6 +53,9 @@ class Pause:
 
 class Machine(Protocol):
     """The part of a world that tasks use."""
+
+    running: Task[Any] | None
+    """The task whose code runs."""
 
     def enter(self, process: Owner | None) -> Owner | None: ...
     def soon(self, job: Job) -> None: ...
@@ -75,6 +78,8 @@ class Task(Generic[_T]):
         self._machine = machine
         self._cancel_at = cancel_at
         self._result: Any = None
+        self._pause: Pause | None = None
+        self._is_due = False
         self._joined: list[Pause] = []
         self._callbacks: list[Callable[[Task[_T]], object]] = []
 
@@ -93,12 +98,18 @@ class Task(Generic[_T]):
         self._callbacks.append(callback)
 
     def resume(self) -> None:
-        """Let it go on in a step of its own."""
+        """Let it begin in a step of its own."""
+        self._is_due = True
         self._machine.soon(self)
+
+    def woken(self, pause: Pause) -> None:
+        """Let it go on in a step of its own, if it still waits for `pause`."""
+        if pause is self._pause:
+            self.resume()
 
     def run(self) -> None:
         """Run it to its next wait."""
-        if not self.done:
+        if self._is_due and not self.done:
             self._go(None)
             if self._cancel_at and self.waits == self._cancel_at and not self.done:
                 self.cancel()
@@ -119,7 +130,9 @@ class Task(Generic[_T]):
                 self._machine.enter(before)
 
     def _go(self, thrown: BaseException | None) -> None:
+        self._is_due, self._pause = False, None
         before = self._machine.enter(self.process)
+        outer, self._machine.running = self._machine.running, self
         try:
             pause: object = self.coroutine.send(None) if thrown is None else self.coroutine.throw(thrown)
         except StopIteration as end:
@@ -129,12 +142,14 @@ class Task(Generic[_T]):
         else:
             self.waits += 1
             if isinstance(pause, Pause):
+                self._pause = pause
                 pause.bind(self)
             else:
                 text = f"it awaits {pause!r}, which the world doesn't wake; run asyncio's programs in a simulated_loop"
                 self._go(TypeError(text))
         finally:
             self._machine.enter(before)
+            self._machine.running = outer
 
     def _finish(self, result: Any, error: BaseException | None) -> None:
         self.done = True

@@ -149,6 +149,7 @@ class World:
         self.nodes: dict[str, Node] = {}
         self.lines: list[Line] = []
         self.programs: list[_Running] = []
+        self.running: Task[Any] | None = None
         self._hosts: dict[int, Node] = {}
         self._ready: deque[Job] = deque()
         self._timers: list[tuple[float, int, Timer]] = []
@@ -269,6 +270,11 @@ class World:
         job.run()
         self._watch()
         return True
+
+    def forget(self) -> None:
+        """Forget the programs that have ended, and every message: for runs that have times of rest."""
+        self.programs = [each for each in self.programs if not each.is_over]
+        self.ledger.clear()
 
     def findings(self) -> list[Finding]:
         """Return what the promise doesn't allow, at rest."""

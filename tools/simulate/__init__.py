@@ -1,0 +1,1 @@
+"""Simulates many messages and faults, for each version and settle mode."""

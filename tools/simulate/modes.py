@@ -1,0 +1,163 @@
+"""What is simulated: for each version and settle mode a publisher, a consumer, and what is promised."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Accepted, EndpointClosed, StaleDelivery, Version
+from amqp_sansio.amqp_0_9_1 import BasicProperties
+from amqp_sansio.client.recovery import RecoveryPolicy
+from amqp_sansio.errors import TransactionFailed
+from amqp_sansio.messaging import Message, Outcome, Sending
+from amqp_sansio.testing.simulate import Process, Program, Promise, World
+
+QUEUE: Final = "jobs"
+ADDRESS: Final = "/queues/jobs"
+BATCH: Final = 50
+"""Messages whose outcomes are waited for together."""
+CREDIT: Final = 20
+URL: Final = "amqp://broker/"
+PERSISTENT: Final = BasicProperties(delivery_mode=2)
+
+AGAIN: Final = RecoveryPolicy(deadline=None)
+REPORT: Final = RecoveryPolicy(deadline=None, in_doubt="report")
+
+
+class Mode(NamedTuple):
+    """A version's settle mode: `publisher` publishes bodies, `consumer` works on what comes."""
+
+    promise: Promise
+    publisher: Callable[[World, Sequence[bytes]], Program]
+    consumer: Callable[[World], Program]
+
+
+def publishing(
+    version: Version, recover: RecoveryPolicy | None = None, *, once: bool = False
+) -> Callable[[World, Sequence[bytes]], Program]:
+    """A publisher that publishes again whatever it wasn't told to be accepted; with `once` never.
+
+    Without a policy its connection doesn't recover: the program fails, and is started anew.
+    """
+
+    def bound(world: World, bodies: Sequence[bytes]) -> Program:
+        left = list(bodies)
+
+        async def publisher(process: Process) -> None:
+            async with (
+                process.messaging(URL, version=version, recover=recover or False) as connection,
+                connection.sender(ADDRESS) as sender,
+            ):
+                while left:
+                    batch = left[:BATCH]
+                    if once:
+                        del left[:BATCH]
+                    sent: list[Sending] = []
+                    for body in batch:
+                        sent.append(await sender.send(Message(body, durable=True), wait=False))
+                    for body, sending in zip(batch, sent, strict=True):
+                        outcome: Outcome | None = await sending
+                        if outcome == Accepted():
+                            world.sent(body)
+                            if not once:
+                                left.remove(body)
+
+        return publisher
+
+    return bound
+
+
+def transacting(world: World, bodies: Sequence[bytes]) -> Program:
+    """A publisher of 0-8, on a connection that recovers: it repeats a transaction that failed."""
+    left = list(bodies)
+
+    async def publisher(process: Process) -> None:
+        async with process.connect(URL, version=AMQP_0_8, recover=AGAIN) as connection:
+            channel = await connection.open_channel()
+            while left:
+                batch = left[:BATCH]
+                try:
+                    async with channel.transaction():
+                        for body in batch:
+                            await channel.publish(body, routing_key=QUEUE, properties=PERSISTENT)
+                except (EndpointClosed, TransactionFailed) as error:
+                    world.note(f"the transaction is repeated: {error}", process)
+                    continue
+                del left[:BATCH]
+                for body in batch:
+                    world.sent(body)
+
+    return publisher
+
+
+def consuming(version: Version, recover: RecoveryPolicy | None = None) -> Callable[[World], Program]:
+    """A consumer that accepts after its work."""
+
+    def bound(world: World) -> Program:
+        async def consumer(process: Process) -> None:
+            async with (
+                process.messaging(URL, version=version, recover=recover or False) as connection,
+                connection.receiver(ADDRESS, credit=CREDIT) as receiver,
+            ):
+                async for delivery in receiver:
+                    body = bytes(delivery.message.body)
+                    world.worked(body)
+                    try:
+                        await delivery.accept()
+                    except StaleDelivery:
+                        world.note(f"{body!r} will come again", process)
+
+        return consumer
+
+    return bound
+
+
+async def settled(process: Process, version: Version, recover: RecoveryPolicy | bool) -> AsyncIterator[Any]:
+    """Connect, and yield deliveries that the broker settles when it sends them."""
+    async with process.connect(URL, version=version, recover=recover) as connection:
+        if version is AMQP_1_0:
+            async with (
+                connection.open_session() as session,
+                session.open_receiver(QUEUE, credit=CREDIT, snd_settle_mode=1) as receiver,
+            ):
+                async for delivery in receiver:
+                    yield delivery
+        elif version is AMQP_0_10:
+            async with (
+                connection.open_session() as session,
+                session.subscribe(QUEUE, credit=CREDIT, accept_mode=1) as subscription,
+            ):
+                async for delivery in subscription:
+                    yield delivery
+        else:
+            async with connection.open_channel() as channel:
+                async for delivery in channel.consume(QUEUE, no_ack=True):
+                    yield delivery
+
+
+def taking(version: Version, recover: RecoveryPolicy | None = None) -> Callable[[World], Program]:
+    """A consumer of deliveries that are settled when they come."""
+
+    def bound(world: World) -> Program:
+        async def consumer(process: Process) -> None:
+            async for delivery in settled(process, version, recover or False):
+                world.worked(bytes(delivery.body))
+
+        return consumer
+
+    return bound
+
+
+WITH_OUTCOMES: Final = (AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
+RECOVERING: Final = (AMQP_0_9_1,)
+"""The versions whose connections recover, and whose publishes have outcomes."""
+_LEAST, _MOST = Promise.AT_LEAST_ONCE, Promise.AT_MOST_ONCE
+MODES: Final[dict[tuple[str, str], Mode]] = {
+    ("0-8", "recover"): Mode(_LEAST, transacting, consuming(AMQP_0_8, AGAIN)),
+    **{(it.label, "recover"): Mode(_LEAST, publishing(it, AGAIN), consuming(it, AGAIN)) for it in RECOVERING},
+    **{(it.label, "report"): Mode(_MOST, publishing(it, REPORT, once=True), taking(it, REPORT)) for it in RECOVERING},
+    **{(it.label, "again"): Mode(_LEAST, publishing(it), consuming(it)) for it in WITH_OUTCOMES},
+    **{(it.label, "once"): Mode(_MOST, publishing(it, once=True), taking(it)) for it in WITH_OUTCOMES},
+}
+"""By version and name: "recover" and "report" on connections that recover, "again" and "once" with programs that are
+started anew when their connection is lost."""
