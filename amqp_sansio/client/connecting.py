@@ -35,6 +35,7 @@ def new_connection(
         from .amqp_1_0.settings import client_config as config_1_0
 
         newer = Client_1_0(Core_1_0.client(config_1_0(uri, given, draw)), random_name(draw))
+        newer.hooks = given.get("hooks")
         return newer, Connection_1_0(newer, uri)
     if version is AMQP_0_10:
         from ..amqp_0_10 import Connection as Core_0_10
@@ -43,6 +44,7 @@ def new_connection(
         from .amqp_0_10.settings import client_config as config_0_10
 
         ten = Client_0_10(Core_0_10.client(config_0_10(uri, given, draw)))
+        ten.hooks = given.get("hooks")
         return ten, Connection_0_10(ten, uri)
     config = client_config(version, uri, given, draw)
     if version is AMQP_0_8:
@@ -53,6 +55,7 @@ def new_connection(
         from ..amqp_0_9_1 import Connection as Core_0_9_1
 
         older = ClassicClient(Core_0_9_1.client(config))
+    older.hooks = given.get("hooks")
     return older, Connection(older, uri)
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from ..limits import Limits
+    from .hooks import Hooks
 
 ERROR = 300
 """Reply codes from here on tell of an error."""
@@ -132,6 +133,7 @@ class BaseClient(Generic[CoreT]):
         self.opened: Pending[None] = self.pending()
         self.lost: Pending[None] = self.pending()
         self.backlog_high = core.config.limits.backlog_high
+        self.hooks: Hooks | None = None
         self.notes: deque[str] = deque(maxlen=NOTES)
         self.flush_octets = min(FLUSH_OCTETS, self.backlog_high)
         self._driver: Driver | None = None
@@ -343,6 +345,10 @@ class BaseClient(Generic[CoreT]):
             if event is None:
                 self._give_up()
             else:
+                text = (
+                    f"lost: {event.report}; attempt {event.attempt} at {event.address} in {event.seconds:.3g} seconds"
+                )
+                self.notes.append(text)
                 offer(self.streams, event)
             return
         if self._waiting or not self.core.report:
@@ -586,6 +592,8 @@ class BaseClient(Generic[CoreT]):
         told = event(*recovery.done())
         self.restored = None
         self.complete(restored)
+        doubt = f", {len(told.in_doubt)} messages in doubt" if told.in_doubt else ""
+        self.notes.append(f"open again after {told.attempts} attempts, at {told.address}{doubt}")
         offer(self.streams, told)
         self.nudge()
 
@@ -697,7 +705,7 @@ class BaseClient(Generic[CoreT]):
 
     def __getstate__(self) -> dict[str, object]:
         state = dict(self.__dict__)
-        state.update(_driver=None, _waiting={}, _completed=[])
+        state.update(hooks=None, _driver=None, _waiting={}, _completed=[])
         return state
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 Draw: TypeAlias = Callable[[int], str]
 """Returns unpredictable text from so many random octets, in letters of URLs, as `secrets.token_urlsafe` does."""
 
+OWN_OPTIONS: Final = ("connection_name", "hooks")
+"""Options of every version that aren't fields of its `Config`."""
 URL_OPTIONS: Final = ("connection_name", "version")
 """The parameters of a URL that a client reads beside those of `AmqpUri`."""
 _URL_FIELDS: Final = (
@@ -104,6 +106,7 @@ def random_name(draw: Draw) -> str:
 
 
 __all__ = [
+    "OWN_OPTIONS",
     "URL_OPTIONS",
     "Draw",
     "check_options",

@@ -14,7 +14,9 @@ from amqp_sansio.amqp_0_10 import QueueDeclare
 from amqp_sansio.broker import Settings
 from amqp_sansio.frame_lines import LONGEST, FrameLines
 from amqp_sansio_asyncio import connect, serve_broker
+from amqp_sansio_pytest import EmbeddedBroker
 from tests.kit.asyncio_loops import run
+from tests.test_layout import ROOT
 
 VERSIONS = (AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
 each_version = pytest.mark.parametrize("version", VERSIONS, ids=lambda each: each.label)
@@ -116,6 +118,25 @@ def test_without_debug_no_frames_are_read(caplog: pytest.LogCaptureFixture, monk
     with caplog.at_level(logging.INFO, LOGGER):
         talk(AMQP_0_9_1, "plain")
     assert caplog.records
+
+
+def test_the_example_of_the_page(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "logging.md").read_text(encoding="utf-8")
+    source = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]
+    (shown,) = re.findall(r"behind the addresses:\n\n```\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    logger = logging.getLogger(LOGGER)
+    monkeypatch.setattr(logger, "handlers", [])
+    monkeypatch.setattr(logger, "propagate", False)
+    level = logger.level
+    try:
+        with EmbeddedBroker() as broker:
+            names: dict[str, Any] = {"__name__": "logging"}
+            exec(compile(source.replace("@localhost/", f"@127.0.0.1:{broker.port}/"), "logging.md", "exec"), names)
+            client = f"-127.0.0.1:{broker.port} "
+    finally:
+        logger.setLevel(level)
+    lines = [each.split(client, 1)[1] for each in capsys.readouterr().out.splitlines() if client in each]
+    assert lines == shown.splitlines()
 
 
 def test_lines_tell_broken_rules_and_what_is_no_frame() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from amqp_sansio.client.classic.channel import Channel, PublishOutcome
 from amqp_sansio.client.classic.consumer import Consumer, Delivery
 from amqp_sansio.client.classic.settings import ConfigOptions
+from amqp_sansio.client.hooks import Hooks
 from amqp_sansio.client.inbox import EventStream
 from amqp_sansio.client.opening import Opening
 from amqp_sansio.errors import ConsumerEnded, LinkEnded, NotAccepted, SessionEnded, TransactionFailed
@@ -93,6 +94,7 @@ __all__ = [
     "EventStream",
     "Faults",
     "Handler",
+    "Hooks",
     "Line",
     "LinkEnded",
     "NotAccepted",

@@ -13,6 +13,7 @@ from ..bodies import wrong_body
 
 if TYPE_CHECKING:
     from ...events import Pending
+    from ..hooks import Hooks
     from .client import SessionRoutes
 
 _SHARE: Final = 4
@@ -217,6 +218,15 @@ def rewritten(message: Message, kind: type[DeliveryProperties] | type[MessagePro
     return Message(message.body, headers=Headers(b"".join(parts)), has_body=message.has_body)
 
 
+def hooked(hooks: Hooks, message: Message, exchange: str) -> Message:
+    """Return the message with the headers that a hook adds."""
+    properties = message.headers.message_properties
+    given = None if properties is None else properties.application_headers
+    routing_key = message.delivery_properties.routing_key or ""
+    headers = hooks.published(exchange, routing_key, given, len(message.body))
+    return message if headers is None else rewritten(message, MessageProperties, application_headers=headers)
+
+
 def id_of(handle: Pending[Any]) -> int:
     """Return the number of a handle's command."""
     number = handle.key[2]
@@ -229,4 +239,4 @@ def is_outcome(handle: Pending[Any]) -> bool:
     return len(handle.key) > 3
 
 
-__all__ = ["Publisher", "SentMessage", "id_of", "is_outcome", "rewritten", "routed"]
+__all__ = ["Publisher", "SentMessage", "hooked", "id_of", "is_outcome", "rewritten", "routed"]

@@ -33,7 +33,7 @@ from ..connection import open_stream
 from ..inbox import EventStream
 from ..opening import Opening
 from .client import SessionRoutes
-from .publishing import Publisher, SentMessage, id_of, is_outcome, routed
+from .publishing import Publisher, SentMessage, hooked, id_of, is_outcome, routed
 from .requests import Requests
 from .subscription import ReceivedMessage, Subscription, open_subscription, shown
 from .transaction import Branch, Transaction
@@ -188,6 +188,8 @@ class Session:
         ...     outcomes = [await sent for sent in later]
         """
         whole = routed(message, routing_key)
+        if self._client.hooks is not None:
+            whole = hooked(self._client.hooks, whole, exchange)
         state, publisher = self._state, self._publisher
         if state.error is not None:
             raise state.told(state.error)
@@ -245,8 +247,11 @@ class Session:
         """
         if self._requests is None:
             self._requests = Requests(self._state, self._publisher)
-        reply = await self._requests.call(routed(message, routing_key), exchange, EXPLICIT)
-        return ReceivedMessage(self, self._state, reply)
+        whole = routed(message, routing_key)
+        if self._client.hooks is not None:
+            whole = hooked(self._client.hooks, whole, exchange)
+        reply = await self._requests.call(whole, exchange, EXPLICIT)
+        return ReceivedMessage(self, self._state, reply).told()
 
     # Queues and exchanges.
 
@@ -367,17 +372,17 @@ class Session:
         ...     await session.accept(*[each for each in found if each is not None])
         """
         if messages:
-            self._settle(self._state.core.accept, messages)
+            self._settle(self._state.core.accept, messages, "accepted")
 
     async def reject(self, *messages: ReceivedMessage | int, code: int = 0, text: str = "") -> None:
         """Refuse messages for good (message.reject); see `ReceivedMessage.reject`."""
         if messages:
-            self._settle(self._state.core.reject, messages, code=code, text=text or None)
+            self._settle(self._state.core.reject, messages, "rejected", code=code, text=text or None)
 
     async def release(self, *messages: ReceivedMessage | int, set_redelivered: bool = False) -> None:
         """Return messages, to be delivered again (message.release)."""
         if messages:
-            self._settle(self._state.core.release, messages, set_redelivered=set_redelivered)
+            self._settle(self._state.core.release, messages, "released", set_redelivered=set_redelivered)
 
     async def acquire(self, *messages: ReceivedMessage | int) -> SequenceSet | tuple[()]:
         """Acquire messages that came unacquired; return the numbers of those still available (message.acquire)."""
@@ -517,11 +522,18 @@ class Session:
     # Internals.
 
     def _settle(
-        self, step: Callable[..., Pending[_R]], messages: tuple[ReceivedMessage | int, ...], **fields: Any
+        self,
+        step: Callable[..., Pending[_R]],
+        messages: tuple[ReceivedMessage | int, ...],
+        outcome: str = "",
+        **fields: Any,
     ) -> Pending[_R]:
         """Send a command about messages, behind earlier acceptances."""
         self._state.begin()
-        return self._state.guarded(step, *_ids(messages), **fields)
+        pending = self._state.guarded(step, *_ids(messages), **fields)
+        if outcome and self._client.hooks is not None:
+            self._client.hooks.settled(outcome, messages)
+        return pending
 
 
 def _ids(messages: tuple[ReceivedMessage | int, ...]) -> list[int]:

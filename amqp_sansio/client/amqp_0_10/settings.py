@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
 from ...amqp_0_10 import Config
 from ...versions import AMQP_0_10
-from ..settings import check_options, connection_name, login, named, random_name
+from ..settings import OWN_OPTIONS, check_options, connection_name, login, named, random_name
 
 if TYPE_CHECKING:
     from ...amqp_0_10 import Dialect
     from ...limits import Limits
     from ...sasl import ClientMechanism
     from ...uri import AmqpUri
+    from ..hooks import Hooks
     from ..settings import Draw
 
 DEFAULT_MECHANISMS: Final = ("SCRAM-SHA-256", "PLAIN")
@@ -26,6 +27,7 @@ class ConfigOptions(TypedDict, total=False):
     """
 
     connection_name: str
+    hooks: Hooks | None
     sasl: ClientMechanism | tuple[ClientMechanism, ...]
     vhost: str
     heartbeat: int
@@ -59,7 +61,8 @@ def client_config(uri: AmqpUri, options: ConfigOptions, draw: Draw) -> Config:
     if uri.frame_max is not None:
         fields["max_frame_size"] = uri.frame_max
     fields.update(cast("dict[str, Any]", options))
-    fields.pop("connection_name", None)
+    for own in OWN_OPTIONS:
+        fields.pop(own, None)
     fields["sasl"] = login(uri, options.get("sasl"), DEFAULT_MECHANISMS, draw)
     name = connection_name(uri, options)
     if name is not None:

@@ -24,7 +24,7 @@ from ...amqp_0_10 import (
     MessageStop,
     MessageSubscribe,
 )
-from ...errors import EndpointClosed
+from ...errors import CodecError, EndpointClosed
 from ..bodies import plain
 from .client import SubscriptionInbox
 
@@ -49,7 +49,9 @@ class ReceivedMessage:
     ...         await received.accept()
     """
 
-    __slots__ = ("_event", "_state", "session")
+    __slots__ = ("_event", "_state", "context", "session")
+    context: Any
+    """What the hook `on_deliver` returned for it; there is none without the hook."""
 
     def __init__(self, session: Session, state: SessionRoutes, event: MessageReceived) -> None:
         self.session = session
@@ -139,21 +141,34 @@ class ReceivedMessage:
     async def accept(self) -> None:
         """Accept it (message.accept)."""
         if not self._state.accept_later(self._event):
-            await self.session.accept(self._event.command_id)
+            await self.session.accept(self)
+        elif self._state.client.hooks is not None:
+            self._state.client.hooks.settled("accepted", (self,))
 
     async def reject(self, code: int = 0, text: str = "") -> None:
         """Reject it for good; its queue's alternate exchange gets it (message.reject). `code` 0: unspecified, 1:
         unroutable, 2: immediate.
         """
-        await self.session.reject(self._event.command_id, code=code, text=text)
+        await self.session.reject(self, code=code, text=text)
 
     async def release(self, *, set_redelivered: bool = False) -> None:
         """Return it, to be delivered again (message.release)."""
-        await self.session.release(self._event.command_id, set_redelivered=set_redelivered)
+        await self.session.release(self, set_redelivered=set_redelivered)
 
     async def acquire(self) -> bool:
         """Acquire a message that came unacquired; return whether it was still available (message.acquire)."""
         return bool(await self.session.acquire(self._event.command_id))
+
+    def told(self) -> ReceivedMessage:
+        """Tell the hooks that it is delivered, and return it."""
+        hooks = self._state.client.hooks
+        if hooks is not None:
+            try:
+                place = self.exchange, self.routing_key
+            except CodecError:
+                place = "", ""
+            hooks.delivered(self, self.destination, *place, lambda: self.application_headers)
+        return self
 
     def __repr__(self) -> str:
         return f"<ReceivedMessage {self.command_id}, {len(self.body)} octets>"
@@ -212,7 +227,8 @@ class Subscription:
             state.complete(event.command_id)
             if inbox.credit and inbox.flow_mode == CREDIT:
                 inbox.top_up()
-        return ReceivedMessage(self.session, state, event)
+        received = ReceivedMessage(self.session, state, event)
+        return received if state.client.hooks is None else received.told()
 
     async def fetch(self, timeout: float | None = None) -> ReceivedMessage | None:
         """Return the next message; None if there is none within `timeout` seconds (None: wait).

@@ -38,7 +38,9 @@ class ReceivedDelivery:
     ...         await delivery.modify(delivery_failed=True)
     """
 
-    __slots__ = ("_event", "_link", "receiver")
+    __slots__ = ("_event", "_link", "context", "receiver")
+    context: Any
+    """What the hook `on_deliver` returned for it; there is none without the hook."""
 
     def __init__(self, receiver: Receiver, link: ReceiverState, event: Delivery) -> None:
         self.receiver = receiver
@@ -122,6 +124,8 @@ class ReceivedDelivery:
         link = self._link
         if transaction is None and link.accept_later(self._event):
             link.client.driver.flush_soon()
+            if link.client.hooks is not None:
+                link.client.hooks.settled("accepted", (self,))
         else:
             await self._settle(ACCEPTED, transaction)
 
@@ -168,7 +172,14 @@ class ReceivedDelivery:
         link.client.driver.flush_soon()
 
     async def _settle(self, state: DeliveryState, transaction: Transaction | None) -> None:
-        await self._link.settle([self._event], state if transaction is None else transaction.state(state))
+        await self.receiver.settle(state, self, transaction=transaction)
+
+    def told(self) -> ReceivedDelivery:
+        """Tell the hooks that it is delivered, and return it."""
+        hooks = self._link.client.hooks
+        if hooks is not None:
+            hooks.delivered(self, self.receiver.address, "", "", lambda: self.application_properties)
+        return self
 
     def __repr__(self) -> str:
         return f"<ReceivedDelivery {self.delivery_id}, {len(self.payload)} octets>"
@@ -219,7 +230,8 @@ class Receiver(Link[ReceiverState]):
             link.taken += 1
             if link.taken >= link.batch:
                 link.top_up()
-        return ReceivedDelivery(self, link, event)
+        delivery = ReceivedDelivery(self, link, event)
+        return delivery if link.client.hooks is None else delivery.told()
 
     async def fetch(self, timeout: float | None = None) -> ReceivedDelivery | None:
         """Return the next delivery; None if there is none within `timeout` seconds (None: wait).
@@ -279,6 +291,9 @@ class Receiver(Link[ReceiverState]):
         """Give deliveries an outcome; see `ReceivedDelivery`."""
         outcome = state if transaction is None else transaction.state(state)
         await self._state.settle([delivery.event for delivery in deliveries], outcome)
+        hooks = self._state.client.hooks
+        if hooks is not None:
+            hooks.settled(type(state).__name__.lower(), deliveries)
 
     async def __aenter__(self) -> Receiver:
         return self

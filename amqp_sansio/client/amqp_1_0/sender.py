@@ -131,6 +131,10 @@ class Sender(Link[SenderState]):
         state = transaction.state() if transaction is not None else None
         link = self._state
         core, client = link.core, link.client
+        if client.hooks is not None:
+            added = client.hooks.published(self.address, "", whole.application_properties, 0)
+            if added is not None:
+                whole = whole.replace(application_properties=added)
         woken = False
         if link.waiters or client.core.send_backlog >= client.flush_octets:
             await link.may_send()

@@ -341,7 +341,7 @@ class Channel:
             self.number, "", ok.delivery_tag, ok.redelivered, ok.exchange, ok.routing_key,
             answer.body, answer.properties.encode(tables), tables,
         )  # fmt: skip
-        return Delivery(state, event, (), ok.message_count)
+        return Delivery(state, event, (), ok.message_count).told()
 
     async def set_prefetch(self, count: int, *, octets: int = 0, all_consumers: bool = False) -> None:
         """Bound the unsettled deliveries of each consumer started from now on, or of the channel with

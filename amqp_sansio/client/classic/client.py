@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from ...amqp_0_9_1 import Blocked, ConsumerCancelled, Delivery, FlowChanged, MessageReturned, Unblocked
+from ...amqp_0_9_1 import BasicProperties, Blocked, ConsumerCancelled, Delivery, FlowChanged, MessageReturned, Unblocked
 from ...errors import AmqpError, ConsumerEnded, EndpointClosed, Scope, StaleDelivery
 from ...events import (
     Abandoned,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ...amqp_0_8 import Connection as Connection08
     from ...amqp_0_9_1 import Channel as CoreChannel
     from ...amqp_0_9_1 import Connection as Connection091
+    from ..hooks import Hooks
 
 
 Core: TypeAlias = "Connection091 | Connection08"
@@ -203,6 +205,9 @@ class ChannelState:
         self.publish: Callable[..., Pending[Any] | None] = (
             core.publish if self.client.recovery is None else self._publish
         )
+        hooks = self.client.hooks
+        if hooks is not None:
+            self.publish = partial(hooked, hooks, self.publish)
 
     @property
     def number(self) -> int:
@@ -321,6 +326,17 @@ class ChannelState:
             self.inboxes.clear()
             end_streams(self.streams, last)
             self.flow_changed(True)
+
+
+def hooked(
+    hooks: Hooks, publish: Callable[..., Pending[Any] | None], body: bytes, *, properties: Any = None, **fields: Any
+) -> Pending[Any] | None:
+    """Publish with the headers that a hook adds."""
+    found = None if properties is None else properties.headers
+    headers = hooks.published(fields.get("exchange", ""), fields.get("routing_key", ""), found, len(body))
+    if headers is not None:
+        properties = (properties or BasicProperties()).replace(headers=headers)
+    return publish(body, properties=properties, **fields)
 
 
 class ClassicClient(BaseClient["Core"]):

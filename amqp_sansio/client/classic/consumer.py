@@ -13,6 +13,7 @@ from ...errors import EndpointClosed
 
 if TYPE_CHECKING:
     from ...amqp_0_9_1 import BasicProperties
+    from ..hooks import Hooks
     from .client import ChannelState, ConsumerInbox
 
 
@@ -21,11 +22,19 @@ class DeliveryFields:
     for `get` only.
     """
 
-    __slots__ = ("event", "message_count")
+    __slots__ = ("context", "event", "message_count")
+
+    context: Any
+    """What the hook `on_deliver` returned for it; there is none without the hook."""
 
     def __init__(self, event: Delivered, message_count: int | None = None) -> None:
         self.event = event
         self.message_count = message_count
+
+    def tell(self, hooks: Hooks | None) -> None:
+        """Tell the hooks that it is delivered."""
+        if hooks is not None:
+            hooks.delivered(self, self.consumer_tag, self.exchange, self.routing_key, lambda: self.headers)
 
     @property
     def body(self) -> bytes:
@@ -109,7 +118,7 @@ class Delivery(DeliveryFields):
             self._core.accept(self.delivery_tag, multiple)
         except EndpointClosed as error:
             raise self._state.stale(self._core, error) from error.__cause__
-        self._settled()
+        self._settled("accepted", multiple)
 
     async def reject(self) -> None:
         """Reject it for good: the broker drops or dead-letters it (basic.reject)."""
@@ -117,7 +126,7 @@ class Delivery(DeliveryFields):
             self._core.reject(self.delivery_tag)
         except EndpointClosed as error:
             raise self._state.stale(self._core, error) from error.__cause__
-        self._settled()
+        self._settled("rejected")
 
     async def release(self) -> None:
         """Return it to its queue, to be delivered again (basic.reject with requeue)."""
@@ -125,10 +134,18 @@ class Delivery(DeliveryFields):
             self._core.release(self.delivery_tag)
         except EndpointClosed as error:
             raise self._state.stale(self._core, error) from error.__cause__
-        self._settled()
+        self._settled("released")
 
-    def _settled(self) -> None:
-        driver = self._state.client.driver
+    def told(self) -> Delivery:
+        """Tell the hooks that it is delivered, and return it."""
+        self.tell(self._state.client.hooks)
+        return self
+
+    def _settled(self, outcome: str, multiple: bool = False) -> None:
+        client = self._state.client
+        driver = client.driver
+        if client.hooks is not None:
+            client.hooks.settled(outcome, (self,), multiple)
         if self._waiting:
             driver.flush_later()
         else:
@@ -168,7 +185,8 @@ class Consumer:
     async def __anext__(self) -> Delivery:
         inbox = self._inbox
         item = inbox.items.popleft() if inbox.items and not inbox.counted else await self.take()
-        return Delivery(self._state, item, inbox.items)
+        delivery = Delivery(self._state, item, inbox.items)
+        return delivery if self._state.client.hooks is None else delivery.told()
 
     async def take(self) -> Delivered:
         """Wait for the next delivery, as the core's event; the iteration makes it a `Delivery`."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...amqp_0_9_1 import BasicProperties, MessageReturned, Returned
 from ...amqp_0_9_1 import Delivery as Delivered
 from ...errors import EndpointClosed, NotAccepted
 from ...events import Accepted, Pending
-from .client import ConsumerInbox
+from .client import ConsumerInbox, hooked
 from .consumer import Delivery
 
 if TYPE_CHECKING:
@@ -88,14 +89,17 @@ class Requests:
         pending: Pending[Delivered] = client.pending()
         inbox.waiting[number] = pending
         try:
-            sent = state.core.publish(
-                body, exchange=exchange, routing_key=routing_key, mandatory=mandatory, properties=asked
-            )
+            publish: Any = state.core.publish
+            if client.hooks is not None:
+                publish = partial(hooked, client.hooks, publish)
+            sent = publish(body, exchange=exchange, routing_key=routing_key, mandatory=mandatory, properties=asked)
             if sent is not None:
                 outcome = await client.result(sent)
                 if not isinstance(outcome, Accepted):
                     raise NotAccepted(f"the request was not accepted: {outcome!r}", outcome)
-            return Delivery(state, await client.result(pending))
+            reply = Delivery(state, await client.result(pending))
+            reply.told()
+            return reply
         finally:
             inbox.waiting.pop(number, None)
             # Nobody waits for a reply to a request that was given up.

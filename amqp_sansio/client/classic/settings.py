@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
 from ...amqp_0_9_1 import Config
 from ...versions import Version
-from ..settings import check_options, connection_name, login, named
+from ..settings import OWN_OPTIONS, check_options, connection_name, login, named
 
 if TYPE_CHECKING:
     from ...amqp_0_9_1 import Dialect
     from ...limits import Limits
     from ...sasl import ClientMechanism
     from ...uri import AmqpUri
+    from ..hooks import Hooks
     from ..settings import Draw
 
 DEFAULT_MECHANISMS: Final = ("SCRAM-SHA-256", "PLAIN", "AMQPLAIN")
@@ -26,6 +27,7 @@ class ConfigOptions(TypedDict, total=False):
     """
 
     connection_name: str
+    hooks: Hooks | None
     sasl: ClientMechanism | tuple[ClientMechanism, ...]
     vhost: str
     heartbeat: float
@@ -54,7 +56,8 @@ def client_config(version: Version, uri: AmqpUri, options: ConfigOptions, draw: 
         if value is not None:
             fields[field] = value
     fields.update(cast("dict[str, Any]", options))
-    fields.pop("connection_name", None)
+    for own in OWN_OPTIONS:
+        fields.pop(own, None)
     fields["sasl"] = login(uri, options.get("sasl"), DEFAULT_MECHANISMS, draw)
     name = connection_name(uri, options)
     if name is not None:

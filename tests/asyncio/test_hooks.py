@@ -1,0 +1,193 @@
+"""Hooks see what is published, delivered and settled, in every version; OpenTelemetry's context travels by them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
+from amqp_sansio.amqp_0_9_1 import BasicProperties
+from amqp_sansio.client.hooks import Delivering, Hooks, Publishing, Settling
+from amqp_sansio_asyncio import connect, serve_broker
+from tests.kit.asyncio_loops import run
+from tests.test_layout import ROOT
+
+VERSIONS = (AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
+each_version = pytest.mark.parametrize("version", VERSIONS, ids=lambda each: each.label)
+OWN = {"own": 5}
+
+
+class Seen:
+    """What the hooks of a connection were told."""
+
+    def __init__(self) -> None:
+        self.published: list[Publishing] = []
+        self.delivered: list[Delivering] = []
+        self.settled: list[Settling] = []
+
+    def hooks(self) -> Hooks:
+        return Hooks(on_publish=self.publish, on_deliver=self.deliver, on_settle=self.settled.append)
+
+    def publish(self, message: Publishing) -> Mapping[str, Any]:
+        self.published.append(message)
+        return {"number": len(self.published)}
+
+    def deliver(self, message: Delivering) -> int:
+        self.delivered.append(message)
+        return len(self.delivered)
+
+
+async def publish(connection: Any, version: Version, queue: str, headers: Mapping[str, Any]) -> None:
+    """Publish four messages, the first with headers."""
+    for number in range(4):
+        own: Any = headers if number == 0 else None
+        if version is AMQP_1_0:
+            async with connection.open_session() as session, session.open_sender(queue) as sender:
+                await sender.send_text(f"{number}", application_properties=own)
+        elif version is AMQP_0_10:
+            async with connection.open_session() as session:
+                await session.publish_text(f"{number}", "", queue, headers=own)
+        else:
+            async with connection.open_channel() as channel:
+                properties = BasicProperties(headers=own) if own else None
+                await channel.publish_text(f"{number}", routing_key=queue, properties=properties)
+
+
+async def take(connection: Any, version: Version, queue: str) -> list[Any]:
+    """Take four messages: accept two, reject and release one."""
+    found: list[Any] = []
+    if version is AMQP_1_0:
+        session = await connection.open_session()
+        source = await session.open_receiver(queue)
+    elif version is AMQP_0_10:
+        session = await connection.open_session()
+        source = await session.subscribe(queue)
+    else:
+        channel = await connection.open_channel()
+        source = channel.consume(queue, consumer_tag="me")
+    async for delivery in source:
+        number = int(delivery.text)
+        found.append(delivery)
+        if number in (0, 3):
+            await delivery.accept()
+        elif number == 1:
+            await delivery.reject()
+        else:
+            await delivery.release()
+        if len(found) == 4:
+            break
+    return found
+
+
+def talk(version: Version, hooks: Hooks | None) -> list[Any]:
+    async def main() -> list[Any]:
+        async with serve_broker() as broker:
+            async with connect(broker.url, version="0-9-1") as owner, owner.open_channel() as channel:
+                await channel.declare_queue("jobs")
+            async with connect(broker.url, version=version, hooks=hooks) as connection:
+                queue = "jobs"
+                await publish(connection, version, queue, OWN)
+                return await take(connection, version, queue)
+
+    found: list[Any] = []
+
+    async def keep() -> None:
+        found.extend(await main())
+
+    run(keep())
+    return found
+
+
+@each_version
+def test_hooks_see_every_message_of_a_connection(version: Version) -> None:
+    seen = Seen()
+    deliveries = talk(version, seen.hooks())
+    assert [each.headers for each in seen.published] == [OWN, {}, {}, {}]
+    place = ("jobs", "") if version is AMQP_1_0 else ("", "jobs")
+    assert {(each.destination, each.routing_key) for each in seen.published} == {place}
+    assert [each.headers["number"] for each in seen.delivered] == [1, 2, 3, 4]
+    assert seen.delivered[0].headers["own"] == OWN["own"]
+    assert [each.delivery for each in seen.delivered] == deliveries
+    sources = {AMQP_1_0: "jobs", AMQP_0_10: "subscription-1"}
+    assert {each.source for each in seen.delivered} == {sources.get(version, "me")}
+    assert [each.context for each in deliveries] == [1, 2, 3, 4]
+    told = [(each.outcome, each.context, each.multiple) for each in seen.settled]
+    assert told == [("accepted", 1, False), ("rejected", 2, False), ("released", 3, False), ("accepted", 4, False)]
+
+
+@each_version
+@pytest.mark.parametrize("hooks", [None, Hooks()])
+def test_without_hooks_messages_are_as_they_were(version: Version, hooks: Hooks | None) -> None:
+    deliveries = talk(version, hooks)
+    name = {AMQP_1_0: "application_properties", AMQP_0_10: "application_headers"}.get(version, "headers")
+    assert [getattr(each, name) for each in deliveries] == [OWN, {}, {}, {}]
+    assert not any(hasattr(each, "context") for each in deliveries)
+
+
+@each_version
+def test_an_error_of_a_hook_is_the_publishers(version: Version) -> None:
+    def refuse(_: Publishing) -> None:
+        raise ZeroDivisionError("a bug")
+
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        talk(version, Hooks(on_publish=refuse))
+
+
+def test_requests_and_several_settled_at_once_are_seen_too() -> None:
+    async def main() -> None:
+        seen = Seen()
+        async with serve_broker() as broker, connect(broker.url, hooks=seen.hooks()) as connection:
+            channel = await connection.open_channel()
+            await channel.declare_queue("rpc")
+
+            async def answer() -> None:
+                async for each in channel.consume("rpc"):
+                    reply = BasicProperties(correlation_id=each.properties.correlation_id)
+                    await channel.publish(b"pong", routing_key=each.properties.reply_to or "", properties=reply)
+                    await each.accept(multiple=True)
+
+            task = asyncio.create_task(answer())
+            reply = await channel.request(b"ping", routing_key="rpc")
+            assert reply.headers == {"number": 2} and reply.context == 2
+            assert [each.headers for each in seen.delivered] == [{"number": 1}, {"number": 2}]
+            task.cancel()
+            assert seen.settled[0] == ("accepted", 1, True)
+            session = await (await connect(broker.url, version="0-10", hooks=seen.hooks())).open_session()
+            await session.declare_queue("other")
+            await session.publish(b"1", "", "other")
+            received = await session.get("other")
+            assert received is not None
+            await session.accept(received)
+            assert seen.settled[-1] == ("accepted", received.context, False)
+
+    run(main())
+
+
+@pytest.mark.parametrize("version", [AMQP_0_9_1, AMQP_1_0], ids=lambda each: each.label)
+def test_the_recipe_for_opentelemetry(version: Version) -> None:
+    trace = pytest.importorskip("opentelemetry.sdk.trace", reason="the recipe is for programs with OpenTelemetry")
+    export = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter")
+    exporter = export.InMemorySpanExporter()
+    simple = pytest.importorskip("opentelemetry.sdk.trace.export")
+    provider = trace.TracerProvider()
+    provider.add_span_processor(simple.SimpleSpanProcessor(exporter))
+    page = (ROOT / "docs" / "logging.md").read_text(encoding="utf-8")
+    (recipe,) = [each for each in re.findall(r"^```python\n(.*?)^```", page, re.M | re.S) if "opentelemetry" in each]
+    names: dict[str, Any] = {"__name__": "recipe"}
+    exec(compile(recipe, "logging.md", "exec"), names)
+    deliveries = talk(version, names["traced"](provider.get_tracer("test")))
+    spans = exporter.get_finished_spans()
+    published = [each for each in spans if each.name == "publish jobs"]
+    processed = [each for each in spans if each.name.startswith("process ")]
+    assert len(published) == len(processed) == len(deliveries) == 4
+    for mine, theirs in zip(published, processed, strict=True):
+        assert theirs.parent.span_id == mine.context.span_id
+        assert theirs.context.trace_id == mine.context.trace_id
+    outcomes = [each.attributes["messaging.outcome"] for each in processed]
+    assert outcomes == ["accepted", "rejected", "released", "accepted"]
+    header = deliveries[0].headers if version is AMQP_0_9_1 else deliveries[0].application_properties
+    assert re.fullmatch(r"00-[0-9a-f]{32}-[0-9a-f]{16}-0[13]", header["traceparent"])
