@@ -15,6 +15,8 @@ from amqp_sansio.endpoint import CloseHint, Endpoint, Side
 from amqp_sansio.events import By
 from amqp_sansio.frame_lines import FrameLines
 
+from .recording import RecordedConnection, Recorder, shown
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from amqp_sansio.limits import Limits
 
     from .clock import Clock, Timer
-    from .recording import RecordedConnection, Recorder
 
 
 class CoreConfig(Protocol):
@@ -106,7 +107,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         # Custom transports need not derive from asyncio's class.
         self.transport = cast(asyncio.Transport, transport)
         info = self.transport.get_extra_info
-        self.label = f"{_address(info('sockname'))}-{_address(info('peername'))}"
+        self.label = f"{shown(info('sockname'), '?')}-{shown(info('peername'), '?')}"
         if self._recorder is not None:
             self._record(self._recorder)
         if is_logged(DEBUG):
@@ -367,13 +368,6 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
             return None
         ours = report.by is By.LOCAL
         return self.core.role.value if ours else self.core.role.other.value
-
-
-def _address(name: object) -> str:
-    if not isinstance(name, tuple):
-        return str(name or "?")
-    host, port = cast("tuple[object, ...]", name)[:2]
-    return f"[{host}]:{port}" if ":" in str(host) else f"{host}:{port}"
 
 
 __all__ = ["FLUSH_OCTETS", "Core", "CoreConfig", "CoreT", "Driver"]

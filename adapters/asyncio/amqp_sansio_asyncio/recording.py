@@ -55,7 +55,7 @@ class Recorder:
         """
         self._count += 1
         fallback = 1 + self._count % 65535
-        names = _name(client, fallback), _name(server, 5672)
+        names = shown(client, f"127.0.0.1:{fallback}"), shown(server, "127.0.0.1:5672")
         number, octets = self._writer.open(*names, time.time_ns())
         self._file.write(octets)
         return RecordedConnection(self, number, None if self._secrets else Redactor(), names[0])
@@ -187,12 +187,13 @@ def recorder_for(target: RecordTarget | None, record_secrets: bool) -> tuple[Rec
     return Recorder(target, record_secrets=record_secrets), True
 
 
-def _name(address: object, fallback: int) -> str:
-    if isinstance(address, tuple):
-        parts = cast("tuple[object, ...]", address)
-        host, port = str(parts[0]).partition("%")[0], parts[1]
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    return f"127.0.0.1:{fallback}"
+def shown(address: object, other: str) -> str:
+    """Return a socket's address as text, `other` if it is none of IP."""
+    if not isinstance(address, tuple):
+        return other
+    parts = cast("tuple[object, ...]", address)
+    host, port = str(parts[0]).partition("%")[0], parts[1]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-__all__ = ["RecordTarget", "RecordedConnection", "Recorder", "recorder_for"]
+__all__ = ["RecordTarget", "RecordedConnection", "Recorder", "recorder_for", "shown"]
