@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from amqp_sansio.broker.model import commands
+from amqp_sansio.client.settings import nearest
 
 if TYPE_CHECKING:
     from .service import Service
@@ -17,6 +18,12 @@ Definitions: TypeAlias = "Mapping[str, Any] | str | os.PathLike[str]"
 """A mapping, or the path of a JSON file."""
 
 _USED: Final = ("vhosts", "exchanges", "queues", "bindings")
+_EXPORTED: Final = {
+    *("rabbit_version", "rabbitmq_version", "rabbitmq_definition_format", "product_name", "product_version"),
+    *("original_vhost_name", "original_cluster_name", "explanation", "metadata", "users", "permissions"),
+    *("topic_permissions", "parameters", "global_parameters", "policies"),
+}
+"""Parts of RabbitMQ's definitions without meaning for this broker."""
 _QUEUE: Final = {"name", "vhost", "durable", "auto_delete", "arguments", "type"}
 _EXCHANGE: Final = {"name", "vhost", "type", "durable", "auto_delete", "internal", "arguments", "alternate"}
 _BINDING: Final = {"source", "vhost", "destination", "destination_type", "routing_key", "arguments"}
@@ -48,6 +55,9 @@ def preload(service: Service, definitions: Definitions, vhost: str) -> Preloaded
     """
     loaded = _read(definitions)
     done = Preloaded()
+    for name in loaded:
+        if name not in _EXPORTED and name not in _USED:
+            raise ValueError(f"definitions have no part {name!r}{nearest(name, _USED)}")
     for each in _items(loaded, "vhosts"):
         service.add_vhost(_text(each, "name", "a virtual host"))
         done.vhosts += 1
@@ -181,9 +191,9 @@ def _text(each: Mapping[str, Any], name: str, what: str) -> str:
 
 
 def _known(each: Mapping[str, Any], known: set[str], what: str) -> None:
-    unknown = [name for name in each if name not in known]
-    if unknown:
-        raise ValueError(f"{what} has no {', '.join(map(repr, unknown))}: {dict(each)!r}")
+    for name in each:
+        if name not in known:
+            raise ValueError(f"{what} has no {name!r}{nearest(name, known)}: {dict(each)!r}")
 
 
 __all__ = ["Definitions", "Preloaded", "preload"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast, overload
 
 from ...amqp_0_9_1 import BasicGet, BasicGetOk, BasicProperties, Message, Method, Returned
 from ...amqp_0_9_1 import Delivery as Delivered
@@ -332,14 +332,15 @@ class Channel:
         await self._client.until_restored()
         request = state.call(state.method("basic.get", queue=queue, no_ack=no_ack))
         late = None if no_ack else self._give_back
-        answer: Message[BasicGetOk] | BasicGetEmpty = await self._client.result(request, late)
+        answer = await self._client.result(request, late)
         if not isinstance(answer, Message):
             return None
-        ok = answer.method
+        found = cast("Message[BasicGetOk]", answer)
+        ok = found.method
         tables = self._client.core.dialect.tables
         event = Delivered(
             self.number, "", ok.delivery_tag, ok.redelivered, ok.exchange, ok.routing_key,
-            answer.body, answer.properties.encode(tables), tables,
+            found.body, found.properties.encode(tables), tables,
         )  # fmt: skip
         return Delivery(state, event, (), ok.message_count).told()
 
