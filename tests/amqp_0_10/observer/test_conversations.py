@@ -420,12 +420,3 @@ def test_a_gap_within_a_message() -> None:
     assert partial.size == 100
     assert talk.observed[-1].content.destination == "n"
     assert not talk.rules
-
-
-def test_frames_in_the_rest_of_a_body_are_not_taken_for_frames() -> None:
-    """A message that carries a recording: behind the hole its body goes on, and looks like frames."""
-    lost = transfer("", bytes(200) + transfer("carried", b"x") * 9)
-    talk = _talk().client(lost[:120]).gap("client", 100).client(lost[220:] + transfer("next"))
-    told = [unit.content.destination for unit in talk.finish().observed if unit.unit == "content"]
-    assert told == ["next"]
-    assert not talk.rules

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import Side
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.observer import Observer, Skipped
 from tests.kit.observing import CLIENT, SERVER, watch
@@ -40,15 +39,6 @@ def test_a_gap_between_frames() -> None:
     assert [unit.body for unit in talk.observed if unit.event == "transfer"] == [b"x"]
 
 
-def test_offsets_go_on_behind_a_gap() -> None:
-    talk = opened()
-    sent = [what for sender, what in talk.arrivals if sender == CLIENT and isinstance(what, bytes)]
-    before = sum(map(len, sent))
-    talk.gap(CLIENT, 100).client(transfer(5, _body(b"x"))).finish()
-    assert _skipped(talk)[0].offset == before
-    assert talk.last().offset == before + 100
-
-
 def test_a_gap_within_a_transfer_and_the_rest_of_it() -> None:
     talk = opened()
     lost = transfer(0, _body(b"0123456789" * 20))
@@ -66,16 +56,6 @@ def test_a_gap_within_a_performative() -> None:
     talk.client(lost[:12]).gap(CLIENT, 50).client(lost[62:] + transfer(1, _body(b"next"))).finish()
     assert [unit.body for unit in talk.observed if unit.event == "transfer"] == [b"next"]
     assert _told(talk) == [(12, "incomplete"), (50, "gap"), (len(lost) - 62, "resync")]
-
-
-def test_frames_in_the_rest_of_a_body_are_not_taken_for_frames() -> None:
-    """A message that carries a recording: behind the hole its body goes on, and looks like frames."""
-    talk = opened()
-    carried = b"".join([transfer(number, _body(b"carried")) for number in range(90, 99)])
-    lost = transfer(0, _body(bytes(100) + carried))
-    talk.client(lost[:120]).gap(CLIENT, 20).client(lost[140:] + transfer(1, _body(b"next"))).finish()
-    ids = [unit.content.delivery_id for unit in talk.observed if unit.event == "transfer"]
-    assert ids == [0, 1]
 
 
 def test_where_the_capture_cut_a_transfer_its_message_is_known_all_the_same() -> None:
@@ -291,8 +271,3 @@ def test_any_frames_in_any_order(frames: list[tuple[str, int, int, int, bool]], 
     talk.finish()
     assert_accounted(talk.events, [(sender, what, 1) for sender, what in talk.arrivals])
     assert not [unit for unit in talk.observed if unit.unit == "unknown"]
-
-
-def test_skipped_octets_of_both_sides_are_told_apart() -> None:
-    talk = opened().client(b"\0\0\0\0????").server(b"\0\0\0\0?????").finish()
-    assert [(each.sender, each.octets) for each in _skipped(talk)] == [(Side.CLIENT, 8), (Side.SERVER, 9)]

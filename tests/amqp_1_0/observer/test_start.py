@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import AMQP_0_9_1, AMQP_1_0, Limits, Side
+from amqp_sansio import AMQP_0_9_1, AMQP_1_0, Side
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio._versions import Scouts
-from amqp_sansio.observer import Identified, Observed, Observer, Skipped, Violation
+from amqp_sansio.observer import Identified, Observed, Observer, Skipped
 from tests.kit.observing import CLIENT, SERVER, Talk, take, watch
 from tests.kit.observing import frame as classic_frame
 from tests.kit.talk_1_0 import AMQP, SASL, Talk10, begin, credit, frame, settle, transfer
@@ -208,13 +208,6 @@ def test_what_was_opened_before_is_no_fault() -> None:
     assert not _skipped(talk)
 
 
-def test_the_rest_of_a_frame_is_skipped() -> None:
-    whole = transfer(0, amqp.Message(b"0123456789" * 50).encode())
-    talk = _middle().client(whole[100:]).client(transfer(1, amqp.Message(b"next").encode())).finish()
-    assert _skipped(talk) == [(Side.CLIENT, 0, len(whole) - 100, "resync")]
-    assert [unit.body for unit in talk.observed] == [b"next"]
-
-
 def test_a_delivery_whose_first_part_was_sent_before_is_partial() -> None:
     payload = amqp.Message(b"0123456789").encode()
     talk = _middle().client(transfer(None, payload[4:8], more=True), transfer(None, payload[8:]))
@@ -264,32 +257,6 @@ def take_identified(observer: Observer, version: object) -> None:
     for event in take(observer):
         if isinstance(event, Identified):
             assert event.version is version
-
-
-def test_octets_that_are_never_recognised_are_not_held_for_ever() -> None:
-    limits = Limits(unparsed=10_000)
-    observer = Observer(limits=limits)
-    for _ in range(30):
-        observer.receive_data(b"\0\0\0\x40\x02\0\0\0\0\x53\x14" * 100, "x", 1)
-        take(observer)
-        assert observer.held <= limits.unparsed + 1100
-
-
-def test_gaps_before_anything_is_known() -> None:
-    arrivals: list[tuple[str, bytes | int, int]] = [("y", 10, 1), ("x", 5, 2), ("y", frame(amqp.SaslOutcome(0)), 3)]
-    events = watch(Observer(), arrivals)
-    assert [type(event).__name__ for event in events] == ["Identified", "Skipped", "Skipped", "Observed"]
-    assert not [event for event in events if isinstance(event, Violation)]
-
-
-def test_nothing_is_parsed_before_an_event_is_taken() -> None:
-    observer = Observer(client="a")
-    observer.receive_data(bytearray(AMQP + b"\0"), "a", 5)
-    assert observer.held == 9
-    assert isinstance(observer.next_event(), Identified)
-    assert isinstance(observer.next_event(), Observed)
-    assert not isinstance(observer.next_event(), Observed)
-    assert observer.held == 1
 
 
 _PARTS: tuple[bytes | None, ...] = (

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Limits, Side, Version
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Limits, Version
 from amqp_sansio._classic.codec.dialect import DIALECTS, get_dialect
-from amqp_sansio.observer import Identified, Observer, Skipped
+from amqp_sansio.observer import Identified, Observer
 from tests.kit.observing import CLIENT, SERVER, Talk, frame, header, watch
 from tests.observer.arrivals import Arrivals, assert_accounted
 
@@ -31,14 +31,6 @@ def test_a_gap_between_frames() -> None:
     assert talk.observed[-3].body == b"x"
 
 
-def test_offsets_go_on_behind_a_gap() -> None:
-    talk = _open()
-    before = sum([len(what) for sender, what in talk.arrivals if sender == SERVER and isinstance(what, bytes)])
-    talk.gap(SERVER, 100).server(talk.deliver(5, b"x")).finish()
-    assert talk.skipped[0].offset == before
-    assert talk.last.offset == before + 100
-
-
 def test_a_gap_within_a_frame_and_the_rest_of_the_frame() -> None:
     talk = _open()
     lost = talk.deliver(1, b"0123456789" * 20)
@@ -48,16 +40,6 @@ def test_a_gap_within_a_frame_and_the_rest_of_the_frame() -> None:
     reasons = [each.reason for each in talk.skipped]
     assert reasons == ["incomplete", "gap", "resync"]
     assert not talk.violations
-
-
-def test_frames_in_the_rest_of_a_body_are_not_taken_for_frames() -> None:
-    """A message that carries a recording: behind the hole its body goes on, and looks like frames."""
-    talk = _open()
-    carried = b"".join([talk.deliver(tag, b"carried") for tag in range(90, 99)])
-    lost = talk.deliver(1, bytes(100) + carried)
-    talk.server(lost[:120]).gap(SERVER, 20).server(lost[140:] + talk.deliver(2, b"next")).finish()
-    tags = [unit.content.delivery_tag for unit in talk.observed if unit.event == "basic.deliver"]
-    assert tags == [1, 2]
 
 
 def test_where_the_capture_cut_a_body_its_message_is_known_all_the_same() -> None:
@@ -235,9 +217,3 @@ def test_the_hash_is_that_of_the_body() -> None:
         sha256(b"whole").hexdigest(),
         sha256(b"twotwo").hexdigest(),
     ]
-
-
-def test_skipped_octets_of_both_sides_are_told_apart() -> None:
-    talk = _open().client(b"???").server(b"????").finish()
-    assert [(each.sender, each.octets) for each in talk.skipped] == [(Side.CLIENT, 3), (Side.SERVER, 4)]
-    assert isinstance(talk.skipped[0], Skipped)

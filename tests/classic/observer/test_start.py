@@ -4,9 +4,9 @@ import pickle
 
 import pytest
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, NEED_DATA, Limits, LocalProtocolError, Side, Version
-from amqp_sansio.observer import Identified, Observed, Observer
-from tests.kit.observing import CLIENT, SERVER, Talk, frame, take, watch
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, LocalProtocolError, Side, Version
+from amqp_sansio.observer import Identified, Observer
+from tests.kit.observing import CLIENT, SERVER, Talk, frame, take
 
 VERSIONS = (AMQP_0_9_1, AMQP_0_8)
 each_version = pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.label)
@@ -162,14 +162,6 @@ def test_a_channel_that_is_opened_later_is_known_again() -> None:
     assert talk.rules == ["0-9-1/basic.ack/unknown-tag"]
 
 
-def test_the_rest_of_a_frame_is_skipped() -> None:
-    talk = Talk(late=True)
-    whole = talk.publish(b"0123456789" * 50, 2)
-    talk.client(whole[100:]).client(talk.publish(b"next", 2)).finish()
-    assert [(each.offset, each.octets, each.reason) for each in talk.skipped] == [(0, len(whole) - 100, "resync")]
-    assert [unit.body for unit in talk.observed] == [b"next"]
-
-
 def test_a_message_whose_method_was_sent_before_leaves_its_frames() -> None:
     talk = Talk(late=True)
     whole = talk.publish(b"0123456789", 2)
@@ -251,17 +243,6 @@ def test_a_third_sender_and_late_octets_are_refused() -> None:
     assert [type(event) for event in take(observer)] == [Identified]
 
 
-def test_nothing_is_parsed_before_an_event_is_taken() -> None:
-    observer = Observer(client="a")
-    observer.receive_data(bytearray(AMQP_0_9_1.header + b"\x09"), "a", 5)
-    assert observer.held == 9
-    assert isinstance(observer.next_event(), Identified)
-    event = observer.next_event()
-    assert isinstance(event, Observed)
-    assert observer.next_event() is NEED_DATA
-    assert observer.held == 1
-
-
 def test_an_unknown_way_to_treat_bodies_is_refused() -> None:
     with pytest.raises(ValueError, match="keep, hash, all, size"):
         Observer(body="drop")
@@ -273,18 +254,3 @@ def test_another_release_s_state_is_refused() -> None:
     with pytest.raises(LocalProtocolError, match="schema 99"):
         observer.__setstate__((99, *values))
     assert pickle.loads(pickle.dumps(observer)).body == "keep"
-
-
-def test_octets_that_are_never_recognised_are_not_held_for_ever() -> None:
-    limits = Limits(unparsed=10_000)
-    observer = Observer(limits=limits)
-    for _ in range(30):
-        observer.receive_data(b"\x01\x02\x03\x08" * 250, "x", 1)
-        take(observer)
-        assert observer.held <= limits.unparsed + 1000
-
-
-def test_gaps_before_anything_is_known() -> None:
-    arrivals: list[tuple[str, bytes | int, int]] = [("y", 10, 1), ("x", 5, 2), ("y", Talk().deliver(1, b"z"), 3)]
-    events = watch(Observer(), arrivals)
-    assert [type(event).__name__ for event in events] == ["Identified", "Skipped", "Skipped", "Observed"]
