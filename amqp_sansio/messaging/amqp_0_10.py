@@ -206,14 +206,7 @@ class Messaging_0_10(Connection):
         return read_0_10((await self._requests.request(native, place.exchange, key)).message)
 
     async def _open_transaction(self) -> Transaction:
-        session = await self._native.open_session()
-        transaction = Transaction_0_10(session)
-        try:
-            await transaction.begin()
-        except BaseException:
-            await session.close()
-            raise
-        return transaction
+        return Transaction_0_10(await self._native.open_session())
 
 
 __all__ = ["Messaging_0_10"]

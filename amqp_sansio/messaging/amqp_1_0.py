@@ -298,14 +298,7 @@ class Messaging_1_0(Connection):
         return written("", Place("amq.direct", name), self._form or "rabbitmq4")
 
     async def _open_transaction(self) -> Transaction:
-        session = await self._native.open_session()
-        transaction = Transaction_1_0(session, self._form)
-        try:
-            await transaction.begin()
-        except BaseException:
-            await session.close()
-            raise
-        return transaction
+        return Transaction_1_0(await self._native.open_session(), self._form)
 
 
 __all__ = ["Messaging_1_0"]

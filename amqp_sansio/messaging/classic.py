@@ -224,14 +224,7 @@ class ClassicMessaging(Connection):
         return read_classic(reply.body, reply.properties, self._dialect)
 
     async def _open_transaction(self) -> Transaction:
-        channel = await self._native.open_channel()
-        transaction = ClassicTransaction(channel, self._dialect)
-        try:
-            await transaction.begin()
-        except BaseException:
-            await channel.close()
-            raise
-        return transaction
+        return ClassicTransaction(await self._native.open_channel(), self._dialect)
 
 
 __all__ = ["ClassicMessaging"]

@@ -304,15 +304,11 @@ class Transaction(ABC):
         Raises TransactionFailed or EndpointClosed if the broker can't: then it is undone.
         """
         await self._end(None, None, None)
-        await self.begin()
-
-    async def begin(self) -> None:
-        """Begin it; `connection.transaction()` does."""
-        current = self._make()
-        await current.__aenter__()
-        self._current = current
+        await self._begin()
 
     async def __aenter__(self) -> Self:
+        if self._current is None:
+            await self._begin()
         return self
 
     async def __aexit__(
@@ -322,6 +318,16 @@ class Transaction(ABC):
             await self._end(kind, error, trace)
         finally:
             await self._close()
+
+    async def _begin(self) -> None:
+        """Begin it, or close it if that fails."""
+        current = self._make()
+        try:
+            await current.__aenter__()
+        except BaseException:
+            await self._close()
+            raise
+        self._current = current
 
     async def _end(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -434,7 +440,7 @@ class Connection(ABC):
         ...             await sender.send(delivery.message)
         ...             await delivery.accept()
         """
-        return Opening(self._open_transaction)
+        return Opening(self._begin_transaction)
 
     async def close(self) -> CloseReport:
         """Close with a handshake; return how the connection ended. On a closed connection this does nothing."""
@@ -471,8 +477,12 @@ class Connection(ABC):
     @abstractmethod
     async def _request(self, address: str, message: Message) -> Message: ...
 
+    async def _begin_transaction(self) -> Transaction:
+        return await (await self._open_transaction()).__aenter__()
+
     @abstractmethod
-    async def _open_transaction(self) -> Transaction: ...
+    async def _open_transaction(self) -> Transaction:
+        """Return a transaction that hasn't begun, with a channel or session of its own."""
 
 
 __all__ = [

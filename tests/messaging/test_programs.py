@@ -262,7 +262,7 @@ def test_a_version_says_what_it_has_not(runner: Runner) -> None:
                     link.saved_state()
             for opens in (connection.sender, connection.receiver):
                 with pytest.raises(Unsupported, match=f"{name} saved_state"):
-                    opens("jobs", state=object())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+                    await opens("jobs", state=object())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
             await delivery.accept()
 
     runner(program)
@@ -291,11 +291,10 @@ def test_a_connection_tells_of_itself(runner: Runner) -> None:
         assert connection.uri.port == runner.broker.port
         assert runner.version.label in repr(connection)
         with pytest.raises(ValueError, match="credit 0 is below 1"):
-            connection.receiver("jobs", credit=0)
+            await connection.receiver("jobs", credit=0)
         async with connection.sender("jobs") as sender, connection.receiver("jobs") as receiver:
             assert (sender.address, receiver.address) == ("jobs", "jobs")
             assert "jobs" in repr(sender) + repr(receiver)
-            assert sender.native is not None
         report = await connection.close()
         assert connection.report == report
         assert not connection.is_open
