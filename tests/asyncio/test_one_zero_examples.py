@@ -16,10 +16,10 @@ from amqp_sansio.amqp_1_0 import Accepted, Message
 from amqp_sansio.client.amqp_1_0 import connection, link, receiver, requester, sender, session, transaction
 from amqp_sansio_asyncio import client, connect, serve, server
 from amqp_sansio_asyncio.amqp_1_0 import server as server_module
-from tests.asyncio.test_one_zero_requests import answer
 from tests.kit.asyncio_broker import url_of
 from tests.kit.asyncio_loops import run
 from tests.kit.asyncio_nodes import nodes
+from tests.kit.held_1_0 import answer
 
 Example = Callable[..., Coroutine[Any, Any, object]]
 

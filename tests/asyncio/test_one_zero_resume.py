@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import pickle
 from collections import deque
 
@@ -10,7 +9,6 @@ import pytest
 
 from amqp_sansio import AMQP_1_0
 from amqp_sansio.amqp_1_0 import (
-    Accepted,
     CreditChanged,
     Delivery,
     LinkClosed,
@@ -22,7 +20,7 @@ from amqp_sansio.amqp_1_0 import (
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
 from amqp_sansio.events import Settled
-from amqp_sansio_asyncio import LinkEnded, Server, connect, serve
+from amqp_sansio_asyncio import LinkEnded, connect, serve
 from amqp_sansio_asyncio.amqp_1_0 import ServerConnection
 from tests.kit.asyncio_broker import until, url_of
 from tests.kit.asyncio_loops import run
@@ -85,92 +83,6 @@ class Durable:
         transport = self.connection._driver.transport  # pyright: ignore[reportPrivateUsage]
         assert transport is not None
         transport.abort()
-
-
-async def lost_sender(durable: Durable, server: Server) -> LinkState:
-    """The state of a sender whose connection broke with three messages in doubt."""
-    durable.accepting = False
-    async with connect(url_of(server), version=AMQP_1_0) as connection:
-        session = await connection.open_session()
-        sender = await session.open_sender("jobs", name="outbox")
-        sent = [await sender.send(Message(number), wait=False) for number in range(3)]
-        await until(lambda: len(durable.received) == 3)
-        durable.cut()
-        for each in sent:
-            with pytest.raises(LinkEnded):
-                await each
-        state = pickle.loads(pickle.dumps(sender.saved_state()))
-        assert isinstance(state, LinkState)
-        assert len(state.unsettled) == 3
-        await until(lambda: "outbox" in durable.states)
-    durable.accepting = True
-    return state
-
-
-def test_a_sender_resumes() -> None:
-    async def main() -> None:
-        durable = Durable()
-        async with serve(durable.handle, version=AMQP_1_0) as server:
-            state = await lost_sender(durable, server)
-            async with connect(url_of(server), version=AMQP_1_0) as connection:
-                session = await connection.open_session()
-                async with session.open_sender(state=state) as sender:
-                    assert sender.name == "outbox"
-                    assert sender.address == "jobs"
-                    pending = sender.pending
-                    assert len(pending) == 3
-                    outcomes = await asyncio.gather(*[_outcome(each) for each in pending.values()])
-                    assert outcomes == [Accepted()] * 3
-                    assert not sender.pending
-                    assert await sender.send(Message("new")) == Accepted()
-            assert durable.received[-1] == "new"
-            assert durable.received[3:-1] == [0, 1, 2]
-
-    run(main())
-
-
-async def _outcome(sent: object) -> object:
-    return await sent  # type: ignore[misc]
-
-
-def test_a_sender_resumes_at_a_server_that_forgot() -> None:
-    async def main() -> None:
-        durable = Durable()
-        async with serve(durable.handle, version=AMQP_1_0) as server:
-            state = await lost_sender(durable, server)
-            durable.states.clear()
-            async with connect(url_of(server), version=AMQP_1_0) as connection:
-                session = await connection.open_session()
-                sender = await session.open_sender(state=state)
-                await until(lambda: not sender.pending)
-                assert durable.received == [0, 1, 2, 0, 1, 2]
-
-    run(main())
-
-
-def test_detaching_and_going_on() -> None:
-    async def main() -> None:
-        durable = Durable()
-        durable.accepting = False
-        async with (
-            serve(durable.handle, version=AMQP_1_0) as server,
-            connect(url_of(server), version=AMQP_1_0) as connection,
-        ):
-            session = await connection.open_session()
-            sender = await session.open_sender("jobs", name="outbox")
-            sent = await sender.send(Message(1), wait=False)
-            await until(lambda: len(durable.received) == 1)
-            state = await sender.detach()
-            with pytest.raises(LinkEnded):
-                await sent
-            with pytest.raises(LinkEnded):
-                await sender.send(b"no")
-            durable.accepting = True
-            again = await session.open_sender(state=state)
-            for each in again.pending.values():
-                assert await each == Accepted()
-
-    run(main())
 
 
 @pytest.mark.parametrize("mode", [0, 1])
