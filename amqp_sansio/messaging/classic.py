@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from ..amqp_0_9_1 import Returned
+from ..client.classic.consumer import inbox_of
 from ..client.opening import Opening
 from ..errors import EndpointClosed
 from ..events import Accepted, Rejected, Released
@@ -115,7 +116,7 @@ class ClassicReceiver(Receiver):
         return ClassicDelivery(await self._consumer.__anext__(), self._dialect)
 
     async def fetch(self, timeout: float | None = None) -> Delivery | None:
-        inbox = self._consumer.inbox
+        inbox = inbox_of(self._consumer)
         client = inbox.channel.client
         timer = None if timeout is None else client.after(timeout)
         try:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from amqp_sansio_sync import OneZeroConnection, Session
+from amqp_sansio_sync import Session
+from amqp_sansio_sync.amqp_1_0 import Connection
 
 
-def turn(connection: OneZeroConnection) -> bool:
+def turn(connection: Connection) -> bool:
     """Have the connection read: a session comes and goes."""
     connection.open_session().close()
     return True

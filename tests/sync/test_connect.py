@@ -46,8 +46,8 @@ def answering(answer: Callable[[socket.socket], object]) -> Generator[str]:
 
 
 def test_what_is_no_option_is_refused(server: Server) -> None:
-    options: dict[str, Any] = {"stream_above": 10}
-    with pytest.raises(TypeError, match="connect takes no stream_above"):
+    options: dict[str, Any] = {"hartbeat": 10}
+    with pytest.raises(TypeError, match="connect takes no 'hartbeat' in AMQP 0-9-1; did you mean 'heartbeat'"):
         connect(server.url, **options)
 
 

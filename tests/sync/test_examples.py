@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import doctest
+import signal
+from types import ModuleType
 from typing import Any
+
+import pytest
 
 from amqp_sansio import Accepted
 from amqp_sansio.amqp_0_9_1 import QueueDeclare
-from amqp_sansio_sync import Channel, classic, connect
+from amqp_sansio_sync import Channel, amqp_1_0, classic, connect
 from tests.kit.sync_server import WAIT, Server
 
 
@@ -17,6 +21,22 @@ def examples(of: object, names: dict[str, Any]) -> dict[str, Any]:
     names = found.globs
     assert doctest.DocTestRunner().run(found, clear_globs=False).failed == 0
     return names
+
+
+@pytest.mark.parametrize("module", [classic, amqp_1_0], ids=lambda module: module.__name__)
+def test_examples_are_python_and_none_waits_as_asyncio_does(module: ModuleType) -> None:
+    names = dict(vars(module)) | {"signal": signal}
+    found = [
+        test
+        for kind in vars(module).values()
+        if isinstance(kind, type) and kind.__module__ == module.__name__
+        for test in doctest.DocTestFinder().find(kind, kind.__name__, globs=names)
+    ]
+    assert sum(bool(test.examples) for test in found)
+    for test in found:
+        assert doctest.DocTestRunner().run(test).failed == 0
+        for word in ("await", "async ", "asyncio"):
+            assert word not in (test.docstring or ""), test.name
 
 
 def test_the_example_of_connect(server: Server) -> None:

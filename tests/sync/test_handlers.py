@@ -16,7 +16,8 @@ import pytest
 
 from amqp_sansio import AMQP_0_10, AMQP_1_0, By, EndpointClosed, LocalProtocolError
 from amqp_sansio.amqp_0_9_1 import MessageReturned, QueueDeclare
-from amqp_sansio_sync import Consumer, OneZeroConnection, Receiver, connect
+from amqp_sansio_sync import Consumer, Receiver, connect
+from amqp_sansio_sync.amqp_1_0 import Connection as Connection10
 from tests.kit import server_1_0, sync_0_10, sync_server
 from tests.kit.sync_server import WAIT, Server, wait_until
 from tests.sync.test_examples import examples
@@ -318,7 +319,7 @@ def test_the_examples_of_cancel() -> None:
 def test_a_receiver_that_is_cancelled_takes_nothing_more() -> None:
     with server_1_0.running() as server:
         server.fill("jobs", *BODIES)
-        connection: OneZeroConnection
+        connection: Connection10
         with connect(server_1_0.url_of(server), version=AMQP_1_0, timeout=WAIT) as connection:
             receiver = connection.open_session().open_receiver("jobs", credit=3, timeout=WAIT)
             first = next(receiver)

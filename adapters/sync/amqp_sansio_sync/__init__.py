@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from amqp_sansio.client.classic.channel import PublishOutcome
@@ -25,22 +27,10 @@ if TYPE_CHECKING:
         ZeroTenSession,
         ZeroTenTransaction,
     )
-    from .amqp_1_0 import (
-        OneZeroConnection,
-        OneZeroOptions,
-        ReceivedDelivery,
-        Receiver,
-        Requester,
-        Sender,
-        SentDelivery,
-        Session,
-        Transaction,
-    )
+    from .amqp_1_0 import ReceivedDelivery, Receiver, Requester, Sender, SentDelivery, Session, Transaction
 
-_ONE_ZERO = {
-    *("OneZeroConnection", "OneZeroOptions", "ReceivedDelivery", "Receiver", "Requester"),
-    *("Sender", "SentDelivery", "Session", "Transaction"),
-}
+_ONE_ZERO = {"ReceivedDelivery", "Receiver", "Requester", "Sender", "SentDelivery", "Session", "Transaction"}
+_OLD_NAMES = {"OneZeroConnection": "amqp_1_0.Connection", "OneZeroOptions": "amqp_1_0.ConfigOptions"}
 _ZERO_TEN = {
     *("Branch", "ReceivedMessage", "SentMessage", "Subscription"),
     *("ZeroTenConnection", "ZeroTenOptions", "ZeroTenOutcome", "ZeroTenSession"),
@@ -49,7 +39,11 @@ _ZERO_TEN = {
 
 
 def __getattr__(name: str) -> object:
-    # Other versions don't load this one.
+    # Programs load the versions that they use.
+    if name in _OLD_NAMES:
+        module, _, new = _OLD_NAMES[name].partition(".")
+        warnings.warn(f"{name} is {__name__}.{_OLD_NAMES[name]} now", DeprecationWarning, stacklevel=2)
+        return getattr(import_module(f".{module}", __name__), new)
     if name in _ONE_ZERO:
         from . import amqp_1_0
 
@@ -73,8 +67,6 @@ __all__ = [
     "EventStream",
     "LinkEnded",
     "NotAccepted",
-    "OneZeroConnection",
-    "OneZeroOptions",
     "PublishOutcome",
     "ReceivedDelivery",
     "ReceivedMessage",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -28,9 +28,13 @@ _E = TypeVar("_E")
 
 
 class Blocking(Generic[_I]):
-    """An object whose methods block. Any thread may call them."""
+    """An object whose methods block. Any thread may call them.
+
+    `_END` names what leaving its context waits for. Two of them are equal if they are for the same thing.
+    """
 
     __slots__ = ("_driver", "_inner")
+    _END = "the end"
 
     def __init__(self, driver: Driver, inner: _I) -> None:
         self._driver = driver
@@ -43,11 +47,53 @@ class Blocking(Generic[_I]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         inner: Any = self._inner
-        if not self._driver.ended:
-            self._driver.run(inner.__aexit__(kind, error, trace))
+        driver = self._driver
+        if driver.ended:
+            return
+        try:
+            driver.run(inner.__aexit__(kind, error, trace), driver.client.config.close_timeout, self._END)
+        except (EndpointClosed, TimeoutError):
+            if error is None:
+                raise  # Otherwise the first error is the better reason.
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Blocking) and inner_of(other) is self._inner
+
+    def __hash__(self) -> int:
+        return hash(self._inner)
 
     def __repr__(self) -> str:
         return repr(self._inner)
+
+
+class Timed(Blocking[_I]):
+    """A context whose beginning and end take `timeout` seconds each, as do its methods that aren't given others."""
+
+    __slots__ = ("timeout",)
+    _START = "the start"
+
+    def __init__(self, driver: Driver, inner: _I, timeout: float | None) -> None:
+        super().__init__(driver, inner)
+        self.timeout = timeout
+
+    def __enter__(self) -> Self:
+        inner: Any = self._inner
+        self._driver.run(inner.__aenter__(), self.timeout, self._START)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        inner: Any = self._inner
+        try:
+            self._driver.run(inner.__aexit__(kind, error, trace), self.timeout, self._END)
+        except (EndpointClosed, TimeoutError) as failure:
+            if error is None:
+                raise
+            error.add_note(f"the transaction could not be rolled back: {failure}")
+
+    def _seconds(self, timeout: float | None) -> float | None:
+        return self.timeout if timeout is None else timeout
 
 
 class EventStream(Blocking[AsyncEventStream[_E]], Generic[_E]):
@@ -127,7 +173,7 @@ class BaseConnection(Blocking[_C]):
 
     def wait_closed(self, timeout: float | None = None) -> CloseReport:
         """Wait until the connection has ended, by either side, and its transport is closed; return how it ended."""
-        return self._driver.run(self._inner.wait_closed(), timeout, "the end")
+        return self._driver.run(self._inner.wait_closed(), timeout, "the end of the connection")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -153,6 +199,19 @@ class BaseConnection(Blocking[_C]):
             driver.stop("the close was not answered in time")
         report: CloseReport | None = driver.client.report
         return report or CloseReport(By.LOCAL, 0, str(driver.closed()))
+
+
+def inner_of(value: Any) -> Any:
+    """Return the client's object of a blocking one; anything else as it is."""
+    if not isinstance(value, Blocking):
+        return value
+    blocking: Blocking[Any] = value
+    return blocking._inner  # pyright: ignore[reportPrivateUsage]
+
+
+def inners_of(values: Iterable[Any]) -> list[Any]:
+    """Do the same with many."""
+    return [inner_of(each) for each in values]
 
 
 async def opened(opening: Opening[_O]) -> _O:
@@ -182,4 +241,4 @@ async def _leaving(context: AbstractAsyncContextManager[Any], error: BaseExcepti
     return await context.__aexit__(kind, error, None if error is None else error.__traceback__)
 
 
-__all__ = ["BaseConnection", "Blocking", "EventStream", "entered", "opened"]
+__all__ = ["BaseConnection", "Blocking", "EventStream", "Timed", "entered", "inner_of", "inners_of", "opened"]

@@ -50,6 +50,7 @@ class Channel(PublishingChannel):
     """
 
     __slots__ = ()
+    _END = "channel.close"
 
     @property
     def core(self) -> CoreChannel:
@@ -85,7 +86,7 @@ class Channel(PublishingChannel):
         operation = self._inner.publish_text(
             text, exchange=exchange, routing_key=routing_key, mandatory=mandatory, properties=properties
         )
-        return self._driver.run(operation, timeout, "publish_text")
+        return self._driver.run(operation, timeout, "publish_text", True)
 
     def publish_json(
         self,
@@ -105,7 +106,7 @@ class Channel(PublishingChannel):
         operation = self._inner.publish_json(
             value, exchange=exchange, routing_key=routing_key, mandatory=mandatory, properties=properties
         )
-        return self._driver.run(operation, timeout, "publish_json")
+        return self._driver.run(operation, timeout, "publish_json", True)
 
     def wait_for_confirms(self, timeout: float | None = None) -> None:
         """Wait until every publish of this channel has its outcome.
@@ -144,10 +145,16 @@ class Channel(PublishingChannel):
         the consumer is cancelled and its iteration ends, after the last of them, with ConsumerEnded.
         """
         inner = self._inner.consume(
-            queue, prefetch=prefetch, no_ack=no_ack, consumer_tag=consumer_tag, no_local=no_local, exclusive=exclusive,
-            arguments=arguments, buffer=buffer
+            queue,
+            prefetch=prefetch,
+            no_ack=no_ack,
+            consumer_tag=consumer_tag,
+            no_local=no_local,
+            exclusive=exclusive,
+            arguments=arguments,
+            buffer=buffer,
         )
-        return Consumer(self._driver, inner, inner.inbox, timeout)
+        return Consumer(self._driver, inner, timeout)
 
     def get(self, queue: str, *, no_ack: bool = False, timeout: float | None = None) -> Delivery | None:
         """Fetch one message, or None if the queue is empty (basic.get)."""
@@ -234,8 +241,13 @@ class Channel(PublishingChannel):
     ) -> ExchangeDeclareOk:
         """Declare an exchange: direct, fanout, topic, headers, or another type of the server (exchange.declare)."""
         operation = self._inner.declare_exchange(
-            exchange, type, passive=passive, durable=durable, auto_delete=auto_delete, internal=internal,
-            arguments=arguments
+            exchange,
+            type,
+            passive=passive,
+            durable=durable,
+            auto_delete=auto_delete,
+            internal=internal,
+            arguments=arguments,
         )
         return self._driver.run(operation, timeout, "declare_exchange")
 
@@ -357,7 +369,7 @@ class Channel(PublishingChannel):
         timeout: float | None = None,
     ) -> None:
         """Send a method that has no reply."""
-        self._driver.run(self._inner.send(method, properties, body), timeout, "send")
+        self._driver.run(self._inner.send(method, properties, body), timeout, "the outcome", True)
 
     def reply(
         self,
@@ -420,7 +432,7 @@ class Connection(BaseConnection[connections.Connection]):
     def call(self, method: Method, *, timeout: float | None = None) -> Any: ...
     def call(self, method: Method, *, timeout: float | None = None) -> Any:
         """Send a request of the connection class, such as ConnectionUpdateSecret, and return its reply."""
-        return self._driver.run(self._inner.call(method), timeout, method.NAME)
+        return self._driver.run(self._inner.call(method), timeout, "call")
 
     def close(self, code: int = 200, text: str = "Normal shutdown", *, timeout: float | None = None) -> CloseReport:
         """Close with a handshake of at most `close_timeout` seconds; return how the connection ended. On a closed

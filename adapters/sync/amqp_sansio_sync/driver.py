@@ -58,7 +58,7 @@ HURRY: Final = 0.01
 _logger = logging.getLogger("amqp_sansio_sync")
 
 
-Waited: TypeAlias = "Pending[Any] | Written | Condition | Attempt"
+Waited: TypeAlias = "Pending[Any] | Written | Attempt"
 """Something that is waited for until it is `done`."""
 
 
@@ -80,33 +80,16 @@ class Written:
         return self._driver.has_written
 
 
-class Condition:
-    """Done when something is so."""
-
-    __slots__ = ("_holds",)
-
-    def __init__(self, holds: Callable[[], bool]) -> None:
-        self._holds = holds
-
-    @property
-    def done(self) -> bool:
-        return self._holds()
-
-
 class Driver:
-    """The shared state of all parts of one blocking connection. `interval` is the longest time between two looks of the
-    heartbeat thread in seconds, 0 for any.
-    """
+    """The shared state of all parts of one blocking connection."""
 
     __slots__ = (
         *("__weakref__", "_busy", "_changed", "_failure", "_flush", "_hurried", "_last_words", "_look_at", "_old"),
-        *("_put_off_at", "_unsent", "_waiters", "_written", "client", "ended", "interval", "keeper", "lock"),
-        *("reopen", "transport"),
+        *("_put_off_at", "_unsent", "_waiters", "_written", "client", "ended", "keeper", "lock", "reopen", "transport"),
     )
 
-    def __init__(self, client: BaseClient[Any], transport: Transport, interval: Callable[[], float]) -> None:
+    def __init__(self, client: BaseClient[Any], transport: Transport) -> None:
         self.client = client
-        self.interval = interval
         self.transport = transport
         self.reopen: Reopen | None = None
         self._old: list[Transport] = []
@@ -134,8 +117,15 @@ class Driver:
 
     # For users' objects.
 
-    def run(self, operation: Coroutine[Any, Any, _R], timeout: float | None = None, what: str = "the answer") -> _R:
-        """Carry out an operation of the client, and wait where it waits; return its result.
+    def run(
+        self,
+        operation: Coroutine[Any, Any, _R],
+        timeout: float | None = None,
+        what: str = "the answer",
+        written: bool = False,
+    ) -> _R:
+        """Carry out an operation of the client, and wait where it waits; return its result. With `written` wait also
+        until the socket has taken what was queued; otherwise the heartbeat thread sees to that.
 
         Raises what it raises, and TimeoutError after `timeout` seconds.
         """
@@ -155,9 +145,12 @@ class Driver:
             except BaseException as interruption:
                 error = interruption
         if self._unsent and not self.ended:
-            if deadline is None and timeout is not None:
-                deadline = monotonic() + timeout
-            self._wait(self._written, timeout, deadline, what)
+            if not written:
+                self.keeper.ring()
+            else:
+                if deadline is None and timeout is not None:
+                    deadline = monotonic() + timeout
+                self._wait(self._written, timeout, deadline, what)
         return result
 
     def post(self, later: bool, command: Callable[..., object], *arguments: Any) -> None:
@@ -249,10 +242,6 @@ class Driver:
     async def written(self) -> None:
         """Wait until the socket has taken what was queued."""
         await _wait(self._written)
-
-    def wait_until(self, condition: Callable[[], bool], timeout: float, what: str) -> None:
-        """Wait until something is so. Raises TimeoutError after `timeout` seconds, EndpointClosed at the end."""
-        self._wait(Condition(condition), timeout, monotonic() + timeout, what)
 
     @property
     def has_written(self) -> bool:
@@ -444,6 +433,8 @@ class Driver:
             if count < len(octets):
                 self._unsent = memoryview(octets)[count:]
                 self.transport.write_wanted = self._changed = True
+                # A caller's time begins although nothing more can be written.
+                self.client.start_timers(now)
                 return
             if not self._unsent:
                 return
@@ -618,7 +609,7 @@ class Driver:
             stuck = bool(self._unsent) and self._waiters.reader is None
             due = self.client.next_deadline
             pause = IDLE if due is None else max(0.0, due - now)
-            pause = min(pause, IDLE, self.interval() or IDLE)
+            pause = min(pause, IDLE)
             if self._hurried:
                 pause = min(pause, HURRY)
         if place is not None and self.reopen is not None:

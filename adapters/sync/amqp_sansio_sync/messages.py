@@ -12,7 +12,6 @@ from amqp_sansio import EndpointClosed, LocalProtocolError
 from amqp_sansio.client.classic import channel as channels
 from amqp_sansio.client.classic import consumer as consumers
 from amqp_sansio.client.classic.channel import PublishOutcome, wrong_arguments
-from amqp_sansio.client.classic.client import ChannelState, ConsumerInbox
 from amqp_sansio.client.classic.consumer import DeliveryFields
 
 from .blocking import Blocking
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from amqp_sansio.amqp_0_9_1 import BasicProperties
     from amqp_sansio.amqp_0_9_1 import Channel as CoreChannel
     from amqp_sansio.amqp_0_9_1 import Delivery as Delivered
+    from amqp_sansio.client.classic.client import ChannelState
     from amqp_sansio.events import Pending
 
     from .driver import Driver
@@ -81,9 +81,9 @@ class Consumer(Blocking[consumers.Consumer]):
 
     __slots__ = ("_inbox", "_items", "timeout")
 
-    def __init__(self, driver: Driver, inner: consumers.Consumer, inbox: ConsumerInbox, timeout: float | None) -> None:
+    def __init__(self, driver: Driver, inner: consumers.Consumer, timeout: float | None) -> None:
         super().__init__(driver, inner)
-        self._inbox = inbox
+        self._inbox = inbox = consumers.inbox_of(inner)
         self._items = inbox.items
         self.timeout = timeout
         try:
@@ -97,6 +97,11 @@ class Consumer(Blocking[consumers.Consumer]):
         """Its name on the channel."""
         return self._inner.consumer_tag
 
+    @property
+    def queue(self) -> str:
+        """The queue that it takes from."""
+        return self._inner.queue
+
     def __iter__(self) -> Consumer:
         return self
 
@@ -105,7 +110,7 @@ class Consumer(Blocking[consumers.Consumer]):
             with suppress(IndexError):
                 return Delivery(self._driver, self._inbox.channel.core, self._items.popleft(), self._items)
         try:
-            item = self._driver.run(self._inner.take(), self.timeout, f"a delivery from {self._inner.queue!r}")
+            item = self._driver.run(self._inbox.take(), self.timeout, f"a delivery from {self._inbox.queue!r}")
         except StopAsyncIteration:
             raise StopIteration from None
         return Delivery(self._driver, self._inbox.channel.core, item, self._items)
@@ -216,21 +221,13 @@ class PublishingChannel(Blocking[channels.Channel]):
         ...     sent = [channel.publish(body, routing_key="jobs", wait=False) for body in bodies]
         ...     return [each.result() for each in sent]
         """
-        driver, core = self._driver, self._inner.core
-        publish: Callable[..., Pending[Any] | None] = core.publish
-        state: ChannelState | None = None
-        if driver.client.recovery is not None:
-            client: Any = driver.client
-            state = client.channels.get(core.number)
-        if state is not None:
-            publish = state.publish
-            while state.stopped is not None or driver.client.kept >= driver.client.kept_high:
-                driver.run(self._inner.may_publish(), timeout, "the publish")
-        if core.client_stopped or driver.congested:
-            driver.run(self._inner.may_publish(), timeout, "the publish")
+        driver, state = self._driver, channels.state_of(self._inner)
+        client = state.client
+        if state.stopped is not None or driver.congested or client.kept >= client.kept_high:
+            driver.run(state.may_publish(), timeout, "the publish")
         try:
             handle = driver.do(
-                publish,
+                state.publish,
                 body if type(body) is bytes else bytes(memoryview(body)),
                 exchange=exchange,
                 routing_key=routing_key,

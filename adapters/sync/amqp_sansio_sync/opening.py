@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
 import socket
 import ssl as ssl_module
 from collections.abc import Callable
 from time import monotonic
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from amqp_sansio import EndpointClosed
-from amqp_sansio.sasl import ClientMechanism, client_mechanisms, with_nonce
 from amqp_sansio.uri import AmqpUri
 
 from .driver import Driver
@@ -19,23 +17,6 @@ from .transport import Transport
 from .wire import Wire
 
 _B = TypeVar("_B")
-
-DEFAULT_MECHANISMS: Final = ("SCRAM-SHA-256", "PLAIN", "AMQPLAIN")
-
-
-def mechanisms(
-    uri: AmqpUri,
-    given: ClientMechanism | tuple[ClientMechanism, ...] | None,
-    default: tuple[str, ...] = DEFAULT_MECHANISMS,
-) -> tuple[ClientMechanism, ...]:
-    """Return the mechanisms as `given`, else from the URL, with fresh randomness for SCRAM."""
-    if given is None:
-        user = "guest" if uri.user is None else uri.user
-        password = "guest" if uri.user is None and uri.password is None else uri.password or ""
-        given = client_mechanisms(uri.auth_mechanism or default, user, password)
-    several = given if isinstance(given, tuple) else (given,)
-    # 24 random octets are 192 bits; RFC 5802 requires an unpredictable nonce.
-    return tuple([with_nonce(each, secrets.token_urlsafe(24)) for each in several])
 
 
 class Prepared(Generic[_B]):
@@ -89,36 +70,6 @@ def open_transport(
     return Transport(_open_socket(uri, *security, monotonic() + (uri.connection_timeout or seconds)), None)
 
 
-def tls(uri: AmqpUri, given: ssl_module.SSLContext | None) -> tuple[ssl_module.SSLContext | None, str | None]:
-    """Return the context and the server name for TLS; None and None for amqp URLs."""
-    if not uri.tls:
-        if given is not None:
-            raise ValueError("an ssl context was given for an amqp:// URL; write amqps://")
-        return None, None
-    if given is not None:
-        if any(each is not None for each in (uri.cacertfile, uri.certfile, uri.keyfile, uri.verify)):
-            raise ValueError("TLS is set up by the URL and by an ssl context; use one of them")
-        context = given
-    else:
-        context = ssl_module.create_default_context(cafile=uri.cacertfile)
-        if uri.verify == "verify_none":
-            context.check_hostname = False
-            context.verify_mode = ssl_module.CERT_NONE
-        if uri.certfile is not None:
-            context.load_cert_chain(uri.certfile, uri.keyfile)
-        elif uri.keyfile is not None:
-            raise ValueError("the URL has a keyfile but no certfile")
-    name = uri.server_name_indication or uri.host
-    if name == "disable":
-        if context.check_hostname:
-            raise ValueError(
-                "server_name_indication=disable leaves no name to check the certificate against; "
-                "it needs verify=verify_none"
-            )
-        return context, None
-    return context, name
-
-
 def _open_socket(
     uri: AmqpUri, context: ssl_module.SSLContext | None, server_name: str | None, deadline: float
 ) -> socket.socket:
@@ -157,9 +108,12 @@ def _open(driver: Wire[Any] | Driver, uri: AmqpUri, deadline: float, seconds: fl
     core = driver.core
     try:
         left = max(0.0, deadline - monotonic())
-        driver.wait_until(lambda: core.is_open or core.failure is not None, left, "the opening")
-        if not core.is_open:
-            raise EndpointClosed("given up", core.failure)
+        if isinstance(driver, Driver):
+            driver.result(driver.client.opened, left, "the opening")
+        else:
+            driver.wait_until(lambda: core.is_open or core.failure is not None, left, "the opening")
+            if not core.is_open:
+                raise EndpointClosed("given up", core.failure)
     except TimeoutError:
         state = getattr(core.state, "value", core.state)
         text = f"no connection to {uri} within {seconds:g} seconds, it is {state}"
@@ -173,4 +127,4 @@ def _left(deadline: float) -> float:
     return max(0.001, deadline - monotonic())
 
 
-__all__ = ["DEFAULT_MECHANISMS", "Prepared", "mechanisms", "open_connection", "open_transport", "tls"]
+__all__ = ["Prepared", "open_connection", "open_transport"]

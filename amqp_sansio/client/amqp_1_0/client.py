@@ -167,6 +167,8 @@ class SenderState(LinkRoutes[CoreSender]):
         """Wait while the peer reads too slowly, and for those who came before."""
         self.check_open()
         client = self.client
+        while client.driver.congested and self.error is None:
+            await client.driver.pace()
         if client.core.send_backlog >= client.flush_octets:
             await client.room()
         if self.waiters:
@@ -251,10 +253,11 @@ class ReceiverState(LinkRoutes[CoreReceiver]):
 
     `target` is the credit to keep, 0 if the user manages it; `taken` counts the deliveries taken since it was topped
     up, which happens after `batch` of them. `drains` are those who wait for the end of a drain: their result is True
-    if it has come. `accepted` has the deliveries to accept before the next octets are sent, by delivery-id.
+    if it has come. `cancelled`: nothing more comes. `accepted` has the deliveries to accept before the next octets are
+    sent, by delivery-id.
     """
 
-    __slots__ = ("accepted", "batch", "drains", "inbox", "taken", "target")
+    __slots__ = ("accepted", "batch", "cancelled", "drains", "inbox", "taken", "target")
 
     def __init__(
         self, session: SessionState, core: CoreReceiver, credit: int, inbox: Inbox[Delivery] | None = None
@@ -264,13 +267,14 @@ class ReceiverState(LinkRoutes[CoreReceiver]):
         self.target = credit
         self.batch = (credit + 1) // 2
         self.taken = 0
+        self.cancelled = False
         self.drains: list[Pending[Any]] = []
         self.accepted: dict[int, Delivery] = {}
         session.inboxes[core.handle] = self.inbox
 
     def flow(self, credit: int) -> None:
         """Let the sender send `credit` more deliveries, in place of its remaining credit. Raises LinkEnded."""
-        self.check_open()
+        self.check_takes()
         self.core.flow(credit)
         self.client.driver.flush_soon()
 
@@ -304,6 +308,21 @@ class ReceiverState(LinkRoutes[CoreReceiver]):
             client.nudge()
         self.check_open()
         return pending.result is True
+
+    async def cancel(self) -> None:
+        """Take the credit back for good; the inbox ends behind what came before."""
+        self.target = 0
+        if not (self.cancelled or self.inbox.ended or self.closing):
+            with suppress(LinkEnded):  # The inbox has ended with its link.
+                await self.drain()
+                self.cancelled = True
+                self.inbox.end(None)
+
+    def check_takes(self) -> None:
+        """Raise the link's error if it has ended, LocalProtocolError if it is cancelled."""
+        self.check_open()
+        if self.cancelled:
+            raise LocalProtocolError("the receiver is cancelled, nothing more comes; open another one")
 
     async def take_back(self, seconds: float) -> None:
         """Drain; if the sender doesn't answer within so many seconds, take its credit away."""

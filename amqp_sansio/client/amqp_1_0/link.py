@@ -18,7 +18,7 @@ StateT = TypeVar("StateT", bound="SenderState | ReceiverState")
 
 
 class Link(Generic[StateT]):
-    """One attachment of a link, as a sender or a receiver."""
+    """One attachment of a link, as a sender or a receiver. Dropping the last reference to it closes the link."""
 
     def __init__(self, state: StateT) -> None:
         self._state = state
@@ -126,6 +126,11 @@ class Link(Generic[StateT]):
         # A caller that only leaves the context hasn't seen why the link had ended before.
         await self._close("", "", None)
         await self._state.wait_ended()
+
+    def __del__(self) -> None:
+        state = getattr(self, "_state", None)
+        if state is not None and not (state.closing or state.error):
+            state.client.drop_later(state.start_closing)
 
     def __repr__(self) -> str:
         report = self._state.core.report

@@ -247,12 +247,12 @@ class Receiver(Link[ReceiverState]):
         link = self._state
         inbox = link.inbox
         if not inbox.items:
-            link.check_open()
+            link.check_takes()
             await self._wait_for_one(timeout)
             if not inbox.items:
                 if not inbox.ended:
                     return None
-                link.check_open()
+                link.check_takes()
         delivery = await self.__anext__()
         if not link.target and inbox.sleepers:
             inbox.wake()  # Another fetch needs its own credit.
@@ -275,6 +275,17 @@ class Receiver(Link[ReceiverState]):
         are iterated as usual. Raises LinkEnded.
         """
         await self._state.drain()
+
+    async def cancel(self) -> None:
+        """Take back the credit, and wait for the sender's answer. Received deliveries are still iterated, and can be
+        settled: the link stays attached.
+
+        >>> async def example(receiver: Receiver) -> None:
+        ...     await receiver.cancel()
+        ...     async for delivery in receiver:
+        ...         await delivery.accept()
+        """
+        await self._state.cancel()
 
     async def accept(self, *deliveries: ReceivedDelivery, transaction: Transaction | None = None) -> None:
         """Accept any number of deliveries at once, in as few frames as possible.

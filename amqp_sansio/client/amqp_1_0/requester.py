@@ -105,8 +105,7 @@ class Requester:
         too late is dropped. Raises ValueError for a message-id already in use.
 
         >>> async def example(requester: Requester) -> object:
-        ...     async with asyncio.timeout(5):
-        ...         return (await requester.call("ping")).body
+        ...     return (await requester.call("ping")).body
         """
         inbox, client = self._inbox, self._inbox.client
         inbox.check_open()
@@ -138,6 +137,9 @@ class Requester:
     async def __aexit__(self, *_: object) -> None:
         await self._sender.__aexit__()
         await self._receiver.__aexit__()
+
+    def __repr__(self) -> str:
+        return f"<Requester {self._sender.address!r}, replies to {self.address!r}>"
 
     # Internals.
 

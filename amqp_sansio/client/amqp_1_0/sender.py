@@ -104,6 +104,17 @@ class Sender(Link[SenderState]):
         delivery_tag: bytes | None = None,
         message_format: int = 0,
     ) -> SentDelivery: ...
+    @overload
+    async def send(
+        self,
+        message: Message | bytes,
+        *,
+        wait: bool,
+        settled: bool | None = None,
+        transaction: Transaction | None = None,
+        delivery_tag: bytes | None = None,
+        message_format: int = 0,
+    ) -> DeliveryState | SentDelivery | None: ...
     async def send(
         self,
         message: Message | bytes,
@@ -136,7 +147,7 @@ class Sender(Link[SenderState]):
             if added is not None:
                 whole = whole.replace(application_properties=added)
         woken = False
-        if link.waiters or client.core.send_backlog >= client.flush_octets:
+        if link.waiters or client.driver.congested or client.core.send_backlog >= client.flush_octets:
             await link.may_send()
             woken = True
         while True:

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from ...amqp_1_0 import Controller, Coordinator, Declared, Error, NoCredit, Rejected, TransactionalState
+from ...amqp_1_0 import (
+    Accepted,
+    Controller,
+    Coordinator,
+    Declared,
+    Error,
+    NoCredit,
+    Rejected,
+    Source,
+    TransactionalState,
+)
+from ...amqp_1_0.codec.conditions import DISTRIBUTED_TRANSACTIONS, LOCAL_TRANSACTIONS
 from ...errors import EndpointClosed, LocalProtocolError, TransactionFailed
 from .client import SenderState
 
@@ -13,6 +24,8 @@ if TYPE_CHECKING:
     from ...amqp_1_0 import DeliveryState
     from ...events import Pending
     from .client import SessionState
+
+_OUTCOMES: Final = (Accepted.SYMBOL, Rejected.SYMBOL, Declared.SYMBOL)
 
 
 class Transaction:
@@ -60,6 +73,8 @@ class Transaction:
         if self._txn_id is not None:
             raise LocalProtocolError("the transaction is declared already")
         link = await _coordinator(self._session)
+        if self._global_id is not None:
+            _check_global(link)
         await link.wait_credit()
         handle: Pending[Any] = Controller(link.core).declare(self._global_id)
         # A transaction declared for a caller that is gone is rolled back.
@@ -114,11 +129,26 @@ async def _coordinator(session: SessionState) -> SenderState:
     """Return the session's link to the peer's coordinator, which the first of its transactions opens for all."""
     link = session.coordinator
     if link is None or link.error is not None or link.closing:
-        link = session.coordinator = SenderState(session, session.core.open_sender(Coordinator()))
+        # Without the outcome rejected the coordinator could refuse only by ending the link (1.0 part 4 section 4.2).
+        core = session.core.open_sender(
+            Coordinator(capabilities=(LOCAL_TRANSACTIONS,)), source=Source(outcomes=_OUTCOMES)
+        )
+        link = session.coordinator = SenderState(session, core)
     opening = link.core.opening
     assert opening is not None
     await session.client.result(opening)
     return link
+
+
+def _check_global(link: SenderState) -> None:
+    """Raise unless the coordinator takes part in transactions that others coordinate (1.0 part 4 section 4.5.2)."""
+    target = None if link.core.remote is None else link.core.remote.target
+    offered = target.capabilities if isinstance(target, Coordinator) else ()
+    if DISTRIBUTED_TRANSACTIONS not in offered:
+        raise LocalProtocolError(
+            "the coordinator doesn't offer amqp:distributed-transactions, so no global_id is possible",
+            rule="1.0/transactions/declare/global-id",
+        )
 
 
 def _undo(link: SenderState, state: object) -> None:

@@ -178,7 +178,7 @@ class Channel:
             or client.core.send_backlog >= client.backlog_high
             or client.kept >= client.kept_high
         ):
-            await self.may_publish()
+            await state.may_publish()
         try:
             handle = state.publish(
                 body if isinstance(body, bytes) else bytes(memoryview(body)),
@@ -209,22 +209,6 @@ class Channel:
             raise client.error_of(handle)
         outcome: PublishOutcome = handle.result
         return outcome
-
-    async def may_publish(self) -> None:
-        """Wait while the server reads too slowly, or has stopped the flow; `publish` does that first."""
-        state, client = self._state, self._client
-        while state.core.is_open or state.stopped is not None:
-            if state.stopped is not None:
-                await client.wait(state.stopped)
-            elif client.kept >= client.kept_high and state.core.unconfirmed:
-                await client.wait(next(iter(state.core.unconfirmed.values())))
-            elif client.driver.congested:
-                await client.driver.pace()
-            elif client.core.send_backlog >= client.backlog_high:
-                await client.room()
-                return
-            else:
-                return
 
     async def publish_text(
         self,
@@ -603,6 +587,11 @@ def _typed(properties: BasicProperties | None, content_type: str) -> BasicProper
     return properties if properties.content_type is not None else properties.replace(content_type=content_type)
 
 
+def state_of(channel: Channel) -> ChannelState:
+    """Return the state of a user's channel, for those who write its calls for another driver."""
+    return channel._state  # pyright: ignore[reportPrivateUsage]
+
+
 def wrong_arguments(body: object, properties: object) -> TypeError | None:
     """Return the error that says what to pass instead of a body or properties of the wrong type."""
     wrong = wrong_body(body)
@@ -614,4 +603,4 @@ def wrong_arguments(body: object, properties: object) -> TypeError | None:
     return None
 
 
-__all__ = ["Channel", "Confirmation", "PublishOutcome", "Table", "wrong_arguments"]
+__all__ = ["Channel", "Confirmation", "PublishOutcome", "Table", "state_of", "wrong_arguments"]

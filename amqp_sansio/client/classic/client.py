@@ -294,6 +294,22 @@ class ChannelState:
             if tag not in self.inboxes:
                 return tag
 
+    async def may_publish(self) -> None:
+        """Wait while the server reads too slowly, or has stopped the flow."""
+        client = self.client
+        while self.core.is_open or self.stopped is not None:
+            if self.stopped is not None:
+                await client.wait(self.stopped)
+            elif client.kept >= client.kept_high and self.core.unconfirmed:
+                await client.wait(next(iter(self.core.unconfirmed.values())))
+            elif client.driver.congested:
+                await client.driver.pace()
+            elif client.core.send_backlog >= client.backlog_high:
+                await client.room()
+                return
+            else:
+                return
+
     def flow_changed(self, active: bool) -> None:
         """Stop the publishers, or let them go on."""
         stopped, self.stopped = self.stopped, None

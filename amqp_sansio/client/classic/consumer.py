@@ -174,26 +174,16 @@ class Consumer:
         """The queue that it takes from."""
         return self._inbox.queue
 
-    @property
-    def inbox(self) -> ConsumerInbox:
-        """The deliveries that came and wait here."""
-        return self._inbox
-
     def __aiter__(self) -> Consumer:
         return self
 
     async def __anext__(self) -> Delivery:
         inbox = self._inbox
-        item = inbox.items.popleft() if inbox.items and not inbox.counted else await self.take()
-        delivery = Delivery(self._state, item, inbox.items)
-        return delivery if self._state.client.hooks is None else delivery.told()
-
-    async def take(self) -> Delivered:
-        """Wait for the next delivery, as the core's event; the iteration makes it a `Delivery`."""
-        inbox = self._inbox
         if inbox.starting is None and not inbox.ended:
             await self._begin()
-        return await inbox.take()
+        item = inbox.items.popleft() if inbox.items and not inbox.counted else await inbox.take()
+        delivery = Delivery(self._state, item, inbox.items)
+        return delivery if self._state.client.hooks is None else delivery.told()
 
     async def start(self) -> None:
         """Wait for the server's confirmation. Raises EndpointClosed if it refuses."""
@@ -254,4 +244,9 @@ class Consumer:
             inbox.channel.client.drop_later(inbox.drop)
 
 
-__all__ = ["Consumer", "Delivery", "DeliveryFields"]
+def inbox_of(consumer: Consumer) -> ConsumerInbox:
+    """Return what a consumer takes from, for those who write its iteration for another driver."""
+    return consumer._inbox  # pyright: ignore[reportPrivateUsage]
+
+
+__all__ = ["Consumer", "Delivery", "DeliveryFields", "inbox_of"]

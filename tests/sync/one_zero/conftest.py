@@ -7,7 +7,8 @@ from collections.abc import Generator
 import pytest
 
 from amqp_sansio import AMQP_1_0
-from amqp_sansio_sync import OneZeroConnection, Session, connect
+from amqp_sansio_sync import Session, connect
+from amqp_sansio_sync.amqp_1_0 import Connection
 from tests.kit.server_1_0 import WAIT, Server, running
 
 
@@ -19,13 +20,13 @@ def server() -> Generator[Server]:
 
 
 @pytest.fixture
-def connection(server: Server) -> Generator[OneZeroConnection]:
+def connection(server: Server) -> Generator[Connection]:
     """An open connection to `server`."""
     with connect(server.url, version=AMQP_1_0, timeout=WAIT) as connection:
         yield connection
 
 
 @pytest.fixture
-def session(connection: OneZeroConnection) -> Session:
+def session(connection: Connection) -> Session:
     """A session of `connection`."""
     return connection.open_session(timeout=WAIT)

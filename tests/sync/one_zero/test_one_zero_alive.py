@@ -21,16 +21,8 @@ import pytest
 from amqp_sansio import AMQP_1_0, By, EndpointClosed
 from amqp_sansio.amqp_1_0 import Accepted, Config, Delivery, DeliveryState, Message, Rejected
 from amqp_sansio.capture import Segment, StreamData, read_segments, reassemble
-from amqp_sansio_sync import (
-    LinkEnded,
-    NotAccepted,
-    OneZeroConnection,
-    ReceivedDelivery,
-    Recorder,
-    Sender,
-    TransactionFailed,
-    connect,
-)
+from amqp_sansio_sync import LinkEnded, NotAccepted, ReceivedDelivery, Recorder, Sender, TransactionFailed, connect
+from amqp_sansio_sync.amqp_1_0 import Connection
 from tests.kit.certificates import Certificates
 from tests.kit.server_1_0 import WAIT, Server, running, wait_until
 
@@ -54,7 +46,7 @@ def compute(seconds: float) -> None:
 def test_empty_frames_go_on_while_user_code_is_busy(work: Callable[[float], None]) -> None:
     with running(config=BRISK) as server, connect(server.url, version=AMQP_1_0, idle_time_out=1) as connection:
         assert connection.remote.idle_time_out == 500
-        raw = connection.wire.transport.socket
+        raw = connection._driver.transport.socket  # pyright: ignore[reportPrivateUsage]
         assert raw.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         session = connection.open_session()
         work(2.6)
@@ -118,7 +110,7 @@ def test_a_connection_lost_in_the_middle_of_calls_ends_all_of_them(server: Serve
     for thread in threads:
         thread.join(WAIT)
     assert len(errors) == 3
-    assert not any(isinstance(error, LinkEnded) for error in errors)
+    assert all(isinstance(error, LinkEnded) for error in errors)
     assert all(error.report and error.report.by is By.TRANSPORT for error in errors)  # type: ignore[attr-defined]
     with pytest.raises(EndpointClosed, match="transport lost"):
         connection.open_session()
@@ -371,13 +363,11 @@ def test_a_dropped_receiver_is_closed_while_another_thread_waits(server: Server)
     with connect(server.url, version=AMQP_1_0, idle_time_out=0) as connection:
         session = connection.open_session()
         waiting = session.open_receiver("idle")
-        ends: list[BaseException] = []
+        ends: list[object] = []
 
         def wait() -> None:
-            try:
-                next(waiting)
-            except EndpointClosed as error:
-                ends.append(error)
+            # Its own side closes the connection, which ends the iteration quietly.
+            ends.append(next(waiting, "the end"))
 
         dropped = session.open_receiver("jobs")
         thread = threading.Thread(target=wait)
@@ -387,7 +377,7 @@ def test_a_dropped_receiver_is_closed_while_another_thread_waits(server: Server)
         del dropped
         wait_until(lambda: len(server.session().links) == 1)
     thread.join(WAIT)
-    assert len(ends) == 1
+    assert ends == ["the end"]
 
 
 def test_a_handle_may_be_given_again_while_a_link_leaves(server: Server) -> None:
@@ -510,7 +500,7 @@ def test_a_forgotten_connection_ends_its_keeper(server: Server) -> None:
     def keepers() -> int:
         return sum(each.name == "amqp-sansio-keeper" for each in threading.enumerate())
 
-    connection: OneZeroConnection | None = connect(server.url, version=AMQP_1_0)
+    connection: Connection | None = connect(server.url, version=AMQP_1_0)
     wait_until(lambda: keepers() == 1)
     import warnings
 

@@ -7,24 +7,24 @@ from time import monotonic
 import pytest
 
 from amqp_sansio import AMQP_1_0, EndpointClosed
-from amqp_sansio_sync import OneZeroConnection, Receiver, Sender, connect
+from amqp_sansio_sync import Receiver, Sender, Session, connect
+from amqp_sansio_sync.amqp_1_0 import Connection
 from tests.kit.server_1_0 import WAIT, Server, running
 from tests.sync.test_threads import Interrupted, interrupts
 
 
-def opened(server: Server) -> tuple[OneZeroConnection, Sender, Receiver]:
-    """A connection, a sender and a receiver."""
+def opened(server: Server) -> tuple[Connection, Session, Sender, Receiver]:
+    """A connection, and on it a session, a sender and a receiver."""
     connection = connect(server.url, version=AMQP_1_0, timeout=WAIT)
     session = connection.open_session(timeout=WAIT)
     sender = session.open_sender("jobs", timeout=WAIT)
-    return connection, sender, session.open_receiver("jobs", credit=5, timeout=WAIT)
+    return connection, session, sender, session.open_receiver("jobs", credit=5, timeout=WAIT)
 
 
 def test_an_interrupt_in_every_kind_of_wait(server: Server) -> None:
-    connection, sender, receiver = opened(server)
+    connection, session, sender, receiver = opened(server)
     served = server.session()
     served.writing = False
-    session = sender.session
     with interrupts(0.03), pytest.raises(Interrupted):
         sender.send(b"1")
     with interrupts(0.03), pytest.raises(Interrupted):
@@ -58,7 +58,7 @@ def test_an_interrupt_in_every_kind_of_wait(server: Server) -> None:
 def test_interrupts_at_any_time_leave_a_usable_connection_or_a_clear_error() -> None:
     given_up = interrupted = 0
     with running() as server:
-        connection, sender, receiver = opened(server)
+        connection, _, sender, receiver = opened(server)
         end = monotonic() + 2.5
         step = 0
         while monotonic() < end:
@@ -84,7 +84,7 @@ def test_interrupts_at_any_time_leave_a_usable_connection_or_a_clear_error() -> 
                 assert "interrupted at work" in str(error)
                 given_up += 1
                 connection.close()
-                connection, sender, receiver = opened(server)
+                connection, _, sender, receiver = opened(server)
         connection.close()
     assert interrupted > 20
     assert 0 < given_up < interrupted

@@ -146,7 +146,6 @@ def test_a_drain_ends_the_credit_until_somebody_waits(server: Server, session: S
         assert receiver.credit == 0
         server.fill("jobs", b"2")
         assert next(receiver).body == b"1"
-        assert receiver.fetch(timeout=0) is None
         assert server.bodies("jobs") == [b"2"]
         assert next(receiver).body == b"2"
 
@@ -161,9 +160,9 @@ def test_dynamic_nodes(server: Server, session: Session) -> None:
         assert sender.address == "temporary.2"
         assert sender.send(b"y") == Accepted()
     assert server.bodies("temporary.2") == [b"y"]
-    with pytest.raises(ValueError, match="gets its address from the peer"):
+    with pytest.raises(ValueError, match="has no address before"):
         session.open_receiver("jobs", dynamic=True)
-    with pytest.raises(ValueError, match="gets its address from the peer"):
+    with pytest.raises(ValueError, match="has no address before"):
         session.open_sender("jobs", dynamic=True)
 
 
@@ -174,6 +173,6 @@ def test_a_terminus_says_more_than_an_address(server: Server, session: Session) 
         assert receiver.source == source
         assert receiver.target == Target(address="here")
         assert receiver.remote is not None
-        assert "Receiver 'jobs', link 'mine', open" in repr(receiver)
+        assert "Receiver 'mine', address 'jobs', open" in repr(receiver)
         link = next(iter(server.session().links.values()))
         assert link.source == source

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from amqp_sansio import Limits
 from amqp_sansio.amqp_0_10 import Config, Dialect
 from amqp_sansio.amqp_0_10 import Connection as CoreConnection
+from amqp_sansio.client.settings import login
 from amqp_sansio.sasl import ClientMechanism
 from amqp_sansio.uri import AmqpUri
 
-from ..opening import Prepared, mechanisms
+from ..opening import Prepared
 from .connection import ZeroTenConnection
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def client_config(uri: AmqpUri, options: ZeroTenOptions) -> Config:
     if uri.frame_max:
         fields["max_frame_size"] = uri.frame_max
     fields.update(options)
-    fields["sasl"] = mechanisms(uri, options.get("sasl"), _MECHANISMS)
+    fields["sasl"] = login(uri, options.get("sasl"), _MECHANISMS, secrets.token_urlsafe)
     return Config(**fields)
 
 
