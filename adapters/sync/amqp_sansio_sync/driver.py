@@ -415,10 +415,13 @@ class Driver:
         while True:
             event = next_event()
             if isinstance(event, Signal):
+                if self.client.notes:
+                    for note in self.client.take_notes():
+                        self.transport.log(note)
                 return
             text = self.client.untaken(event)
             if text:
-                _logger.warning("%s", text)
+                _logger.warning("%s %s", self.transport.label, text)
 
     def _write(self, now: float) -> None:
         """Write the client's octets; `_unsent` has those that the socket doesn't take."""

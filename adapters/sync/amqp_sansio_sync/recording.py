@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from contextlib import suppress
-from typing import IO, Literal, TypeAlias
+from typing import IO, Literal, TypeAlias, cast
 
 from amqp_sansio.capture import PcapngWriter
 from amqp_sansio.capture.redact import Redactor
@@ -48,7 +48,7 @@ class Recorder:
         The end of the `last` one closes the recording.
         """
         with self._lock:
-            number, octets = self._writer.open(_name(client), _name(server), time.time_ns())
+            number, octets = self._writer.open(shown(client), shown(server), time.time_ns())
             self._write(octets)
         return RecordedConnection(self, number, None if self._secrets else Redactor(), last)
 
@@ -118,9 +118,13 @@ class RecordedConnection:
                 self._recorder.close()
 
 
-def _name(address: tuple[object, ...]) -> str:
+def shown(address: object) -> str:
+    """Return a socket's address as text; "?" if it is none of IP."""
+    if not isinstance(address, tuple):
+        return "?"
+    address = cast("tuple[object, ...]", address)
     host = str(address[0]).partition("%")[0]
     return f"[{host}]:{address[1]}" if ":" in host else f"{host}:{address[1]}"
 
 
-__all__ = ["RecordTarget", "RecordedConnection", "Recorder"]
+__all__ = ["RecordTarget", "RecordedConnection", "Recorder", "shown"]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import select
 import socket
 import ssl
 from contextlib import suppress
+from logging import DEBUG
 from math import ceil
 from typing import TYPE_CHECKING, Final
+
+from amqp_sansio.frame_lines import FrameLines
+
+from .recording import shown
 
 if TYPE_CHECKING:
     from .recording import RecordedConnection
@@ -16,18 +22,26 @@ CHUNK: Final = 65_536
 """Octets read at once. More would make the allocator map and unmap memory for every read."""
 
 
+_logger = logging.getLogger("amqp_sansio_sync")
+_is_logged: Final = _logger.isEnabledFor
+"""Asked once for each read and each write: it costs a look-up."""
+
+
 class Transport:
     """Reads and writes without blocking. `wait` alone blocks, in one thread at a time, until `wake`.
 
     Errors of the socket are raised as OSError. The octets, above TLS, also go to `recording`.
     """
 
-    __slots__ = ("_recording", "_waker", "_wakes", "socket", "write_wanted")
+    __slots__ = ("_lines", "_recording", "_waker", "_wakes", "label", "socket", "write_wanted")
 
     def __init__(self, connected: socket.socket, recording: RecordedConnection | None) -> None:
         connected.setblocking(False)
         self.socket = connected
         self._recording = recording
+        self.label = f"{shown(connected.getsockname())}-{shown(connected.getpeername())}"
+        """The connection in a log: its two addresses, the own one first."""
+        self._lines = FrameLines(is_client=True) if _is_logged(DEBUG) else None
         self._wakes, self._waker = socket.socketpair()
         self._wakes.setblocking(False)
         self._waker.setblocking(False)
@@ -42,6 +56,10 @@ class Transport:
         except ssl.SSLWantWriteError:
             self.write_wanted = True
             return None
+        if _is_logged(DEBUG):
+            self._log_frames(octets, sent=False)
+        elif self._lines is not None:
+            self._lines = None
         if self._recording is not None:
             if octets:
                 self._recording.server_sent(octets)
@@ -58,6 +76,10 @@ class Transport:
             return 0
         except ssl.SSLWantReadError:
             return 0
+        if _is_logged(DEBUG):
+            self._log_frames(bytes(octets[:count]), sent=True)
+        elif self._lines is not None:
+            self._lines = None
         if self._recording is not None:
             self._recording.client_sent(bytes(octets[:count]))
         return count
@@ -92,6 +114,17 @@ class Transport:
             self.socket.shutdown(socket.SHUT_RDWR)
         except OSError:
             self.wake()  # the socket is gone already
+
+    def log(self, text: str) -> None:
+        """Log a line about this connection."""
+        _logger.info("%s %s", self.label, text)
+
+    def _log_frames(self, octets: bytes, *, sent: bool) -> None:
+        """Log the frames that these octets complete; from frames that are recognised on, if DEBUG wasn't on before."""
+        if self._lines is None:
+            self._lines = FrameLines(is_client=True, from_start=False)
+        for line in self._lines.feed(octets, sent=sent):
+            _logger.debug("%s %s", self.label, line)
 
     def close(self) -> None:
         """Close the sockets. No thread may be in `wait`."""
