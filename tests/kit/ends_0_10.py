@@ -11,6 +11,18 @@ from amqp_sansio.amqp_0_10.model.session_model import SessionHalf
 from amqp_sansio.sasl import Plain
 
 
+def agree(here: amqp.Connection, event: Any) -> None:
+    """What an application does that agrees to everything."""
+    if isinstance(event, AuthenticationRequested):
+        here.accept_authentication()
+    elif isinstance(event, OpenRequested):
+        here.accept_open()
+    elif isinstance(event, amqp.SessionRequested):
+        here.accept_session(event.channel)
+    elif isinstance(event, (amqp.CommandReceived, amqp.MessageReceived)):
+        here.session(event.channel).complete(event.command_id)
+
+
 class Ends:
     """A client and a server joined in memory; the server's application completes what it's told."""
 
@@ -41,15 +53,8 @@ class Ends:
                     moved = True
 
     def answer(self, here: amqp.Connection, event: Any) -> None:
-        """What an application does that agrees to everything."""
-        if isinstance(event, AuthenticationRequested):
-            here.accept_authentication()
-        elif isinstance(event, OpenRequested):
-            here.accept_open()
-        elif isinstance(event, amqp.SessionRequested):
-            here.accept_session(event.channel)
-        elif isinstance(event, (amqp.CommandReceived, amqp.MessageReceived)):
-            here.session(event.channel).complete(event.command_id)
+        """The application of either end."""
+        agree(here, event)
 
     def commands(self, here: amqp.Connection) -> list[Any]:
         return [event.command for event in self.told[here] if isinstance(event, amqp.CommandReceived)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -106,6 +107,15 @@ class Conversation(ABC):
         """Kind, tag and outcome of each message that is done, in the order of their units."""
         done = sorted(self.messages, key=lambda message: message.seq)
         return [(message.kind, message.tag, message.outcome) for message in done]
+
+    def relived(self, limits: Limits | None = None) -> tuple[Lifecycle, list[MessageRecord]]:
+        """A lifecycle that was pickled and restored before each of the events, at its end, and its messages."""
+        lifecycle = Lifecycle(limits)
+        messages: list[MessageRecord] = []
+        for event in self.events:
+            lifecycle = pickle.loads(pickle.dumps(lifecycle))
+            messages += lifecycle.observe(event)
+        return lifecycle, messages + list(lifecycle.finish())
 
     def _take(self) -> Self:
         events = take(self.observer)

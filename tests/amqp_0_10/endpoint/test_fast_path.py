@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import AuthenticationRequested, Failed, OpenRequested, Signal
+from amqp_sansio import Failed, Signal
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, HEADER, encode_assembly
 from amqp_sansio.amqp_0_10.endpoint.incoming import Incoming
 from amqp_sansio.amqp_0_10.endpoint.outgoing import Outgoing
 from amqp_sansio.sasl import Plain
+from tests.kit.ends_0_10 import agree
 
 
 def open_pair(config: dict[str, Any]) -> tuple[amqp.Connection, amqp.Connection]:
@@ -31,14 +32,7 @@ def settle(client: amqp.Connection, server: amqp.Connection) -> None:
         moved = False
         for here, there in ((client, server), (server, client)):
             while not isinstance(event := here.next_event(), Signal):
-                if isinstance(event, AuthenticationRequested):
-                    here.accept_authentication()
-                elif isinstance(event, OpenRequested):
-                    here.accept_open()
-                elif isinstance(event, amqp.SessionRequested):
-                    here.accept_session(event.channel)
-                elif isinstance(event, (amqp.CommandReceived, amqp.MessageReceived)):
-                    here.session(event.channel).complete(event.command_id)
+                agree(here, event)
             octets = here.data_to_send(0.0)
             if octets:
                 there.receive_data(octets, 0.0)

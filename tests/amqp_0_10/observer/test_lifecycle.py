@@ -2,7 +2,6 @@
 
 import base64
 import json
-import pickle
 from uuid import UUID
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from amqp_sansio import AMQP_0_10, Limits, LocalProtocolError
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio._json import encode, fields
-from amqp_sansio.lifecycle import Lifecycle, MessageRecord
+from amqp_sansio.lifecycle import MessageRecord
 from amqp_sansio.observer import Observed
 from tests.kit.talk_0_10 import Talk010, completed, transfer
 
@@ -194,12 +193,7 @@ def test_no_more_sessions_are_held_than_channels() -> None:
 def test_a_pickled_lifecycle_goes_on_alike() -> None:
     talk = _talk().subscribe().client(amqp.TxSelect(), transfer("ex")).server(transfer("d"))
     talk.client(amqp.MessageAccept(_ids(0)), amqp.TxCommit()).server(completed(0, 1, 2, 3, 4)).finish()
-    lifecycle = Lifecycle()
-    messages: list[MessageRecord] = []
-    for event in talk.events:
-        lifecycle = pickle.loads(pickle.dumps(lifecycle))
-        messages += lifecycle.observe(event)
-    messages += lifecycle.finish()
+    lifecycle, messages = talk.relived()
     assert messages == talk.messages
     assert lifecycle.connection == talk.lifecycle.connection
     state = list(lifecycle.__getstate__())

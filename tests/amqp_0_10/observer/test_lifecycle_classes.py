@@ -7,7 +7,7 @@ import pytest
 
 from amqp_sansio import Limits
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio.lifecycle import Lifecycle, MessageRecord
+from amqp_sansio.lifecycle import MessageRecord
 from tests.kit.talk_0_10 import Talk010, completed, content, stage, transfer
 
 XID = amqp.Xid(1, b"g", b"b")
@@ -327,12 +327,7 @@ def test_a_pickled_lifecycle_goes_on_alike() -> None:
     talk.server(amqp.FileOpenOk(0)).client(stage(b"x"), amqp.DtxCommit(XID, True))
     talk.server(amqp.ExecutionResult(14, amqp.XaResult(OK)), _returned(amqp.FileReturn(312, "", "ex", "k"), b"x"))
     talk.finish()
-    lifecycle = Lifecycle()
-    messages: list[MessageRecord] = []
-    for event in talk.events:
-        lifecycle = pickle.loads(pickle.dumps(lifecycle))
-        messages += lifecycle.observe(event)
-    messages += lifecycle.finish()
+    _, messages = talk.relived()
     assert messages[2:] == talk.messages
     assert [message.outcome for message in talk.messages[:4]] == ["accepted"] * 4
     assert [message.outcome for message in talk.messages[4:]] == ["returned", "settled"]

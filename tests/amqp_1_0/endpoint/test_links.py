@@ -379,37 +379,37 @@ def test_a_new_delivery_after_the_own_incomplete_map_detaches_the_link(facing: M
     facing.fails_link("amqp:not-allowed", "transport/attach/incomplete-no-new")
 
 
-@pytest.mark.rule("1.0/source.address/dynamic-receiver", "1.0/source.address/dynamic-sender")
-def test_a_dynamic_source_gets_its_address_from_the_sender(facing: Mapped) -> None:
-    link = facing.session.open_receiver(amqp.Source(dynamic=True))
+@pytest.mark.parametrize(
+    ("side", "terminus", "receives"),
+    [
+        pytest.param(
+            "source", amqp.Source, True,
+            marks=pytest.mark.rule("1.0/source.address/dynamic-receiver", "1.0/source.address/dynamic-sender"),
+        ),
+        pytest.param(
+            "target", amqp.Target, False,
+            marks=pytest.mark.rule("1.0/target.address/dynamic-sender", "1.0/target.address/dynamic-receiver"),
+        ),
+    ],
+)  # fmt: skip
+def test_a_dynamic_node_gets_its_address_from_the_other_side(
+    facing: Mapped, side: str, terminus: type[Any], receives: bool
+) -> None:
+    open_link = facing.session.open_receiver if receives else facing.session.open_sender
+    link: Any = open_link(terminus(dynamic=True))
     (sent,) = facing.frames()
-    assert (sent.source.dynamic, sent.source.address) == (True, None)
-    facing.get(attach(link.name, 0, False, source=amqp.Source(address="temp-1", dynamic=True)))
+    asks = getattr(sent, side)
+    assert (asks.dynamic, asks.address) == (True, None)
+    facing.get(attach(link.name, 0, not receives, **{side: terminus(address="temp-1", dynamic=True)}))
     assert link.address == "temp-1"
     with pytest.raises(LocalProtocolError, match="dynamic"):
-        facing.session.open_receiver(amqp.Source(address="mine", dynamic=True))
-    theirs = asked(facing, source=amqp.Source(dynamic=True))
+        open_link(terminus(address="mine", dynamic=True))
+    facing.get(attach("theirs", 4, receives, **{side: terminus(dynamic=True)}))
+    theirs: Any = facing.session.link(facing.of(amqp.LinkRequested)[0].link)
     with pytest.raises(LocalProtocolError, match="address"):
         theirs.accept_attach()
-    theirs.accept_attach(source=amqp.Source(address="made", dynamic=True))
-    assert facing.frames()[-1].source.address == "made"
-
-
-@pytest.mark.rule("1.0/target.address/dynamic-sender", "1.0/target.address/dynamic-receiver")
-def test_a_dynamic_target_gets_its_address_from_the_receiver(facing: Mapped) -> None:
-    link = facing.session.open_sender(amqp.Target(dynamic=True))
-    (sent,) = facing.frames()
-    assert (sent.target.dynamic, sent.target.address) == (True, None)
-    facing.get(attach(link.name, 0, True, target=amqp.Target(address="temp-1", dynamic=True)))
-    assert link.address == "temp-1"
-    with pytest.raises(LocalProtocolError, match="dynamic"):
-        facing.session.open_sender(amqp.Target(address="mine", dynamic=True))
-    facing.get(attach("theirs", 4, False, target=amqp.Target(dynamic=True)))
-    theirs = facing.session.link(facing.of(amqp.LinkRequested)[0].link)
-    with pytest.raises(LocalProtocolError, match="address"):
-        theirs.accept_attach()
-    theirs.accept_attach(target=amqp.Target(address="made", dynamic=True))
-    assert facing.frames()[-1].target.address == "made"
+    theirs.accept_attach(**{side: terminus(address="made", dynamic=True)})
+    assert getattr(facing.frames()[-1], side).address == "made"
 
 
 @pytest.mark.rule("1.0/transport/attach/settle-modes")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from amqp_sansio import Limits, Side
 from amqp_sansio import amqp_1_0 as amqp
-from amqp_sansio.lifecycle import Lifecycle, MessageRecord
+from amqp_sansio.lifecycle import Lifecycle
 from tests.kit.observing import CLIENT, SERVER
 from tests.kit.talk_1_0 import Talk10, begin, frame, settle, transfer, within
 
@@ -139,11 +139,6 @@ def test_a_copy_goes_on_as_the_original(script: list[tuple[str, bytes]]) -> None
     for sender, octets in script:
         talk.send(sender, octets)
     talk.finish()
-    lifecycle = Lifecycle(LIMITS)
-    messages: list[MessageRecord] = []
-    for event in talk.events:
-        lifecycle = pickle.loads(pickle.dumps(lifecycle))
-        messages += lifecycle.observe(event)
-    messages += lifecycle.finish()
+    lifecycle, messages = talk.relived(LIMITS)
     assert messages == talk.messages
     assert lifecycle.connection == talk.lifecycle.connection

@@ -1,12 +1,10 @@
 """What transactions, resumed deliveries and links that end mean to the messages of 1.0."""
 
-import pickle
 from typing import Any
 
 import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
-from amqp_sansio.lifecycle import Lifecycle, MessageRecord
 from tests.kit.observing import CLIENT
 from tests.kit.talk_1_0 import HELLO, Talk10, begin, credit, got, opened, sent, settle, transfer, within
 
@@ -332,11 +330,6 @@ def test_it_pickles_at_every_step_and_says_the_same() -> None:
     whole.client(transfer(81, HELLO.encode()[:4], state=within(b"t"), more=True))
     whole.client(transfer(None, HELLO.encode()[4:])).server(settle(81, within(b"t", amqp.Accepted())))
     whole.discharge(82).finish()
-    lifecycle = Lifecycle()
-    messages: list[MessageRecord] = []
-    for event in whole.events:
-        lifecycle = pickle.loads(pickle.dumps(lifecycle))
-        messages += lifecycle.observe(event)
-    messages += lifecycle.finish()
+    lifecycle, messages = whole.relived()
     assert messages == whole.messages
     assert lifecycle.connection == whole.lifecycle.connection
