@@ -155,7 +155,8 @@ class World:
         self._timers: list[tuple[float, int, Timer]] = []
         self._serial = 0
         self._current: Owner | None = None
-        self._progressed = 0.0, 0
+        self.progressed = 0.0, 0
+        """The time and the step at which something came about last."""
         self._counted = 0
         self._tasks: list[Task[Any]] = []
         self._endless = ""
@@ -230,7 +231,7 @@ class World:
         message has moved, no work was done and no program started or ended. `steps` without any of these are a fault.
         """
         while until is None or not until():
-            when, step = self._progressed
+            when, step = self.progressed
             if self.now > when + patience and not self._ready:
                 return
             if self.steps > step + steps:
@@ -238,6 +239,14 @@ class World:
                 return
             if not self.step():
                 return
+
+    def go_wrong(self, kinds: Iterable[Fault], place: int) -> bool:
+        """Let one of the faults of these kinds that are possible now happen, by its place, modulo their number; return
+        whether there was any."""
+        chances = list(self._chances(kinds))
+        if chances:
+            self._happen(chances[place % len(chances)])
+        return bool(chances)
 
     def pass_time(self, seconds: float) -> None:
         """Take all steps of the next `seconds`."""
@@ -375,7 +384,7 @@ class World:
             self.note(f"{verb} {shown(body)}", process)
 
     def _progress(self) -> None:
-        self._progressed = self.now, self.steps
+        self.progressed = self.now, self.steps
 
     def _next_time(self) -> float | None:
         timers = self._timers
@@ -426,18 +435,19 @@ class World:
     # Faults.
 
     def _go_wrong(self) -> bool:
-        chances = list(self._chances())
+        chances = list(self._chances(self.hazards.faults))
         picked = self.pick(1 + len(chances), self.hazards.odds)
-        if not picked:
-            return False
-        chance = chances[picked - 1]
+        if picked:
+            self._happen(chances[picked - 1])
+        return picked > 0
+
+    def _happen(self, chance: _Chance) -> None:
         text = _FAULTS[chance.kind](self, chance.target)
         self.faults.append(text)
         self._progress()
         self.note(f"FAULT: {text}")
-        return True
 
-    def _chances(self) -> Iterator[_Chance]:
+    def _chances(self, kinds: Iterable[Fault]) -> Iterator[_Chance]:
         self.lines = [each for each in self.lines if not each.is_over]
         up = [each for each in self.nodes.values() if each.is_up]
         running = [each for each in self.programs if each.process.tasks and not each.is_over and each.error is None]
@@ -450,7 +460,7 @@ class World:
             Fault.PARTITION: up,
             Fault.JUMP: (self,),
         }
-        for kind in self.hazards.faults:
+        for kind in kinds:
             for target in targets[kind]:
                 yield _Chance(kind, target)
 
