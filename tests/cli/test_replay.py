@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -38,14 +38,19 @@ def one_line(done: subprocess.CompletedProcess[str]) -> str:
     return done.stderr
 
 
-def without_amqp() -> bytes:
-    """A capture of a web server's traffic, begun with the connection."""
+TLS: Final = (b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00", b"\x16\x03\x03\x00\x05\x02\x00\x00\x01\x00")
+"""The first octets of a handshake of TLS (RFC 8446 section 5.1)."""
+HTTP: Final = (b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n")
+
+
+def without_amqp(said: tuple[bytes, bytes] = HTTP) -> bytes:
+    """A capture of a connection from its begin, with what client and server say."""
     packets = [
         tcp(1, 0, flags=2, dport=80),
         tcp(9, 2, flags=0x12, sport=80, dport=1000),
         tcp(2, 10, dport=80),
-        tcp(2, 10, b"GET / HTTP/1.1\r\n\r\n", flags=ACK | 8, dport=80),
-        tcp(10, 20, b"HTTP/1.1 200 OK\r\n\r\n", flags=ACK | 8, sport=80, dport=1000),
+        tcp(2, 10, said[0], flags=ACK | 8, dport=80),
+        tcp(10, 20, said[1], flags=ACK | 8, sport=80, dport=1000),
     ]
     addresses = [("10.0.0.1", "10.0.0.2"), ("10.0.0.2", "10.0.0.1")]
     frames = [
@@ -188,6 +193,15 @@ def test_a_capture_without_amqp_has_no_rows(cli: Run, tmp_path: Path) -> None:
     done = cli("lint", path)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == f"amqp-sansio: no AMQP in {path}\n"
+
+
+def test_encrypted_traffic_is_called_so(cli: Run, tmp_path: Path) -> None:
+    path = tmp_path / "secret.pcap"
+    path.write_bytes(without_amqp(TLS))
+    for command in (("replay",), ("lint",), ("report", "--output", tmp_path / "x.html")):
+        last = cli(*command, path).stderr.splitlines()[-1]
+        assert last.startswith(f"amqp-sansio: no AMQP in {path} that can be read: 1 connection is TLS; "), command
+        assert "amqp-sansio record" in last
 
 
 def test_in_the_company_of_amqp_other_connections_have_rows(cli: Run, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from amqp_sansio.capture import CaptureDamage, NotACapture, Segment, read_segments
 from amqp_sansio.capture.gz import MAGIC as GZIP
@@ -16,6 +16,7 @@ from .progress import Progress
 
 STDIN = CaptureFile("-", "stdin")
 _HEAD = 4096
+_HANDSHAKE = b"\x16\x03"
 
 
 def find_inputs(given: Sequence[str]) -> list[CaptureFile]:
@@ -28,6 +29,32 @@ def find_inputs(given: Sequence[str]) -> list[CaptureFile]:
     except (OSError, ValueError) as error:
         raise CommandError(describe(error)) from None
     return [*files, STDIN] if "-" in given else files
+
+
+class Encrypted:
+    """The connections of TLS among the segments that pass, by their first octets (RFC 8446 section 5.1)."""
+
+    def __init__(self) -> None:
+        self._flows: set[str] = set()
+
+    def watch(self, items: Iterable[Segment | CaptureDamage]) -> Iterator[Segment | CaptureDamage]:
+        """Hand the items on."""
+        for item in items:
+            if isinstance(item, Segment) and item.payload[:2] == _HANDSHAKE:
+                self._flows.add(item.flow)
+            yield item
+
+    def nothing(self, given: Sequence[str]) -> str:
+        """Return the sentence about captures without AMQP."""
+        number = len(self._flows)
+        where = ", ".join(given)
+        if not number:
+            return f"no AMQP in {where}"
+        what = "1 connection is TLS" if number == 1 else f"{number} connections are TLS"
+        return (
+            f"no AMQP in {where} that can be read: {what}; record above it with amqp-sansio record, or with record= "
+            "in a client, or decrypt the capture first (tshark reads key logs)"
+        )
 
 
 def check_captures(files: Sequence[CaptureFile]) -> None:

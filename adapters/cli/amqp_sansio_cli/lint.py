@@ -31,7 +31,7 @@ def lint_command(given: Sequence[str], *, fail_on: str, clock_skew: float = 0.0)
             rules[row["rule"]] += 1
     write_lines(_lines(connections, violations))
     if not rows.found:
-        say(f"no AMQP in {', '.join(given)}")
+        say(rows.encrypted.nothing(given))
     else:
         found = ", ".join(_count(severities[kind], kind) for kind in ("error", "warning"))
         total = _count(len(connections), "connection")

@@ -39,7 +39,7 @@ def replay_command(
     make = table_lines if form == "table" else json_lines
     write_lines(make(table, (row for name, row in rows if name == table)))
     if not rows.found:
-        say(f"no AMQP in {', '.join(given)}")
+        say(rows.encrypted.nothing(given))
     return 0
 
 

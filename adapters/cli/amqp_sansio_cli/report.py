@@ -10,7 +10,7 @@ from amqp_sansio_report import Bounds, Report
 from amqp_sansio_report.report import report_segments
 
 from .errors import CommandError, describe, say
-from .inputs import check_captures, find_inputs, read_inputs
+from .inputs import Encrypted, check_captures, find_inputs, read_inputs
 from .progress import Progress
 
 
@@ -32,6 +32,7 @@ def report_command(
         raise CommandError(f"{output}: there is no folder {output.parent}")
     bounds = Bounds() if frames is None else Bounds(frames=frames)
     files = find_inputs(given)
+    encrypted = Encrypted()
     try:
         if engine == "spark":
             check_captures(files)
@@ -40,7 +41,7 @@ def report_command(
             report: Report = make_report([file.path for file in files], bounds, connections, clock_skew=clock_skew)
         else:
             report = report_segments(
-                read_inputs(files, Progress()), bounds, wanted=connections, skew_ns=skew_of(clock_skew)
+                encrypted.watch(read_inputs(files, Progress())), bounds, wanted=connections, skew_ns=skew_of(clock_skew)
             )
     except ValueError as error:
         raise CommandError(str(error)) from None
@@ -51,5 +52,5 @@ def report_command(
     gather = report.gather
     say(f"{gather.connections:,} connections, {gather.messages:,} messages in {output}")
     if not gather.amqp:
-        say(f"no AMQP in {', '.join(given)}")
+        say(encrypted.nothing(given))
     return 0

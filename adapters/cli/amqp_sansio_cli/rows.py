@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 from amqp_sansio.capture import CaptureDamage, Segment, clock_differences, sort_key
 from amqp_sansio.tables import COLUMNS, replay_segments, skew_of
 
-from .inputs import find_inputs, read_inputs
+from .inputs import Encrypted, find_inputs, read_inputs
 from .progress import Progress
 
 _CONNECTION = 0
@@ -28,6 +28,7 @@ class LocalRows:
         self, given: Sequence[str], tables: Sequence[str], body: str = "size", clock_skew: float = 0.0
     ) -> None:
         self.found = False
+        self.encrypted = Encrypted()
         self._segments: list[Segment | CaptureDamage] = []
         self._proves_itself = not _PROOFS.isdisjoint(tables)
         self._tables = {*tables} if self._proves_itself else {*tables, "connections"}
@@ -37,7 +38,7 @@ class LocalRows:
 
     def __iter__(self) -> Iterator[tuple[str, tuple[object, ...]]]:
         held: list[tuple[str, tuple[object, ...]]] = []
-        self._segments = list(read_inputs(self._files, Progress()))
+        self._segments = list(self.encrypted.watch(read_inputs(self._files, Progress())))
         for table, row in self._replay(self._tables):
             if not self.found:
                 if table in ("connections", "violations") and row[_CONNECTION] is not None:
