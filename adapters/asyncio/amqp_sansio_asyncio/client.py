@@ -107,7 +107,8 @@ def connect(
     ...         channel = await connection.open_channel()
     ...         return channel.number
     """
-    given, policy = version_named(version), policy_of(recover)
+    given = version_named(version)
+    policy = policy_of(recover, given)
     urls = [url] if isinstance(url, (str, AmqpUri)) else [*url]
 
     def begin() -> Coroutine[Any, Any, AnyConnection[Any]]:

@@ -115,7 +115,8 @@ def connect(
     ...         with session.open_sender("jobs") as sender:
     ...             return sender.send(b"hello")
     """
-    policy, given = policy_of(recover), version_named(version)
+    given = version_named(version)
+    policy = policy_of(recover, given)
     urls = [url] if isinstance(url, (str, AmqpUri)) else [*url]
     uris = [parse(each) if isinstance(each, str) else each for each in (*urls, *(policy.addresses if policy else ()))]
     kind: Any = Connection

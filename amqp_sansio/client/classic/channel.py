@@ -180,8 +180,9 @@ class Channel:
         ):
             await state.may_publish()
         try:
+            octets = body if isinstance(body, bytes) else bytes(memoryview(body))
             handle = state.publish(
-                body if isinstance(body, bytes) else bytes(memoryview(body)),
+                octets,
                 exchange=exchange,
                 routing_key=routing_key,
                 mandatory=mandatory,
@@ -193,6 +194,8 @@ class Channel:
             raise
         except (TypeError, AttributeError) as error:
             raise wrong_arguments(body, properties) or error from None
+        if client.recovery is not None and client.hooks is None:
+            state.remember(handle, octets, exchange, routing_key, mandatory, immediate, properties)
         client.driver.flush_soon()
         if client.core.send_backlog >= client.flush_octets:
             # Behind the publish, so that those of other tasks don't overtake it.

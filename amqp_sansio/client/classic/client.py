@@ -27,8 +27,8 @@ from ...events import (
 from ...versions import Version
 from ..driving import BaseClient, end_streams, is_own_close, offer
 from ..inbox import Inbox, Streams
-from ..recovery import InDoubt, Recovered, RecoveryPolicy
-from .restoring import Recall, Republish, Restoring, Topology, replaced
+from ..recovery import Again, InDoubt, Recovered, RecoveryPolicy
+from .restoring import Published, Recall, Republish, Restoring, Topology, replaced
 
 if TYPE_CHECKING:
     from ...amqp_0_8 import Connection as Connection08
@@ -202,12 +202,10 @@ class ChannelState:
     def use(self, core: CoreChannel) -> None:
         """Go on with a channel of the core."""
         self.core = core
-        self.publish: Callable[..., Pending[Any] | None] = (
-            core.publish if self.client.recovery is None else self._publish
-        )
-        hooks = self.client.hooks
+        hooks, kept = self.client.hooks, self.client.recovery is not None
+        self.publish: Callable[..., Pending[Any] | None] = core.publish
         if hooks is not None:
-            self.publish = partial(hooked, hooks, self.publish)
+            self.publish = partial(hooked, hooks, self.publish_kept if kept else core.publish)
 
     @property
     def number(self) -> int:
@@ -258,11 +256,10 @@ class ChannelState:
         if recovery is not None and recovery.policy.publish == "wait":
             self.flow_changed(False)
 
-    def _publish(
+    def publish(
         self, body: bytes, *, exchange: str, routing_key: str, mandatory: bool, immediate: bool, properties: Any
     ) -> Pending[Any] | None:
         """Publish, and keep the message while its fate is unknown."""
-        client = self.client
         handle = self.core.publish(
             body,
             exchange=exchange,
@@ -271,8 +268,23 @@ class ChannelState:
             immediate=immediate,
             properties=properties,
         )
+        self.remember(handle, body, exchange, routing_key, mandatory, immediate, properties)
+        return handle
+
+    def remember(
+        self,
+        handle: Pending[Any] | None,
+        body: bytes,
+        exchange: str,
+        routing_key: str,
+        mandatory: bool,
+        immediate: bool,
+        properties: Any,
+    ) -> None:
+        """Keep a message that was just published while its fate is unknown; for clients that recover."""
+        client = self.client
         if handle is not None:
-            handle.again = Republish(self, body, exchange, routing_key, mandatory, immediate, properties)
+            handle.again = body, exchange, routing_key, mandatory, immediate, properties, self
             client.kept += len(body)
         elif client.recovery is not None:
             sent, policy = self.sent, client.recovery.policy
@@ -280,7 +292,6 @@ class ChannelState:
             self.sent_octets += len(body)
             while len(sent) > policy.remembered or self.sent_octets > policy.in_doubt_octets:
                 self.sent_octets -= len(sent.popleft().body)  # type: ignore[arg-type]
-        return handle
 
     def method(self, name: str, **fields: Any) -> Any:
         """Return a method's record in the connection's dialect."""
@@ -400,8 +411,13 @@ class ClassicClient(BaseClient["Core"]):
                     return event
             elif type(event) is Settled:
                 for handle in event.handles:
-                    if handle.again is not None:
-                        self.take_again(handle).answered(handle)
+                    again = handle.again
+                    if again is not None:
+                        handle.again = None
+                        if type(again) is tuple:
+                            self.kept -= len(again[0])
+                        else:
+                            again.answered(handle)
                     if handle.waiters is not None:
                         self.done(handle)
             elif isinstance(event, Signal):
@@ -426,6 +442,10 @@ class ClassicClient(BaseClient["Core"]):
             state.end(report, None)
             self.complete(state.closed)
         self.channels.clear()
+
+    def take_again(self, pending: Pending[Any]) -> Again:
+        again: Again | Published = super().take_again(pending)
+        return Republish(again) if isinstance(again, tuple) else again
 
     def on_lost(self) -> None:
         self.restoring = None

@@ -8,7 +8,7 @@ say how one of these is made again. A declaration that the server refuses ends a
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 
 from ...amqp_0_9_1 import BasicProperties
 from ...errors import AmqpError, EndpointClosed, LimitExceeded
@@ -254,31 +254,26 @@ _RESTORED: Final = frozenset({"channel.open", "confirm.select", "tx.select", "tx
 """Calls that nobody makes again: restoring has made them, or the end of the connection."""
 
 
+Published: TypeAlias = "tuple[bytes, str, str, bool, bool, BasicProperties | None, State]"
+"""A publish whose outcome is under way: body, exchange, routing key, mandatory, immediate, properties, channel.
+
+It stands for its `Republish` as `pending.again`, since most are never needed.
+"""
+
+
 class Republish:
     """An unconfirmed publish, which is made again if its connection is lost, or reported."""
 
     __slots__ = (
-        *("body", "exchange", "immediate", "mandatory", "original", "properties", "routing_key", "state"),
+        *("body", "exchange", "immediate", "mandatory", "original", "properties", "routing_key"),
+        "state",
         "tries",
     )
 
-    def __init__(
-        self,
-        state: State,
-        body: bytes,
-        exchange: str,
-        routing_key: str,
-        mandatory: bool,
-        immediate: bool,
-        properties: BasicProperties | None,
-    ) -> None:
-        self.state = state
-        self.body = body
-        self.exchange = exchange
-        self.routing_key = routing_key
-        self.mandatory = mandatory
-        self.immediate = immediate
-        self.properties = properties
+    def __init__(self, published: Published) -> None:
+        self.body, self.exchange, self.routing_key, self.mandatory, self.immediate, self.properties, self.state = (
+            published
+        )
         self.tries = 1
         self.original: Pending[Any] | None = None
 

@@ -89,7 +89,8 @@ class Process:
         that is returned; without options the login is PLAIN, and there are no heartbeats. Raises ConnectionRefusedError
         while the broker is down, TimeoutError if it can't be reached, EndpointClosed if it refuses.
         """
-        given, policy = version_named(version), policy_of(recover)
+        given = version_named(version)
+        policy = policy_of(recover, given)
         urls = [url] if isinstance(url, (str, AmqpUri)) else [*url]
         uris = [
             parse(each) if isinstance(each, str) else each for each in (*urls, *(policy.addresses if policy else ()))
