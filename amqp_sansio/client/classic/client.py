@@ -256,7 +256,7 @@ class ChannelState:
         if recovery is not None and recovery.policy.publish == "wait":
             self.flow_changed(False)
 
-    def publish(
+    def publish_kept(
         self, body: bytes, *, exchange: str, routing_key: str, mandatory: bool, immediate: bool, properties: Any
     ) -> Pending[Any] | None:
         """Publish, and keep the message while its fate is unknown."""
@@ -411,10 +411,10 @@ class ClassicClient(BaseClient["Core"]):
                     return event
             elif type(event) is Settled:
                 for handle in event.handles:
-                    again = handle.again
+                    again: Published | Again | None = handle.again
                     if again is not None:
                         handle.again = None
-                        if type(again) is tuple:
+                        if isinstance(again, tuple):
                             self.kept -= len(again[0])
                         else:
                             again.answered(handle)
