@@ -223,20 +223,25 @@ class PublishingChannel(Blocking[channels.Channel]):
         """
         driver, state = self._driver, channels.state_of(self._inner)
         client = state.client
-        if state.stopped is not None or driver.congested or client.kept >= client.kept_high:
-            driver.run(state.may_publish(), timeout, "the publish")
-        try:
-            handle = driver.do(
-                state.publish,
-                body if type(body) is bytes else bytes(memoryview(body)),
-                exchange=exchange,
-                routing_key=routing_key,
-                mandatory=mandatory,
-                immediate=immediate,
-                properties=properties,
-            )
-        except (TypeError, AttributeError) as error:
-            raise wrong_arguments(body, properties) or error from None
+        while True:
+            if state.stopped is not None or driver.congested or client.kept >= client.kept_high:
+                driver.run(state.may_publish(), timeout, "the publish")
+            try:
+                handle = driver.do(
+                    state.publish,
+                    body if type(body) is bytes else bytes(memoryview(body)),
+                    exchange=exchange,
+                    routing_key=routing_key,
+                    mandatory=mandatory,
+                    immediate=immediate,
+                    properties=properties,
+                )
+                break
+            except (TypeError, AttributeError) as error:
+                raise wrong_arguments(body, properties) or error from None
+            except EndpointClosed:
+                if state.stopped is None or state.error is not None:
+                    raise  # Else the connection was lost meanwhile.
         if driver.congested:
             driver.run(driver.written(), timeout, "the publish")
         if handle is None:

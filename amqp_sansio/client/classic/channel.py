@@ -179,9 +179,10 @@ class Channel:
             or client.kept >= client.kept_high
         ):
             await state.may_publish()
+        is_kept = client.recovery is not None and client.hooks is None
         try:
             octets = body if isinstance(body, bytes) else bytes(memoryview(body))
-            handle = state.publish(
+            handle = (state.core.publish if is_kept else state.publish)(
                 octets,
                 exchange=exchange,
                 routing_key=routing_key,
@@ -194,7 +195,7 @@ class Channel:
             raise
         except (TypeError, AttributeError) as error:
             raise wrong_arguments(body, properties) or error from None
-        if client.recovery is not None and client.hooks is None:
+        if is_kept:
             state.remember(handle, octets, exchange, routing_key, mandatory, immediate, properties)
         client.driver.flush_soon()
         if client.core.send_backlog >= client.flush_octets:

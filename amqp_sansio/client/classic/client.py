@@ -203,9 +203,9 @@ class ChannelState:
         """Go on with a channel of the core."""
         self.core = core
         hooks, kept = self.client.hooks, self.client.recovery is not None
-        self.publish: Callable[..., Pending[Any] | None] = core.publish
+        self.publish: Callable[..., Pending[Any] | None] = self._publish if kept else core.publish
         if hooks is not None:
-            self.publish = partial(hooked, hooks, self.publish_kept if kept else core.publish)
+            self.publish = partial(hooked, hooks, self.publish)
 
     @property
     def number(self) -> int:
@@ -256,7 +256,7 @@ class ChannelState:
         if recovery is not None and recovery.policy.publish == "wait":
             self.flow_changed(False)
 
-    def publish_kept(
+    def _publish(
         self, body: bytes, *, exchange: str, routing_key: str, mandatory: bool, immediate: bool, properties: Any
     ) -> Pending[Any] | None:
         """Publish, and keep the message while its fate is unknown."""
