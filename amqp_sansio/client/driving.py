@@ -105,6 +105,7 @@ class Driver(Protocol):
 
 CoreT = TypeVar("CoreT", bound=Core)
 _R = TypeVar("_R")
+_Error = TypeVar("_Error", bound=AmqpError)
 
 
 class BaseClient(Generic[CoreT]):
@@ -486,6 +487,13 @@ class BaseClient(Generic[CoreT]):
         """Return the error that a caller gets for a call that failed."""
         error = pending.error
         assert error is not None
+        return self.for_caller(error)
+
+    def for_caller(self, error: _Error) -> _Error:
+        """Return an error for one more caller, with its cause, and note that a caller has been told.
+
+        It is a copy: each raising adds to an exception's traceback.
+        """
         found = copy.copy(error)
         found.__cause__ = error.__cause__
         self.seen(getattr(error, "report", None))

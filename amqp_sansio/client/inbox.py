@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections import deque
 from collections.abc import Awaitable
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
@@ -11,6 +10,7 @@ from ..errors import AmqpError, EndpointClosed
 from ..events import By, CloseReport, Pending
 
 _E = TypeVar("_E")
+_Error = TypeVar("_Error", bound=AmqpError)
 
 FULL_OCTETS: Final = 16 * 1024 * 1024
 """An inbox whose bodies have this many octets is full, whatever their number."""
@@ -27,7 +27,7 @@ class Owner(Protocol):
     def sleep(self, pending: Pending[Any]) -> Awaitable[object]: ...
     def wake(self, pending: Pending[Any]) -> None: ...
     def bound(self, timer: Pending[None], pending: Pending[Any]) -> None: ...
-    def seen(self, report: CloseReport | None) -> None: ...
+    def for_caller(self, error: _Error) -> _Error: ...
     def reading_changed(self) -> None: ...
     def nudge(self) -> None: ...
 
@@ -140,13 +140,7 @@ class Inbox(Generic[_E]):
 
     def last_error(self) -> AmqpError | None:
         """Return the error that a reader gets at the end; None for an orderly one."""
-        error = self.error
-        if error is None:
-            return None
-        self.owner.seen(getattr(error, "report", None))
-        found = copy.copy(error)
-        found.__cause__ = error.__cause__
-        return found
+        return None if self.error is None else self.owner.for_caller(self.error)
 
     def _not_full(self) -> None:
         if self.full:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -83,7 +82,7 @@ class SubscriptionInbox(Inbox[MessageReceived]):
         """Raise the subscription's error if it has ended."""
         session = self.session
         if self.failure is not None:
-            raise session.told(self.failure)
+            raise session.client.for_caller(self.failure)
         if self.closing:
             text = f"subscription {self.destination!r} is closed"
             raise SessionEnded(text, session.core.report, session.core.name)
@@ -247,17 +246,12 @@ class SessionRoutes:
     def check_open(self) -> None:
         """Raise the session's error if it has ended."""
         if self.error is not None:
-            raise self.told(self.error)
-
-    def told(self, error: EndpointClosed) -> EndpointClosed:
-        """Return the same exception for a caller, with its cause, and note that a caller has been told."""
-        self.client.seen(error.report)
-        return _again(error)
+            raise self.client.for_caller(self.error)
 
     def begin(self) -> None:
         """Prepare a command: earlier acceptances go first. Raises the session's error."""
         if self.error is not None:
-            raise self.told(self.error)
+            raise self.client.for_caller(self.error)
         if self.accepted:
             self.say_accepted()
 
@@ -326,7 +320,7 @@ class SessionRoutes:
         if handle.done and handle.error is None:
             return handle.result
         if self.error is not None:
-            raise self.told(self.error)
+            raise self.client.for_caller(self.error)
         raise self.client.error_of(handle) if handle.done else self.client.closed_error()
 
     async def result(self, handle: Pending[_R], late: Callable[[_R], object] | None = None) -> _R:
@@ -645,12 +639,6 @@ def session_ended(name: bytes, report: CloseReport, resumable: bool = False) -> 
     if resumable:
         text += "; it can be resumed, see session.detached_state()"
     return SessionEnded(text, report, name, resumable)
-
-
-def _again(error: EndpointClosed) -> EndpointClosed:
-    copied = copy.copy(error)
-    copied.__cause__ = error.__cause__
-    return copied
 
 
 def _kind(command: TxSelect | DtxSelect) -> str:

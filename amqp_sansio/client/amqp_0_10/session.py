@@ -192,7 +192,7 @@ class Session:
             whole = hooked(self._client.hooks, whole, exchange)
         state, publisher = self._state, self._publisher
         if state.error is not None:
-            raise state.told(state.error)
+            raise state.client.for_caller(state.error)
         handle = publisher.try_send(whole, exchange, accept_mode, wait)
         if handle is None:
             handle = await publisher.send(whole, exchange, accept_mode, wait)
@@ -438,7 +438,7 @@ class Session:
         Without a reader for CommandReceived or MessageBegun, such commands are refused, which ends the session.
         """
         state = self._state
-        ended = None if state.error is None else state.told(state.error)
+        ended = None if state.error is None else state.client.for_caller(state.error)
         return open_stream(self._client, state.streams, kinds, limit, ended)
 
     def complete(self, command_id: int, result: Struct | None = None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -88,10 +87,7 @@ class LinkRoutes(Generic[CoreT]):
     def check_open(self) -> None:
         """Raise the link's error if it has ended."""
         if self.error is not None:
-            self.client.seen(self.error.report)
-            error = copy.copy(self.error)
-            error.__cause__ = self.error.__cause__
-            raise error
+            raise self.client.for_caller(self.error)
         if self.closing:
             report = CloseReport(By.LOCAL)
             raise LinkEnded(f"link {self.name!r} is being closed by this side", report, self.name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -57,8 +56,7 @@ class ReplyInbox(Inbox[Delivery]):
     def check_open(self) -> None:
         """Raise why no reply will come any more."""
         if self.last is not None:
-            self.client.seen(getattr(self.last, "report", None))
-            raise copy.copy(self.last)
+            raise self.client.for_caller(self.last)
 
     def _hand_out(self, item: Delivery) -> None:
         try:
