@@ -191,17 +191,16 @@ class _Connection:
     """One connection's observer, lifecycle and counts."""
 
     __slots__ = (
-        "body",
         "complete",
         "counts",
         "events",
+        "fields",
         "gaps",
         "held",
         "label",
         "lifecycle",
         "observer",
         "protocol",
-        "secrets",
         "sides",
         "start",
         "violations",
@@ -219,8 +218,7 @@ class _Connection:
         self.with_messages = "messages" in tables
         self.with_violations = "violations" in tables
         self.with_connections = "connections" in tables
-        self.body = body
-        self.secrets = secrets
+        self.fields = _json.FieldWriter(body, secrets)
         self.observer = Observer(
             client=start.client,
             from_start=start.syn_seen,
@@ -300,6 +298,7 @@ class _Connection:
 
     def identified(self, event: Identified) -> None:
         self.protocol = _label(event.version)
+        self.fields.forget()
         if event.by != "guess":
             a, b = self.start.a, self.start.b
             client = event.client
@@ -377,7 +376,7 @@ class _Connection:
             event.event,
             event.size,
             event.offset,
-            _json.fields(event, self.body, self.secrets),
+            self.fields.write(event),
             event.answers,
             event.unit,
         )

@@ -183,6 +183,11 @@ def test_a_wrong_skew_says_what_is_right(cli: Run, skew: str, words: str) -> Non
     assert line.startswith(f"amqp-sansio: argument --clock-skew: {words} (see amqp-sansio lint"), line
 
 
+def test_amqp_without_messages_is_amqp(cli: Run) -> None:
+    done = cli("replay", named("o010_messaging_authfail.pcap"), "--table", "messages")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_a_capture_without_amqp_has_no_rows(cli: Run, tmp_path: Path) -> None:
     path = tmp_path / "web.pcap"
     path.write_bytes(without_amqp())

@@ -208,3 +208,12 @@ def test_a_value_of_any_type_has_a_text(code: int) -> None:
     found = json.loads(_json.encode({"x": [value]}))["x"][0]
     if isinstance(value, Typed):
         assert found == {"type": f"0x{code:02x}", "unknown": json.loads(_json.encode(value.value))}
+
+
+def test_strings_that_never_repeat_take_little_memory() -> None:
+    texts = _json.Texts()
+    for number in range(1000):
+        assert texts[f'"{number}'] == f'"\\"{number}"'
+        assert texts["x" * (1000 + number)] == f'"{"x" * (1000 + number)}"'
+    assert 0 < len(texts) <= 256
+    assert max(map(len, texts)) <= 256

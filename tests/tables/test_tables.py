@@ -469,6 +469,14 @@ def test_tables_that_are_not_wanted_are_left_out(wanted: tuple[str, ...]) -> Non
     assert list(replay_segments(segments, tables=wanted)) == everything
 
 
+@pytest.mark.parametrize("path", everywhere("*.pcap"))
+def test_each_table_alone_has_the_rows_that_it_has_beside_the_others(path: Path) -> None:
+    segments = segments_of([path])
+    everything = list(replay_segments(segments))
+    for name in COLUMNS:
+        assert list(replay_segments(segments, tables=(name,))) == [row for row in everything if row[0] == name]
+
+
 def test_a_table_that_there_is_not_is_refused() -> None:
     with pytest.raises(ValueError, match="no table is called 'rows'"):
         FlowReplay("x", tables=("rows",))

@@ -28,7 +28,7 @@ from amqp_sansio import (
     amqp_0_10,
     amqp_1_0,
 )
-from amqp_sansio._json import fields
+from amqp_sansio._json import FieldWriter
 from amqp_sansio.broker import BrokerLimits, Hub, Settings
 from amqp_sansio.observer import Observed
 from amqp_sansio.sasl import Plain
@@ -436,7 +436,7 @@ class ObserverEnd:
 def _observed(event: Observed) -> str:
     place = (event.sender, event.channel, event.unit, event.event, event.body_size, event.body_sha256)
     where = (event.offset, event.size, event.answers, event.missing)
-    return f"{event.seq} {place} {where} {fields(event, 'base64', True)}"
+    return f"{event.seq} {place} {where} {FieldWriter('base64', True).write(event)}"
 
 
 def record(version: Version) -> tuple[bytes, bytes, list[tuple[int, bytes]]]:

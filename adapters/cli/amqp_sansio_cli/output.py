@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain, islice
-from typing import NamedTuple, TextIO, cast
+from typing import Any, NamedTuple, TextIO, TypeVar, cast
 from unicodedata import east_asian_width
 
 from amqp_sansio.printing import json_string, printable
@@ -18,6 +18,7 @@ from .errors import CommandError, describe, give_up
 
 Row = Sequence[object]
 _SAMPLE = 1000
+_LONGEST_KNOWN = 256
 _LEAST = 12
 _ENDPOINT = len("255.255.255.255:65535")
 _GAP = "  "
@@ -26,17 +27,59 @@ _GAP = "  "
 def json_lines(table: str, rows: Iterable[Row]) -> Iterator[str]:
     """Yield one JSON object for each row, with the table's columns in order.
 
-    JSON columns are nested values, timestamps texts of ISO 8601 in UTC to the microsecond.
+    JSON columns are nested values, timestamps texts of ISO 8601 in UTC to the microsecond. Control characters are
+    escaped.
     """
-    write_plain: Callable[[object], str] = json.JSONEncoder(ensure_ascii=False).encode
-    writers: dict[str, Callable[[object], str]] = {"json": str, "timestamp": _moment, "string": _string}
-    columns = [(f'"{name}":', writers.get(kind, write_plain)) for name, kind in COLUMNS[table]]
+    columns = COLUMNS[table]
+    line = "{" + ",".join([f'"{name}":%s' for name, _ in columns]) + "}"
+    writers: dict[str, Callable[[Any], str]] = {
+        "string": _Known(json_string).__getitem__,
+        "timestamp": _Moments(),
+        "bool": ("false", "true").__getitem__,
+    }
+    # Numbers and JSON are written as they are.
+    writes = [writers.get(kind) for _, kind in columns]
     for row in rows:
-        parts = [
-            label + ("null" if value is None else write(value))
-            for (label, write), value in zip(columns, row, strict=True)
-        ]
-        yield "{" + ",".join(parts) + "}"
+        yield line % tuple(
+            [
+                "null" if value is None else value if write is None else write(value)
+                for write, value in zip(writes, row, strict=True)
+            ]
+        )
+
+
+_K = TypeVar("_K")
+
+
+class _Known(dict[_K, str]):
+    """Texts of values that repeat, each made once; at most 1,024, and none of long values."""
+
+    def __init__(self, make: Callable[[_K], str]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, value: _K) -> str:
+        text = self._make(value)
+        if len(text) <= _LONGEST_KNOWN:
+            if len(self) >= _SAMPLE:
+                self.clear()
+            self[value] = text
+        return text
+
+
+class _Moments:
+    """Microseconds since 1970 as a JSON string."""
+
+    def __init__(self) -> None:
+        self._seconds = _Known(_second)
+
+    def __call__(self, microseconds: int) -> str:
+        seconds, rest = divmod(microseconds, 1_000_000)
+        return f'"{self._seconds[seconds]}.{rest:06d}Z"'
+
+
+def _second(seconds: int) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 class Heading(NamedTuple):
@@ -107,14 +150,15 @@ def _shrink(wanted: Sequence[int], least: Sequence[int], total: int) -> list[int
     return widths
 
 
-def write_lines(lines: Iterable[str]) -> None:
+def write_lines(lines: Iterable[str], *, escape: bool = True) -> None:
     """Write lines to standard output, many at a time, until its reader closes it.
 
-    Control characters are escaped (`printable`). Raises CommandError if standard output can't be written.
+    Control characters are escaped (`printable`), unless no line has any. Raises CommandError if standard
+    output can't be written.
     """
     pending: list[str] = []
     for line in lines:
-        pending.append(printable(line))
+        pending.append(printable(line) if escape else line)
         if len(pending) >= 256:
             if not _put(pending):
                 return
@@ -172,16 +216,6 @@ def duration(nanoseconds: object) -> str:
 def octets(count: object) -> str:
     """Return a number of octets with thousands separators."""
     return f"{count:,}" if isinstance(count, int) else ""
-
-
-def _string(value: object) -> str:
-    return json_string(str(value))
-
-
-def _moment(microseconds: object) -> str:
-    assert isinstance(microseconds, int)
-    seconds, rest = divmod(microseconds, 1_000_000)
-    return f'"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:06d}Z"'
 
 
 def _line(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:

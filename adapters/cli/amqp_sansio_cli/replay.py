@@ -36,8 +36,11 @@ def replay_command(
         raise CommandError("--output wants --engine spark")
     table = table or "events"
     rows = LocalRows(given, (table,), body, clock_skew)
-    make = table_lines if form == "table" else json_lines
-    write_lines(make(table, (row for name, row in rows if name == table)))
+    wanted = (row for name, row in rows if name == table)
+    if form == "table":
+        write_lines(table_lines(table, wanted))
+    else:
+        write_lines(json_lines(table, wanted), escape=False)
     if not rows.found:
         say(rows.encrypted.nothing(given))
     return 0

@@ -8,7 +8,7 @@ import pytest
 
 from amqp_sansio import AMQP_0_10, Limits, LocalProtocolError
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio._json import encode, fields
+from amqp_sansio._json import FieldWriter, encode
 from amqp_sansio.lifecycle import MessageRecord
 from amqp_sansio.observer import Observed
 from tests.kit.talk_0_10 import Talk010, completed, transfer
@@ -243,7 +243,7 @@ def test_a_server_that_refuses_the_version() -> None:
 
 
 def _fields(event: Observed, *, secrets: bool = False, body: str = "none") -> dict[str, object]:
-    found: dict[str, object] = json.loads(fields(event, body, secrets))
+    found: dict[str, object] = json.loads(FieldWriter(body, secrets).write(event))
     return found
 
 
