@@ -13,6 +13,7 @@ from tests.report.making import Outline, rows_in, segments_in
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 MIXED = "o_mixed_4_protocols.pcap"
+REJECTS = "o091_pika_nack_reject_requeue.pcap"
 
 
 def test_a_page_is_written(cli: Run, tmp_path: Path) -> None:
@@ -53,6 +54,24 @@ def test_a_connection_is_chosen_and_its_units_are_bounded(cli: Run, tmp_path: Pa
     assert "no connection has an id that begins with 'zz'" in one_line(
         cli("report", named(MIXED), "--output", page, "--connection", "zz")
     )
+
+
+def test_the_page_as_text(cli: Run, tmp_path: Path) -> None:
+    """A terminal and a ticket get the findings and the tables of the page."""
+    ticket = tmp_path / "ticket.md"
+    printed = cli("report", named(REJECTS), "--format", "text")
+    assert (printed.returncode, printed.stderr) == (0, "")
+    text = printed.stdout
+    assert text.startswith(f"{REJECTS}\n\n2026-11-20 09:39:11.321 to ")
+    assert "\nWHAT STANDS OUT\n\n- warning: 25 % of all deliveries came again: 3 of 12\n" in text
+    assert "\nversion  dialect       connections  messages  bad ends  violations   octets\n" in text
+    assert "\n0-9-1    0-9-1-rabbit            1        18         0           0  4.53 kB\n" in text
+    assert cli("report", named(REJECTS), "--format", "md", "--output", ticket).returncode == 0
+    md = ticket.read_text(encoding="utf-8")
+    assert "\n## What stands out\n\n- warning: 25 % of all deliveries came again: 3 of 12\n" in md
+    assert "\n| 0-9-1 | 0-9-1-rabbit | 1 | 18 | 0 | 0 | 4.53 kB |\n" in md
+    assert "\n\n\n" not in md + text
+    assert "needs --output FILE.html" in one_line(cli("report", named(REJECTS)))
 
 
 def test_what_cant_be_done_is_one_line(cli: Run, tmp_path: Path) -> None:

@@ -90,10 +90,16 @@ def build_parser() -> argparse.ArgumentParser:
         "report",
         help="a page about recorded traffic, for people",
         description="Writes one self-contained HTML page: findings, charts, tables, and sequence "
-        "diagrams with the octets of every frame.",
+        "diagrams with the octets of every frame; or the findings and tables as text.",
     )
     _add_files(report)
-    report.add_argument("--output", metavar="FILE.html", type=Path, required=True)
+    report.add_argument("--output", metavar="FILE", type=Path, help="the file to write; html needs one")
+    report.add_argument(
+        "--format",
+        choices=("html", "md", "text"),
+        default="html",
+        help="a page (default), or without charts: Markdown for a ticket, text for a terminal",
+    )
     report.add_argument(
         "--connection",
         metavar="ID",
@@ -303,6 +309,7 @@ def _run(arguments: argparse.Namespace) -> int:
             return report_command(
                 arguments.files,
                 output=arguments.output,
+                form=arguments.format,
                 connections=arguments.connection,
                 frames=arguments.frames,
                 engine=arguments.engine,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from amqp_sansio.tables import skew_of
 from amqp_sansio_report import Bounds, Report
@@ -11,13 +12,15 @@ from amqp_sansio_report.report import report_segments
 
 from .errors import CommandError, describe, say
 from .inputs import Encrypted, check_captures, find_inputs, read_inputs
+from .output import write_lines
 from .progress import Progress
 
 
 def report_command(
     given: Sequence[str],
     *,
-    output: Path,
+    output: Path | None,
+    form: Literal["html", "md", "text"] = "html",
     connections: Sequence[str],
     frames: int | None,
     engine: str,
@@ -26,9 +29,11 @@ def report_command(
     """Write the report on the captures; return the exit status. Raises CommandError."""
     if engine == "spark" and "-" in given:
         raise CommandError("--engine spark reads files, not standard input")
-    if output.is_dir():
+    if output is None and form == "html":
+        raise CommandError("the page needs --output FILE.html; --format text prints")
+    if output is not None and output.is_dir():
         raise CommandError(f"{output}: is a folder")
-    if not output.absolute().parent.is_dir():
+    if output is not None and not output.absolute().parent.is_dir():
         raise CommandError(f"{output}: there is no folder {output.parent}")
     bounds = Bounds() if frames is None else Bounds(frames=frames)
     files = find_inputs(given)
@@ -45,12 +50,16 @@ def report_command(
             )
     except ValueError as error:
         raise CommandError(str(error)) from None
-    try:
-        output.write_text(report.html, encoding="utf-8")
-    except OSError as error:
-        raise CommandError(describe(error, str(output))) from None
+    text = report.html if form == "html" else report.text(form)
     gather = report.gather
-    say(f"{gather.connections:,} connections, {gather.messages:,} messages in {output}")
+    if output is None:
+        write_lines(text.splitlines())
+    else:
+        try:
+            output.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise CommandError(describe(error, str(output))) from None
+        say(f"{gather.connections:,} connections, {gather.messages:,} messages in {output}")
     if not gather.amqp:
         say(encrypted.nothing(given))
     return 0

@@ -17,6 +17,7 @@ from .page import page
 from .plots import plot
 from .records import Bounds, Connection
 from .sequence import Diagram, diagrams
+from .text import Form, as_text
 
 _EVENT: Final = [name for name, _ in COLUMNS["events"]].index("event")
 
@@ -32,6 +33,10 @@ class Report:
     def html(self) -> str:
         """The page: an HTML document that loads nothing."""
         return page(self.gather, self.diagrams)
+
+    def text(self, form: Form = "text") -> str:
+        """Return the findings and tables of the page as Markdown ("md") or plain text, without charts and diagrams."""
+        return as_text(self.html, form)
 
     @property
     def plots(self) -> list[str]:
