@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -10,37 +9,25 @@ import pytest
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, By, Version
 from amqp_sansio.amqp_0_9_1 import Config as ClassicConfig
 from amqp_sansio.amqp_0_10 import (
-    NONE,
     Config,
     DeliveryProperties,
     ExchangeBind,
-    ExchangeBound,
-    ExchangeDeclare,
-    ExchangeDelete,
-    ExchangeQuery,
-    ExchangeUnbind,
     FragmentProperties,
     Message,
     MessageProperties,
-    MessageTransfer,
-    QueueDeclare,
-    QueueDelete,
-    QueuePurge,
     QueueQuery,
-    Rejected,
     Struct32,
 )
 from amqp_sansio.client.amqp_0_10.publishing import routed
-from amqp_sansio.errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError
-from amqp_sansio.events import Accepted, CloseReport
-from amqp_sansio.limits import Limits
+from amqp_sansio.errors import EndpointClosed, LimitExceeded, LocalProtocolError
+from amqp_sansio.events import Accepted
 from amqp_sansio.sasl import Anonymous, Plain, ScramSha256
 from amqp_sansio_asyncio import ServerConnection, SessionEnded, connect, serve
 from amqp_sansio_asyncio.amqp_0_10 import Connection
 from amqp_sansio_asyncio.amqp_0_10 import ServerConnection as ServerConnection_0_10
 from tests.kit.asyncio_broker import until, url_of
 from tests.kit.asyncio_loops import run
-from tests.kit.asyncio_node_0_10 import NOT_FOUND, Node, node, peer
+from tests.kit.asyncio_node_0_10 import Node, node, peer
 
 
 def test_what_the_design_shows() -> None:
@@ -57,115 +44,6 @@ def test_what_the_design_shows() -> None:
                     assert received.body == b"hello"
                     await received.accept()
                     break
-
-    run(main())
-
-
-def test_opening_and_closing() -> None:
-    async def main() -> None:
-        async with node() as (server, made):
-            async with connect(url_of(server), version=AMQP_0_10) as connection:
-                assert connection.is_open
-                assert connection.report is None
-                assert connection.peer_properties["product"] == "amqp_sansio"
-                assert "open" in repr(connection)
-                async with connection.open_session() as session:
-                    assert session.is_open
-                    assert session.channel == 0
-                    assert session.timeout == 0
-                    assert session.name.startswith(b"amqp-sansio-")
-                    assert "open" in repr(session)
-                    other = await connection.open_session()
-                    assert other.channel == 1
-                    assert other.name != session.name
-                    assert (await other.close()).by is By.LOCAL
-                    assert (await other.close()).by is By.LOCAL
-                    assert (await other.wait_closed()).by is By.LOCAL
-                assert not session.is_open
-                assert session.report is not None
-                assert "closed" in repr(session)
-                with pytest.raises(SessionEnded, match="closed by this side") as caught:
-                    await session.sync()
-                assert caught.value.code == 0
-                assert caught.value.condition == ""
-                assert caught.value.session == session.name
-                assert not caught.value.resumable
-                with pytest.raises(EndpointClosed):
-                    session.detached_state()
-            assert connection.report is not None
-            assert connection.report.by is By.LOCAL
-            assert (await connection.close()).by is By.LOCAL
-            await until(lambda: made.connections[0].report is not None)
-            assert made.connections[0].report == CloseReport(By.REMOTE, 200)
-            with pytest.raises(EndpointClosed):
-                await connection.open_session()
-
-    run(main())
-
-
-def test_every_outcome_reaches_who_published() -> None:
-    async def main() -> None:
-        async with peer() as (connection, made):
-            session = await connection.open_session()
-            assert await session.publish(b"1", routing_key="jobs") == Accepted()
-            assert await session.publish(b"2", routing_key="nowhere") == Rejected(1, "unroutable")
-            none: object = await session.publish(b"3", "", "jobs", accept_mode=NONE)
-            assert none is None
-            made.hold = True
-            sent = await session.publish(b"4", "", "jobs", wait=False)
-            await until(lambda: len(made.held) == 1)
-            made.core().release(sent.command_id)
-            made.connections[0].flush()
-            assert type(await sent).__name__ == "Released"
-            assert made.bodies("jobs") == [b"1", b"3"]
-            assert sent.done
-            assert "done" in repr(sent)
-            await session.sync()
-            assert not session.pending
-
-    run(main())
-
-
-@pytest.mark.rule("0-10/message.transfer/blank-destination")
-def test_many_in_flight_from_many_tasks() -> None:
-    async def main() -> None:
-        async with peer() as (connection, made):
-            session = await connection.open_session()
-
-            async def publish(number: int) -> object:
-                outcome: object = await session.publish(b"%d" % number, "", "jobs")
-                return outcome
-
-            assert await asyncio.gather(*[publish(n) for n in range(200)]) == [Accepted()] * 200
-            sent = [await session.publish(b"%d" % n, "", "jobs", wait=False) for n in range(200)]
-            # The peer tells lazily what nobody has asked for; awaiting one asks for all.
-            assert await sent[-1] == Accepted()
-            before = session.core.pending
-            assert [await each for each in sent] == [Accepted()] * 200
-            assert before == session.core.pending
-            assert made.bodies("jobs")[200:] == [b"%d" % n for n in range(200)]
-
-    run(main())
-
-
-def test_who_never_waits_is_made_to() -> None:
-    """Publishes that nobody awaits are bounded by what the session keeps until they're confirmed."""
-
-    async def main() -> None:
-        limits = Limits(replay=40, replay_octets=100_000)
-        async with peer(limits=limits) as (connection, made):
-            session = await connection.open_session()
-            most = 0
-            for number in range(300):
-                await session.publish(b"%d" % number, "", "jobs", accept_mode=NONE, wait=False)
-                most = max(most, len(session.pending))
-            for _ in range(20):
-                await session.publish(bytes(20_000), "", "jobs", accept_mode=NONE, wait=False)
-            with pytest.raises(LimitExceeded):
-                await session.publish(bytes(200_000), "", "jobs")
-            await session.sync()
-            assert len(made.bodies("jobs")) == 320
-            assert 10 <= most <= 20
 
     run(main())
 
@@ -215,72 +93,6 @@ def test_properties_are_merged_and_not_touched() -> None:
                 assert large is not None and large.body == second.message.body == bytes(100_000)
                 passed = await subscription.fetch(5)
                 assert passed is not None and passed.headers.raw == new
-
-    run(main())
-
-
-def test_calls_of_every_kind() -> None:
-    async def main() -> None:
-        async with peer() as (connection, made):
-            session = await connection.open_session()
-            await session.call(QueueDeclare("other", durable=True))
-            await session.call(ExchangeDeclare("x", "direct"))
-            assert (await session.call(ExchangeQuery("x"))).type == "direct"
-            assert (await session.call(ExchangeQuery("y"))).not_found
-            await session.call(ExchangeBind("other", "x", "k"))
-            assert not (await session.call(ExchangeBound("x", "other", "k"))).key_not_matched
-            assert await session.publish(b"1", "x", "k") == Accepted()
-            assert made.bodies("other") == [b"1"]
-            await session.call(QueuePurge("other"))
-            assert (await session.call(QueueQuery("other"))).message_count == 0
-            await session.call(ExchangeUnbind("other", "x", "k"))
-            await session.call(ExchangeDelete("x"))
-            await session.call(QueueDelete("other"))
-            assert (await session.call(QueueQuery("other"))).queue is None
-            with pytest.raises(LocalProtocolError, match="transfer"):
-                await session.call(MessageTransfer(""))
-            with pytest.raises(LocalProtocolError, match="no message"):
-                await session.call(QueueDeclare("x"), Message(b"x"))
-
-    run(main())
-
-
-@pytest.mark.rule("0-10/message.transfer/nonexistent-exchange")
-def test_a_command_that_can_not_be_executed_ends_the_session() -> None:
-    async def main() -> None:
-        async with peer() as (connection, made):
-            session = await connection.open_session("mine", timeout=100)
-            made.hold = True
-            later = await session.publish(b"1", "", "jobs", wait=False)
-            waiting = asyncio.ensure_future(session.publish(b"2", "", "jobs"))
-            subscription = await session.subscribe("jobs")
-            reading = asyncio.ensure_future(subscription.__anext__())
-            stream = session.events()
-            await until(lambda: len(made.held) == 2)
-            with pytest.raises(SessionEnded, match="there is no queue 'nix'") as caught:
-                await session.call(QueueDelete("nix"))
-            error = caught.value
-            assert (error.code, error.condition) == (NOT_FOUND, "not-found")
-            assert not error.resumable
-            assert error.report is not None
-            assert (error.report.class_id, error.report.method_id) == (8, 2)
-            assert isinstance(error.__cause__, RemoteProtocolError)
-            waits: list[Any] = [waiting, reading, later, later, stream.__anext__(), session.sync()]
-            waits += [session.publish(b"3"), subscription.fetch(), subscription.grant(1)]
-            for each in waits:
-                with pytest.raises(SessionEnded, match="there is no queue 'nix'") as caught:
-                    await each
-                assert caught.value.code == NOT_FOUND
-            assert (await session.close()).code == NOT_FOUND
-            with pytest.raises(EndpointClosed):
-                session.detached_state()
-            made.hold = False
-            # The name is free again, and the connection goes on.
-            again = await connection.open_session("mine")
-            with pytest.raises(SessionEnded, match="no exchange 'nix'") as caught:
-                await again.publish(b"x", "nix")
-            assert caught.value.code == NOT_FOUND
-            assert connection.is_open
 
     run(main())
 

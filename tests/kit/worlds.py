@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 import trio
+import trio.testing
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.internet.protocol import connectionDone
 from twisted.internet.selectreactor import SelectReactor
