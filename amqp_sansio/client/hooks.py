@@ -57,7 +57,7 @@ OnSettle: TypeAlias = Callable[[Settling], object]
 
 
 class Hooks:
-    """What a connection calls for each message: `connect(url, hooks=Hooks(on_publish=...))`.
+    """Functions that a connection calls for each message: `connect(url, hooks=Hooks(on_publish=...))`.
 
     They are called in the task that publishes, takes or settles, before a message is sent and after an outcome is
     queued. An exception of a hook is raised there.

@@ -521,7 +521,7 @@ class Driver:
         self.keeper.ring()
 
     def _replace(self, transport: Transport) -> None:
-        """Go on with another transport. Whoever waits on the old one leaves it."""
+        """Go on with another transport. A thread that waits on the old one leaves it."""
         old, self.transport = self.transport, transport
         self._last_words.detach()
         self._last_words = finalize(self, _say, self.client.core, transport, self.lock)

@@ -51,7 +51,7 @@ class ReceivedMessage:
 
     __slots__ = ("_event", "_state", "context", "session")
     context: Any
-    """What the hook `on_deliver` returned for it; there is none without the hook."""
+    """The value that the hook `on_deliver` returned for it; there is none without the hook."""
 
     def __init__(self, session: Session, state: SessionRoutes, event: MessageReceived) -> None:
         self.session = session

@@ -40,7 +40,7 @@ class ReceivedDelivery:
 
     __slots__ = ("_event", "_link", "context", "receiver")
     context: Any
-    """What the hook `on_deliver` returned for it; there is none without the hook."""
+    """The value that the hook `on_deliver` returned for it; there is none without the hook."""
 
     def __init__(self, receiver: Receiver, link: ReceiverState, event: Delivery) -> None:
         self.receiver = receiver

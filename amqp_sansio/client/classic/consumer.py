@@ -25,7 +25,7 @@ class DeliveryFields:
     __slots__ = ("context", "event", "message_count")
 
     context: Any
-    """What the hook `on_deliver` returned for it; there is none without the hook."""
+    """The value that the hook `on_deliver` returned for it; there is none without the hook."""
 
     def __init__(self, event: Delivered, message_count: int | None = None) -> None:
         self.event = event
