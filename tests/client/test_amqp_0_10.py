@@ -32,9 +32,10 @@ from amqp_sansio.client.opening import Opening
 from amqp_sansio.errors import ConsumerEnded, EndpointClosed, SessionEnded
 from amqp_sansio.events import Accepted
 from amqp_sansio.sasl import Plain
+from amqp_sansio.testing.simulate import Cancelled
 from amqp_sansio.uri import parse
 from tests.kit.ends_0_10 import Ends
-from tests.kit.hand_driven_0_10 import Interrupted, World, at_rest
+from tests.kit.hand_driven_0_10 import World, at_rest
 
 T = TypeVar("T")
 
@@ -162,7 +163,7 @@ def test_a_publisher_waits_for_credit() -> None:
     world.move()
     assert server.bodies == [b"0", b"1", b"2", b"4"]
     assert [each.result for each in calls if each is not calls[3]] == [Accepted()] * 4
-    with pytest.raises(Interrupted):
+    with pytest.raises(Cancelled):
         assert calls[3].result
     assert at_rest(world.client) == []
 
@@ -178,7 +179,7 @@ def test_who_is_woken_and_interrupted_wakes_the_next() -> None:
     # The grant wakes the first; before that can go on, it is interrupted.
     world.client.receive_data(server.take(b"", 0.0), 0.0)
     assert isinstance(world.client.next_event(), Signal)
-    assert first.waiting is not None and first.waiting.done and not first.done
+    assert first.is_answered and not first.done
     first.interrupt()
     world.move()
     assert second.result == Accepted()
@@ -243,7 +244,7 @@ def test_only_one_selects_a_session_for_transactions() -> None:
     world.reads = True
     world.move()
     assert first.done and third.done and first.error is None
-    assert isinstance(second.error, Interrupted)
+    assert isinstance(second.error, Cancelled)
     # A session works for one branch at a time.
     assert third.error is None or "on a session that works for" in str(third.error)
     assert at_rest(world.client) == []
@@ -416,7 +417,7 @@ def test_interrupted_at_each_wait_it_leaves_nothing_behind(at_once: bool) -> Non
             world.move()
         # An answer that nobody waits for any more ends what was opened for it.
         world.advance(30.0)
-        assert finished or isinstance(call.error, Interrupted), call.error
+        assert finished or isinstance(call.error, Cancelled), call.error
         assert at_rest(world.client) == [], number
         assert connection.is_open
         assert list(world.client.sessions) == [0]
@@ -432,7 +433,7 @@ def test_everybody_is_told_when_the_transport_is_lost_at_each_wait() -> None:
         session_of(world, connection)
         call = world.begin(everything(connection), number)
         finished = call.done
-        heard = call.waiting is not None and call.waiting.done
+        heard = call.is_answered
         call.last = 0
         world.lose("cut")
         assert call.done, number
@@ -448,4 +449,4 @@ def test_a_caller_that_is_interrupted_after_its_answer_came_hears_nothing_of_a_c
     world.reads = False
     world.begin(connection.close())
     opening.interrupt()
-    assert isinstance(opening.error, Interrupted)
+    assert isinstance(opening.error, Cancelled)

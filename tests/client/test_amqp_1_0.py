@@ -19,9 +19,10 @@ from amqp_sansio.client.amqp_1_0.session import Session
 from amqp_sansio.client.driving import STOPPED_TIMERS
 from amqp_sansio.errors import EndpointClosed, LinkEnded
 from amqp_sansio.events import OpenRequested
+from amqp_sansio.testing.simulate import Cancelled, Task
 from amqp_sansio.uri import parse
 from tests.kit.asyncio_broker import left_in
-from tests.kit.hand_driven import Cancelled, Hand, Server, Task, brokered, served
+from tests.kit.hand_driven import Hand, Server, brokered, served
 
 
 async def links_of(connection: Connection, credit: int = 0) -> tuple[Session, Sender, Receiver]:

@@ -16,6 +16,7 @@ from amqp_sansio.client.classic.channel import Channel
 from amqp_sansio.client.classic.client import ClassicClient
 from amqp_sansio.client.classic.connection import Connection
 from amqp_sansio.sasl import Plain
+from amqp_sansio.testing.simulate import Cancelled
 from amqp_sansio.uri import parse
 from tests.kit.stepped import Stepped
 
@@ -269,10 +270,6 @@ async def _take_one(channel: Channel) -> None:
         await (await anext(consumer)).release()
 
 
-class Interrupted(BaseException):
-    """Raised in a wait, as a cancellation is."""
-
-
 @pytest.mark.parametrize("use", USES)
 def test_a_use_can_be_interrupted_at_each_of_its_waits(use: str) -> None:
     number = 0
@@ -283,14 +280,14 @@ def test_a_use_can_be_interrupted_at_each_of_its_waits(use: str) -> None:
         world.run(channel.declare_queue("jobs"))
         world.run(channel.publish(b"kept", routing_key="jobs"))
         task = world.start(USES[use](channel))
-        while not task.done and task.waits < number and (world.move() or world.step_tasks()):
-            world.step_tasks()
+        while not task.done and task.waits < number and (world.move() or world.step()):
+            world.step()
         if task.waits < number:
             break
-        task.step(Interrupted())
-        with pytest.raises(Interrupted):
+        task.cancel()
+        with pytest.raises(Cancelled):
             assert task.result
-        world.tasks.clear()
+        world.calls.clear()
         world.turn()
         again = world.channel()
         got = world.run(again.get("jobs"))

@@ -23,7 +23,7 @@ from amqp_sansio.client.classic.channel import Channel
 from amqp_sansio.client.recovery import InDoubt, Recovered, Recovering, RecoveryPolicy
 from amqp_sansio.errors import TransactionFailed
 from tests.client.test_classic import World, core_of
-from tests.kit.stepped import Task
+from tests.kit.by_hand import Call
 
 
 class Recovers(World):
@@ -39,7 +39,7 @@ class Recovers(World):
         found: list[Event] = []
         while (task := self.start(self.events.__anext__())) and task.done:
             found.append(task.result)
-        task.step(GeneratorExit())
+        task.cancel()
         return found
 
     def back(self) -> Recovered:
@@ -255,7 +255,7 @@ def test_a_request_under_way_fails_and_the_next_one_is_answered(world: Recovers)
 def test_it_gives_up_after_the_deadline_with_the_whole_story() -> None:
     world = Recovers(policy=RecoveryPolicy(addresses=("amqp://two",), deadline=4.0, jitter=0.0))
     channel = world.channel(confirm=True)
-    waits: list[Task] = [world.start(channel.publish(b"x", routing_key="jobs"))]
+    waits: list[Call[Any]] = [world.start(channel.publish(b"x", routing_key="jobs"))]
     world.is_refusing = True
     world.cut()
     waits += [world.start(channel.declare_queue("q")), world.start(world.connection.wait_closed())]
@@ -341,5 +341,5 @@ def test_a_client_pickles_at_any_time(seconds: float) -> None:
     world.cut()
     world.turn(seconds)
     again = pickle.loads(pickle.dumps(world.client))
-    assert again.recovery.state is world.client.recovery.state  # type: ignore[union-attr]
+    assert again.recovery.state is world.client.recovery.state
     assert list(again.topology.queues) == ["jobs"]

@@ -2,84 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Generator
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol, TypeVar
 
-from amqp_sansio import CloseHint, Event, Pending, Signal
+from amqp_sansio import CloseHint, Event, Signal
 from amqp_sansio.amqp_1_0 import Config, LinkRequested, SessionRequested
 from amqp_sansio.amqp_1_0 import Connection as Core
 from amqp_sansio.client.amqp_1_0.client import Client
 from amqp_sansio.client.amqp_1_0.connection import Connection
 from amqp_sansio.events import OpenRequested
 from amqp_sansio.uri import parse
+from tests.kit.by_hand import STEPS, Call, HandDriver
 from tests.kit.hub_1_0 import World
 
 _T = TypeVar("_T")
-STEPS = 10_000
-
-
-class Cancelled(BaseException):
-    """Thrown into a coroutine at a wait, as event loops do."""
-
-
-class Pause:
-    """The wait for a pending; None is one turn."""
-
-    def __init__(self, pending: Pending[Any] | None) -> None:
-        self.pending = pending
-
-    def __await__(self) -> Generator[Pause, None, None]:
-        yield self
-
-
-class Task(Generic[_T]):
-    """A coroutine that is stepped; `waits` counts its waits, and the wait number `cancel_at` ends it."""
-
-    def __init__(self, coroutine: Coroutine[Any, Any, _T], cancel_at: int | None = None) -> None:
-        self._coroutine = coroutine
-        self._cancel_at = cancel_at
-        self._pause: Pause | None = Pause(None)
-        self.waits = 0
-        self.done = False
-        self.error: BaseException | None = None
-        self._result: _T | None = None
-
-    @property
-    def result(self) -> Any:
-        """What it returned; raises its error."""
-        assert self.done, "it still waits"
-        if self.error is not None:
-            raise self.error
-        return self._result
-
-    def is_due(self, completed: list[Pending[Any]]) -> bool:
-        """Whether it goes on now."""
-        if self.done or self._pause is None:
-            return False
-        pending = self._pause.pending
-        return pending is None or any(each is pending for each in completed)
-
-    def step(self) -> None:
-        """Run it to its next wait."""
-        self._run(None)
-        if not self.done and self.waits == self._cancel_at:
-            self.cancel()
-
-    def cancel(self) -> None:
-        """Cancel it at its wait."""
-        self._run(Cancelled())
-
-    def _run(self, thrown: BaseException | None) -> None:
-        try:
-            if thrown is None:
-                self._pause = self._coroutine.send(None)
-            else:
-                self._pause = self._coroutine.throw(thrown)
-            self.waits += 1
-        except StopIteration as end:
-            self.done, self._result = True, end.value
-        except BaseException as error:
-            self.done, self.error = True, error
 
 
 class Far(Protocol):
@@ -89,39 +25,16 @@ class Far(Protocol):
     def advance(self, seconds: float) -> None: ...
 
 
-class Hand:
+class Hand(HandDriver):
     """The driver of one client."""
 
-    congested = False
-
     def __init__(self, client: Client, far: Far) -> None:
-        self.client = client
+        super().__init__(client)
         self.far = far
-        self.tasks: list[Task[Any]] = []
-        client.attach(self)
 
-    # For the client.
-
-    def wait(self, pending: Pending[Any]) -> Awaitable[object]:
-        assert pending.waiters is not None
-        pause = Pause(pending)
-        pending.waiters.append(pause)
-        return pause
-
-    def pace(self) -> Awaitable[object]:
-        return Pause(None)
-
-    def flush_soon(self) -> None:
-        """Nothing: `settle` moves everything."""
-
-    flush_later = close_soon = reading_changed = ring = flush_soon
-
-    # For tests.
-
-    def start(self, coroutine: Coroutine[Any, Any, _T], cancel_at: int | None = None) -> Task[_T]:
+    def start(self, coroutine: Coroutine[Any, Any, Any], cancel_at: int = 0) -> Call[Any]:
         """Step a coroutine until nothing moves any more."""
-        task = Task(coroutine, cancel_at)
-        self.tasks.append(task)
+        task = self.call(coroutine, cancel_at, at_once=True)
         self.settle()
         return task
 
@@ -138,12 +51,7 @@ class Hand:
             client.take_dropped()
             if client.core.report is not None and client.core.close_hint is not CloseHint.KEEP:
                 client.transport_ended("the transport was closed")
-            completed = client.completed()
-            due = [each for each in self.tasks if each.is_due(completed)]
-            for each in due:
-                each.step()
-            self.tasks = [each for each in self.tasks if not each.done]
-            if not due:
+            if not self.step():
                 return
         raise AssertionError("they talk without end")
 
@@ -226,6 +134,3 @@ def _opened(client: Client, far: Far) -> tuple[Hand, Connection]:
     hand.settle()
     assert client.opened.done
     return hand, Connection(client, parse("amqp://guest:guest@nowhere/"))
-
-
-__all__ = ["Cancelled", "Hand", "Pause", "Server", "Task", "brokered", "served"]

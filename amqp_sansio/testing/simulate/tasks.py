@@ -78,8 +78,10 @@ class Task(Generic[_T]):
         self._machine = machine
         self._cancel_at = cancel_at
         self._result: Any = None
-        self._pause: Pause | None = None
-        self._is_due = False
+        self.pause: Pause | None = None
+        """Its wait."""
+        self.is_due = False
+        """Whether it can go on."""
         self._joined: list[Pause] = []
         self._callbacks: list[Callable[[Task[_T]], object]] = []
 
@@ -99,17 +101,17 @@ class Task(Generic[_T]):
 
     def resume(self) -> None:
         """Let it begin in a step of its own."""
-        self._is_due = True
+        self.is_due = True
         self._machine.soon(self)
 
     def woken(self, pause: Pause) -> None:
         """Let it go on in a step of its own, if it still waits for `pause`."""
-        if pause is self._pause:
+        if pause is self.pause:
             self.resume()
 
     def run(self) -> None:
         """Run it to its next wait."""
-        if self._is_due and not self.done:
+        if self.is_due and not self.done:
             self._go(None)
             if self._cancel_at and self.waits == self._cancel_at and not self.done:
                 self.cancel()
@@ -130,7 +132,7 @@ class Task(Generic[_T]):
                 self._machine.enter(before)
 
     def _go(self, thrown: BaseException | None) -> None:
-        self._is_due, self._pause = False, None
+        self.is_due, self.pause = False, None
         before = self._machine.enter(self.process)
         outer, self._machine.running = self._machine.running, self
         try:
@@ -142,7 +144,7 @@ class Task(Generic[_T]):
         else:
             self.waits += 1
             if isinstance(pause, Pause):
-                self._pause = pause
+                self.pause = pause
                 pause.bind(self)
             else:
                 text = f"it awaits {pause!r}, which the world doesn't wake; run asyncio's programs in a simulated_loop"
