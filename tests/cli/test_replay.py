@@ -1,11 +1,13 @@
 """`replay` and `lint`: rows on standard output, words on standard error, and the exit status."""
 
+import csv
 import gzip
 import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from io import StringIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +25,7 @@ from tests.kit.tables import local_rows, segments_of
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 BASIC = "o091_pika_basic.pcap"
+REJECTS = "o091_pika_nack_reject_requeue.pcap"
 
 
 def rows_of(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
@@ -198,6 +201,30 @@ def test_a_capture_without_amqp_has_no_rows(cli: Run, tmp_path: Path) -> None:
     done = cli("lint", path)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == f"amqp-sansio: no AMQP in {path}\n"
+
+
+@pytest.mark.parametrize("table", [*COLUMNS, "histories"])
+def test_csv_has_the_values_of_json_lines(cli: Run, table: str) -> None:
+    rows = rows_of(cli("replay", named(BASIC), "--table", table))
+    read = csv.DictReader(StringIO(cli("replay", named(BASIC), "--table", table, "--format", "csv").stdout))
+    texts = {None: "", True: "true", False: "false"}
+    found = list(read)
+    assert len(found) == len(rows)
+    for row, line in zip(rows, found, strict=True):
+        for name, value in row.items():
+            if isinstance(value, (dict, list)):
+                assert json.loads(line[name]) == value
+            else:
+                assert line[name] == (texts[value] if value is None or isinstance(value, bool) else str(value))
+
+
+def test_histories_follow_each_message(cli: Run) -> None:
+    rows = rows_of(cli("replay", named(REJECTS), "--table", "histories"))
+    assert [row["what"] for row in rows if row["history"] == rows[0]["history"]] [:4] == ["publish", "get", "settle", "dead-letter"]
+    table = cli("replay", named(REJECTS), "--table", "histories", "--format", "table").stdout.splitlines()
+    assert table[0].split()[:3] == ["message", "step", "time"] and len(table) == len(rows) + 2
+    line = one_line(cli("replay", named(REJECTS), "--table", "histories", "--engine", "spark", "--output", "x"))
+    assert "amqp_sansio_spark.histories" in line
 
 
 def test_encrypted_traffic_is_called_so(cli: Run, tmp_path: Path) -> None:

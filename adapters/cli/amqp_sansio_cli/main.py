@@ -62,8 +62,14 @@ def build_parser() -> argparse.ArgumentParser:
         description="Prints a table of the AMQP connections in captures (pcap, pcapng, gzip of them).",
     )
     _add_files(replay)
-    replay.add_argument("--table", choices=TABLES, help="the table (default: events)")
-    replay.add_argument("--format", choices=("jsonl", "table"), help="JSON lines (default), or aligned for people")
+    replay.add_argument(
+        "--table",
+        choices=(*TABLES, "histories"),
+        help="the table (default: events); histories: each message on all its connections",
+    )
+    replay.add_argument(
+        "--format", choices=("jsonl", "csv", "table"), help="JSON lines (default), CSV, or aligned for people"
+    )
     replay.add_argument(
         "--body",
         choices=("none", "size", "base64"),

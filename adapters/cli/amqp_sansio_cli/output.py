@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from io import StringIO
 from itertools import chain, islice
 from typing import Any, NamedTuple, TextIO, TypeVar, cast
 from unicodedata import east_asian_width
 
+from amqp_sansio.histories import HISTORY_COLUMNS
 from amqp_sansio.printing import json_string, printable
 from amqp_sansio.tables import COLUMNS
 
 from .errors import CommandError, describe, give_up
 
 Row = Sequence[object]
+ALL_COLUMNS: Mapping[str, tuple[tuple[str, str], ...]] = {**COLUMNS, "histories": HISTORY_COLUMNS}
+"""Names and types of the columns of each table that is printed."""
 _SAMPLE = 1000
 _LONGEST_KNOWN = 256
 _LEAST = 12
@@ -30,7 +35,7 @@ def json_lines(table: str, rows: Iterable[Row]) -> Iterator[str]:
     JSON columns are nested values, timestamps texts of ISO 8601 in UTC to the microsecond. Control characters are
     escaped.
     """
-    columns = COLUMNS[table]
+    columns = ALL_COLUMNS[table]
     line = "{" + ",".join([f'"{name}":%s' for name, _ in columns]) + "}"
     writers: dict[str, Callable[[Any], str]] = {
         "string": _Known(json_string).__getitem__,
@@ -46,6 +51,33 @@ def json_lines(table: str, rows: Iterable[Row]) -> Iterator[str]:
                 for write, value in zip(writes, row, strict=True)
             ]
         )
+
+
+def csv_lines(table: str, rows: Iterable[Row]) -> Iterator[str]:
+    """Yield a line of the columns' names, then one for each row, in the form of RFC 4180.
+
+    Values are written as in JSON lines, texts without quotes where they need none; a missing value is empty.
+    """
+    columns = ALL_COLUMNS[table]
+    moments = _Moments()
+    line = StringIO()
+    writer = csv.writer(line, lineterminator="")
+    writer.writerow([name for name, _ in columns])
+    for row in rows:
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
+        values = zip(columns, row, strict=True)
+        writer.writerow([_csv_value(kind, value, moments) for (_, kind), value in values])
+    yield line.getvalue()
+
+
+def _csv_value(kind: str, value: Any, moments: _Moments) -> object:
+    if value is None:
+        return ""
+    if kind == "timestamp":
+        return moments(value).strip('"')
+    return str(value).lower() if kind == "bool" else printable(value) if kind == "string" else value
 
 
 _K = TypeVar("_K")
@@ -102,7 +134,7 @@ class _Shown(NamedTuple):
 
 def table_lines(table: str, rows: Iterable[Row], *, width: int | None = None) -> Iterator[str]:
     """Yield the rows of a table below a line of headings; see `align`. Control characters are escaped."""
-    names = [name for name, _ in COLUMNS[table]]
+    names = [name for name, _ in ALL_COLUMNS[table]]
     shown = _VIEWS[table]
     cells = ([printable(column.cell(dict(zip(names, row, strict=True)))) for column in shown] for row in rows)
     return align([column.heading for column in shown], cells, width=width)
@@ -345,6 +377,19 @@ _VIEWS: Mapping[str, tuple[_Shown, ...]] = {
         _column("event", _plain("event")),
         _column("octets", _with("size", octets), right=True, drops=1),
         _column("fields", _fields, least=_LEAST),
+    ),
+    "histories": (
+        _column("message", _with("history", str), least=8),
+        _column("step", _plain("step"), right=True),
+        _TIME,
+        _column("what", _plain("what")),
+        _column("connection", _plain("connection"), least=8, drops=2),
+        _column("exchange", _plain("exchange"), least=_LEAST, drops=1),
+        _column("routing key", _plain("routing_key"), least=_LEAST),
+        _column("queue", _plain("queue"), least=_LEAST),
+        _column("outcome", _plain("outcome")),
+        _column("after", _with("latency_ns", duration), right=True),
+        _column("certainty", _plain("certainty"), drops=3),
     ),
     "messages": (
         _CONNECTION,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from amqp_sansio.histories import steps_of
+from amqp_sansio.tables import skew_of
 from amqp_sansio_spark.tables import BodyMode
 
 from .errors import CommandError, say
 from .inputs import check_captures, find_inputs
-from .output import json_lines, table_lines, write_lines
+from .output import csv_lines, json_lines, table_lines, write_lines
 from .rows import LocalRows
 
 
@@ -29,18 +31,25 @@ def replay_command(
             raise CommandError("--engine spark wants --output DIR")
         if form is not None:
             raise CommandError("--format is for rows; --engine spark writes Parquet")
+        if table == "histories":
+            raise CommandError("--engine spark writes tables; amqp_sansio_spark.histories joins them")
         if "-" in given:
             raise CommandError("--engine spark reads files, not standard input")
         return _replay_in_spark(given, table=table, body=body, output=output, clock_skew=clock_skew)
     if output is not None:
         raise CommandError("--output wants --engine spark")
     table = table or "events"
-    rows = LocalRows(given, (table,), body, clock_skew)
-    wanted = (row for name, row in rows if name == table)
+    rows = LocalRows(given, ("messages", "events") if table == "histories" else (table,), body, clock_skew)
+    wanted: Iterable[tuple[object, ...]]
+    if table == "histories":
+        wanted = steps_of(rows, skew_ns=skew_of(clock_skew))
+    else:
+        wanted = (row for name, row in rows if name == table)
     if form == "table":
         write_lines(table_lines(table, wanted))
     else:
-        write_lines(json_lines(table, wanted), escape=False)
+        # CSV may have line ends in its values; JSON has no control characters.
+        write_lines((csv_lines if form == "csv" else json_lines)(table, wanted), escape=False)
     if not rows.found:
         say(rows.encrypted.nothing(given))
     return 0
