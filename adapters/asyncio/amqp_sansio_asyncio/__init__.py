@@ -12,6 +12,7 @@ from amqp_sansio.client.classic.settings import ConfigOptions
 from amqp_sansio.client.hooks import Hooks
 from amqp_sansio.client.inbox import EventStream
 from amqp_sansio.client.opening import Opening
+from amqp_sansio.client.recovery import Recovered, Recovering, RecoveryPolicy
 from amqp_sansio.errors import ConsumerEnded, LinkEnded, NotAccepted, SessionEnded, TransactionFailed
 
 from .client import Connection, connect
@@ -106,6 +107,9 @@ __all__ = [
     "RecordTarget",
     "RecordedConnection",
     "Recorder",
+    "Recovered",
+    "Recovering",
+    "RecoveryPolicy",
     "Requester",
     "Sender",
     "SentDelivery",

@@ -80,10 +80,8 @@ class ClientDriver(Driver["BaseClient[Any]"]):
     def on_timer(self) -> None:
         super().on_timer()
         recovery = self.core.recovery
-        if recovery is not None and self._reconnect is not None:
-            place = recovery.take_wanted()
-            if place is not None:
-                self._reconnect(self.core, place)
+        if recovery is not None and self._reconnect and (place := recovery.take_wanted()) is not None:
+            self._reconnect(self.core, place)
 
     # For the client.
 

@@ -41,11 +41,8 @@ class Establisher:
         record: tuple[RecordTarget | None, bool],
         connector: Connector | None,
     ) -> None:
-        self._uris = uris
-        self._make = make
-        self._ssl = ssl
-        self._record = record
-        self._connector = connector
+        self._uris, self._make, self._ssl = uris, make, ssl
+        self._record, self._connector = record, connector
         self._recorder: Recorder | None = None
         self._is_ours = False
         self._attempt: asyncio.Task[None] | None = None

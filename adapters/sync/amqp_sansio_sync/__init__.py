@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from amqp_sansio.client.classic.channel import PublishOutcome
+from amqp_sansio.client.recovery import Recovered, Recovering, RecoveryPolicy
 from amqp_sansio.errors import ConsumerEnded, LinkEnded, NotAccepted, SessionEnded, TransactionFailed
 
 from .blocking import EventStream
@@ -73,6 +74,9 @@ __all__ = [
     "Receiver",
     "RecordTarget",
     "Recorder",
+    "Recovered",
+    "Recovering",
+    "RecoveryPolicy",
     "Requester",
     "Sender",
     "SentDelivery",
