@@ -31,14 +31,26 @@ class Sample(NamedTuple):
 
 
 def _classic(version: Version) -> Sample:
+    def publish(number: int, body: bytes) -> bytes:
+        return Talk(version).publish(body, routing_key=f"key {number}")
+
+    proof, hardly = Talk(version).deliver(1, b"z"), b"\x01\x02\x03\x08" * 250
     return Sample(
         lambda: Talk(version).login().channel().consumer(),
         lambda: Talk(version, late=True),
-        lambda number, body: Talk(version).publish(body, routing_key=f"key {number}"),
+        publish,
         b"???",
-        Talk(version).deliver(1, b"z"),
-        b"\x01\x02\x03\x08" * 250,
+        proof,
+        hardly,
     )
+
+
+def _transfer_0_10(number: int, body: bytes) -> bytes:
+    return talk_0_10.transfer(f"d{number}", body)
+
+
+def _transfer_1_0(number: int, body: bytes) -> bytes:
+    return talk_1_0.transfer(number, Message(body))
 
 
 SAMPLES: Final = {
@@ -47,7 +59,7 @@ SAMPLES: Final = {
     AMQP_0_10: Sample(
         lambda: talk_0_10.Talk010().open().session(),
         lambda: talk_0_10.Talk010(late=True),
-        lambda number, body: talk_0_10.transfer(f"d{number}", body),
+        _transfer_0_10,
         b"???",
         talk_0_10.frames(ConnectionOpenOk()),
         b"\x0f\x00\x00\x40\x00\x00\x00\x00\x00\x00\x00\x07" * 100,
@@ -55,7 +67,7 @@ SAMPLES: Final = {
     AMQP_1_0: Sample(
         talk_1_0.opened,
         lambda: talk_1_0.Talk10(late=True),
-        lambda number, body: talk_1_0.transfer(number, Message(body)),
+        _transfer_1_0,
         b"\0\0\0\0????",
         talk_1_0.frame(SaslOutcome(0)),
         b"\0\0\0\x40\x02\0\0\0\0\x53\x14" * 100,
