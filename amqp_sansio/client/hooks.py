@@ -27,7 +27,7 @@ class Delivering(NamedTuple):
 
     `source` is the consumer's tag or the subscription's destination, in 1.0 the link's address; "" for a single message
     fetched in 0-8 and 0-9-1. `exchange` and `routing_key` are "" in 1.0. `headers` are the application's own fields, as
-    plain values; `delivery` is the object that the application gets.
+    plain values; `delivery` is the object that the application gets, or in blocking 1.0 the one inside.
     """
 
     source: str

@@ -220,7 +220,12 @@ def test_csv_has_the_values_of_json_lines(cli: Run, table: str) -> None:
 
 def test_histories_follow_each_message(cli: Run) -> None:
     rows = rows_of(cli("replay", named(REJECTS), "--table", "histories"))
-    assert [row["what"] for row in rows if row["history"] == rows[0]["history"]] [:4] == ["publish", "get", "settle", "dead-letter"]
+    assert [row["what"] for row in rows if row["history"] == rows[0]["history"]][:4] == [
+        "publish",
+        "get",
+        "settle",
+        "dead-letter",
+    ]
     table = cli("replay", named(REJECTS), "--table", "histories", "--format", "table").stdout.splitlines()
     assert table[0].split()[:3] == ["message", "step", "time"] and len(table) == len(rows) + 2
     line = one_line(cli("replay", named(REJECTS), "--table", "histories", "--engine", "spark", "--output", "x"))

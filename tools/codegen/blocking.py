@@ -108,7 +108,7 @@ from amqp_sansio.client.classic.channel import Table as Arguments
 from amqp_sansio.events import CloseReport, Event
 
 from .blocking import BaseConnection, EventStream, entered, opened
-from .messages import Consumer, Delivery, PublishingChannel
+from .messages import Consumer, Delivery, PublishingChannel, taken
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -399,10 +399,7 @@ class _Writer:
         if not made or (self._shape.name, made) == ("Transaction", made):
             return _assigned("return", "self._driver.run", call, seconds, what)
         found = _assigned("found", "self._driver.run", call, seconds, what)
-        if made == "Delivery":
-            value = "Delivery(self._driver, self.core, found.event, (), found.message_count)"
-        else:
-            value = self._made(made)
+        value = "taken(self._driver, self.core, found)" if made == "Delivery" else self._made(made)
         if "wait" in [each.arg for each in item.args.kwonlyargs]:
             kind = re.sub(r".*\[(.*)\]", r"\1", next(each.base for each in _shapes() if each.name == made))
             return f"{found}\n{pad}return {value} if isinstance(found, {kind}) else found"

@@ -51,8 +51,9 @@ class ClientDriver(Driver["BaseClient[Any]"]):
                 self._untaken(event)
             elif not (self._held and self.feed_held()):
                 break
-        if self.core.notes:
-            self._log_notes()
+        if client.notes:
+            for note in client.take_notes():
+                self.log(note)
         self._wake()
 
     def flush(self) -> None:
@@ -130,10 +131,6 @@ class ClientDriver(Driver["BaseClient[Any]"]):
     def _take_dropped(self) -> None:
         self.core.take_dropped()
         self._wake()
-
-    def _log_notes(self) -> None:
-        for note in self.core.take_notes():
-            self.log(note)
 
     def _untaken(self, event: Event) -> None:
         """Log an event that nobody asked for, if it means that something was lost."""

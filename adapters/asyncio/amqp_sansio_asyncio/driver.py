@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from logging import DEBUG, INFO
+from logging import DEBUG
 from typing import TYPE_CHECKING, Final, Generic, Literal, Protocol, TypeVar, cast
 
 from amqp_sansio.endpoint import CloseHint, Endpoint, Side
@@ -258,8 +258,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
 
     def log(self, text: str) -> None:
         """Log a line about this connection."""
-        if is_logged(INFO):
-            _logger.info("%s %s", self.label, text)
+        _logger.info("%s %s", self.label, text)
 
     def log_frames(self, data: bytes, *, sent: bool) -> None:
         """Log the frames that these octets complete; from frames that are recognised on, if DEBUG wasn't on before."""

@@ -488,11 +488,6 @@ class ReceivedDelivery(Blocking[receivers.ReceivedDelivery]):
         """Send a state, such as Received, without settling."""
         self._driver.run(self._inner.update(state), timeout, "update")
 
-    def told(self) -> ReceivedDelivery:
-        """Tell the hooks that it is delivered, and return it."""
-        found = self._driver.do(self._inner.told)
-        return ReceivedDelivery(self._driver, found, self.receiver)
-
 
 class Receiver(Link[receivers.Receiver]):
     """A link on which messages arrive, returned by `session.open_receiver()`: an iterator of `ReceivedDelivery`.

@@ -16,7 +16,7 @@ from amqp_sansio.client.classic.channel import Table as Arguments
 from amqp_sansio.events import CloseReport, Event
 
 from .blocking import BaseConnection, EventStream, entered, opened
-from .messages import Consumer, Delivery, PublishingChannel
+from .messages import Consumer, Delivery, PublishingChannel, taken
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -159,7 +159,7 @@ class Channel(PublishingChannel):
     def get(self, queue: str, *, no_ack: bool = False, timeout: float | None = None) -> Delivery | None:
         """Fetch one message, or None if the queue is empty (basic.get)."""
         found = self._driver.run(self._inner.get(queue, no_ack=no_ack), timeout, "basic.get")
-        return None if found is None else Delivery(self._driver, self.core, found.event, (), found.message_count)
+        return None if found is None else taken(self._driver, self.core, found)
 
     def set_prefetch(
         self, count: int, *, octets: int = 0, all_consumers: bool = False, timeout: float | None = None
@@ -308,7 +308,7 @@ class Channel(PublishingChannel):
             body, exchange=exchange, routing_key=routing_key, properties=properties, mandatory=mandatory
         )
         found = self._driver.run(operation, timeout, "request")
-        return Delivery(self._driver, self.core, found.event, (), found.message_count)
+        return taken(self._driver, self.core, found)
 
     @contextmanager
     def transaction(self, timeout: float | None = None) -> Generator[None]:

@@ -12,7 +12,7 @@ from amqp_sansio import EndpointClosed, LocalProtocolError
 from amqp_sansio.client.classic import channel as channels
 from amqp_sansio.client.classic import consumer as consumers
 from amqp_sansio.client.classic.channel import PublishOutcome, wrong_arguments
-from amqp_sansio.client.classic.consumer import DeliveryFields
+from amqp_sansio.client.classic.consumer import DeliveryFields, told
 
 from .blocking import Blocking
 
@@ -49,17 +49,17 @@ class Delivery(DeliveryFields):
 
     def accept(self, *, multiple: bool = False) -> None:
         """Acknowledge it; with `multiple` also all before it on the channel (basic.ack)."""
-        self._settle(self._core.accept, self.event.delivery_tag, multiple)
+        self._settle("accepted", self._core.accept, self.event.delivery_tag, multiple)
 
     def reject(self) -> None:
         """Reject it for good: the broker drops or dead-letters it (basic.reject)."""
-        self._settle(self._core.reject, self.event.delivery_tag)
+        self._settle("rejected", self._core.reject, self.event.delivery_tag)
 
     def release(self) -> None:
         """Return it to its queue, to be delivered again (basic.reject with requeue)."""
-        self._settle(self._core.release, self.event.delivery_tag)
+        self._settle("released", self._core.release, self.event.delivery_tag)
 
-    def _settle(self, command: Callable[..., object], *arguments: object) -> None:
+    def _settle(self, outcome: str, command: Callable[..., object], *arguments: object) -> None:
         try:
             self._driver.post(bool(self._waiting), command, *arguments)
         except EndpointClosed as error:
@@ -68,6 +68,17 @@ class Delivery(DeliveryFields):
             if state is None:
                 raise
             raise state.stale(self._core, error) from error.__cause__
+        hooks = self._driver.client.hooks
+        if hooks is not None:
+            hooks.settled(outcome, (self,), arguments[1:] == (True,))
+
+
+def taken(driver: Driver, core: CoreChannel, found: DeliveryFields) -> Delivery:
+    """Return a single message that a call of the client has fetched."""
+    delivery = Delivery(driver, core, found.event, (), found.message_count)
+    if driver.client.hooks is not None:
+        delivery.context = getattr(found, "context", None)
+    return delivery
 
 
 class Consumer(Blocking[consumers.Consumer]):
@@ -106,14 +117,18 @@ class Consumer(Blocking[consumers.Consumer]):
         return self
 
     def __next__(self) -> Delivery:
+        item = None
         if not self._inbox.counted:
             with suppress(IndexError):
-                return Delivery(self._driver, self._inbox.channel.core, self._items.popleft(), self._items)
-        try:
-            item = self._driver.run(self._inbox.take(), self.timeout, f"a delivery from {self._inbox.queue!r}")
-        except StopAsyncIteration:
-            raise StopIteration from None
-        return Delivery(self._driver, self._inbox.channel.core, item, self._items)
+                item = self._items.popleft()
+        if item is None:
+            try:
+                item = self._driver.run(self._inbox.take(), self.timeout, f"a delivery from {self._inbox.queue!r}")
+            except StopAsyncIteration:
+                raise StopIteration from None
+        delivery = Delivery(self._driver, self._inbox.channel.core, item, self._items)
+        hooks = self._driver.client.hooks
+        return delivery if hooks is None else told(hooks, delivery)
 
     def cancel(self, timeout: float | None = None) -> None:
         """Tell the server to send no more, and wait for its answer. Received deliveries are still iterated.
@@ -259,4 +274,4 @@ class PublishingChannel(Blocking[channels.Channel]):
         return confirmation
 
 
-__all__ = ["Confirmation", "Consumer", "Delivery", "PublishingChannel"]
+__all__ = ["Confirmation", "Consumer", "Delivery", "PublishingChannel", "taken"]

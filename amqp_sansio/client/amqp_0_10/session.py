@@ -35,7 +35,7 @@ from ..opening import Opening
 from .client import SessionRoutes
 from .publishing import Publisher, SentMessage, hooked, id_of, is_outcome, routed
 from .requests import Requests
-from .subscription import ReceivedMessage, Subscription, open_subscription, shown
+from .subscription import ReceivedMessage, Subscription, open_subscription, shown, told
 from .transaction import Branch, Transaction
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ class Session:
         if self._client.hooks is not None:
             whole = hooked(self._client.hooks, whole, exchange)
         reply = await self._requests.call(whole, exchange, EXPLICIT)
-        return ReceivedMessage(self, self._state, reply).told()
+        return told(self._client.hooks, ReceivedMessage(self, self._state, reply))
 
     # Queues and exchanges.
 

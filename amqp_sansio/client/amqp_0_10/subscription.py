@@ -29,6 +29,7 @@ from ..bodies import plain
 from .client import SubscriptionInbox
 
 if TYPE_CHECKING:
+    from ..hooks import Hooks
     from .client import SessionRoutes
     from .session import Session
 
@@ -159,19 +160,19 @@ class ReceivedMessage:
         """Acquire a message that came unacquired; return whether it was still available (message.acquire)."""
         return bool(await self.session.acquire(self._event.command_id))
 
-    def told(self) -> ReceivedMessage:
-        """Tell the hooks that it is delivered, and return it."""
-        hooks = self._state.client.hooks
-        if hooks is not None:
-            try:
-                place = self.exchange, self.routing_key
-            except CodecError:
-                place = "", ""
-            hooks.delivered(self, self.destination, *place, lambda: self.application_headers)
-        return self
-
     def __repr__(self) -> str:
         return f"<ReceivedMessage {self.command_id}, {len(self.body)} octets>"
+
+
+def told(hooks: Hooks | None, received: ReceivedMessage) -> ReceivedMessage:
+    """Tell the hooks of a message, and return it."""
+    if hooks is not None:
+        try:
+            place = received.exchange, received.routing_key
+        except CodecError:
+            place = "", ""
+        hooks.delivered(received, received.destination, *place, lambda: received.application_headers)
+    return received
 
 
 class Subscription:
@@ -228,7 +229,8 @@ class Subscription:
             if inbox.credit and inbox.flow_mode == CREDIT:
                 inbox.top_up()
         received = ReceivedMessage(self.session, state, event)
-        return received if state.client.hooks is None else received.told()
+        hooks = state.client.hooks
+        return received if hooks is None else told(hooks, received)
 
     async def fetch(self, timeout: float | None = None) -> ReceivedMessage | None:
         """Return the next message; None if there is none within `timeout` seconds (None: wait).
@@ -354,4 +356,4 @@ def shown(session: Session, inbox: SubscriptionInbox) -> Subscription:
     return Subscription(session, inbox) if found is None else found
 
 
-__all__ = ["ReceivedMessage", "Subscription", "open_subscription", "shown"]
+__all__ = ["ReceivedMessage", "Subscription", "open_subscription", "shown", "told"]

@@ -174,13 +174,6 @@ class ReceivedDelivery:
     async def _settle(self, state: DeliveryState, transaction: Transaction | None) -> None:
         await self.receiver.settle(state, self, transaction=transaction)
 
-    def told(self) -> ReceivedDelivery:
-        """Tell the hooks that it is delivered, and return it."""
-        hooks = self._link.client.hooks
-        if hooks is not None:
-            hooks.delivered(self, self.receiver.address, "", "", lambda: self.application_properties)
-        return self
-
     def __repr__(self) -> str:
         return f"<ReceivedDelivery {self.delivery_id}, {len(self.payload)} octets>"
 
@@ -231,7 +224,10 @@ class Receiver(Link[ReceiverState]):
             if link.taken >= link.batch:
                 link.top_up()
         delivery = ReceivedDelivery(self, link, event)
-        return delivery if link.client.hooks is None else delivery.told()
+        hooks = link.client.hooks
+        if hooks is not None:
+            hooks.delivered(delivery, self.address, "", "", lambda: delivery.application_properties)
+        return delivery
 
     async def fetch(self, timeout: float | None = None) -> ReceivedDelivery | None:
         """Return the next delivery; None if there is none within `timeout` seconds (None: wait).

@@ -15,7 +15,7 @@ from ..bodies import JSON, TEXT, json_octets, wrong_body
 from ..connection import open_stream
 from ..inbox import EventStream
 from .client import ChannelState, ConsumerInbox
-from .consumer import Consumer, Delivery
+from .consumer import Consumer, Delivery, told
 from .requests import Requests
 
 if TYPE_CHECKING:
@@ -330,7 +330,7 @@ class Channel:
             self.number, "", ok.delivery_tag, ok.redelivered, ok.exchange, ok.routing_key,
             found.body, found.properties.encode(tables), tables,
         )  # fmt: skip
-        return Delivery(state, event, (), ok.message_count).told()
+        return told(self._client.hooks, Delivery(state, event, (), ok.message_count))
 
     async def set_prefetch(self, count: int, *, octets: int = 0, all_consumers: bool = False) -> None:
         """Bound the unsettled deliveries of each consumer started from now on, or of the channel with

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sized
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...amqp_0_9_1 import Delivery as Delivered
 from ...amqp_0_9_1 import Table
@@ -30,11 +30,6 @@ class DeliveryFields:
     def __init__(self, event: Delivered, message_count: int | None = None) -> None:
         self.event = event
         self.message_count = message_count
-
-    def tell(self, hooks: Hooks | None) -> None:
-        """Tell the hooks that it is delivered."""
-        if hooks is not None:
-            hooks.delivered(self, self.consumer_tag, self.exchange, self.routing_key, lambda: self.headers)
 
     @property
     def body(self) -> bytes:
@@ -136,11 +131,6 @@ class Delivery(DeliveryFields):
             raise self._state.stale(self._core, error) from error.__cause__
         self._settled("released")
 
-    def told(self) -> Delivery:
-        """Tell the hooks that it is delivered, and return it."""
-        self.tell(self._state.client.hooks)
-        return self
-
     def _settled(self, outcome: str, multiple: bool = False) -> None:
         client = self._state.client
         driver = client.driver
@@ -150,6 +140,17 @@ class Delivery(DeliveryFields):
             driver.flush_later()
         else:
             driver.flush_soon()
+
+
+_D = TypeVar("_D", bound=DeliveryFields)
+
+
+def told(hooks: Hooks | None, delivery: _D) -> _D:
+    """Tell the hooks of a delivery, and return it."""
+    if hooks is not None:
+        place = delivery.consumer_tag, delivery.exchange, delivery.routing_key
+        hooks.delivered(delivery, *place, lambda: delivery.headers)
+    return delivery
 
 
 class Consumer:
@@ -183,7 +184,8 @@ class Consumer:
             await self._begin()
         item = inbox.items.popleft() if inbox.items and not inbox.counted else await inbox.take()
         delivery = Delivery(self._state, item, inbox.items)
-        return delivery if self._state.client.hooks is None else delivery.told()
+        hooks = self._state.client.hooks
+        return delivery if hooks is None else told(hooks, delivery)
 
     async def start(self) -> None:
         """Wait for the server's confirmation. Raises EndpointClosed if it refuses."""
@@ -249,4 +251,4 @@ def inbox_of(consumer: Consumer) -> ConsumerInbox:
     return consumer._inbox  # pyright: ignore[reportPrivateUsage]
 
 
-__all__ = ["Consumer", "Delivery", "DeliveryFields", "inbox_of"]
+__all__ = ["Consumer", "Delivery", "DeliveryFields", "inbox_of", "told"]

@@ -10,7 +10,7 @@ from ...amqp_0_9_1 import Delivery as Delivered
 from ...errors import EndpointClosed, NotAccepted
 from ...events import Accepted, Pending
 from .client import ConsumerInbox, hooked
-from .consumer import Delivery
+from .consumer import Delivery, told
 
 if TYPE_CHECKING:
     from .client import ChannelState
@@ -97,9 +97,7 @@ class Requests:
                 outcome = await client.result(sent)
                 if not isinstance(outcome, Accepted):
                     raise NotAccepted(f"the request was not accepted: {outcome!r}", outcome)
-            reply = Delivery(state, await client.result(pending))
-            reply.told()
-            return reply
+            return told(client.hooks, Delivery(state, await client.result(pending)))
         finally:
             inbox.waiting.pop(number, None)
             # Nobody waits for a reply to a request that was given up.
