@@ -172,3 +172,11 @@ def test_the_server_runs_as_a_program() -> None:
     finally:
         process.terminate()
         process.communicate(timeout=20)
+
+
+@pytest.mark.parametrize("loop", ["trio", "twisted"])
+def test_clients_of_other_event_loops(port: int, loop: str) -> None:
+    command = [sys.executable, "-m", f"examples.{loop}_client", f"amqp://guest:guest@127.0.0.1:{port}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.count("sent: Accepted()") == 3
+    assert [f"received: message {number}" in done.stdout for number in range(3)] == [True] * 3

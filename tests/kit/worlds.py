@@ -16,6 +16,7 @@ from time import monotonic, sleep
 from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar, cast
 
+import pytest
 import trio
 import trio.testing
 from twisted.internet.defer import Deferred, ensureDeferred
@@ -173,7 +174,7 @@ class _Outcome(Generic[_T]):
         """Do it. An error is kept; a cancellation goes on."""
         try:
             self._result = await what
-        except Exception as error:
+        except (Exception, pytest.fail.Exception) as error:
             self._error = error
         finally:
             self.done = True
