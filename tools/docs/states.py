@@ -13,6 +13,7 @@ from amqp_sansio.amqp_0_10.model import session_model as amqp_0_10_rules
 from amqp_sansio.amqp_0_10.model import states as amqp_0_10
 from amqp_sansio.amqp_1_0.model import states as amqp_1_0
 from amqp_sansio.broker.model import states as broker_states
+from amqp_sansio.client import recovery
 from tools.docs.pages import run
 
 
@@ -152,6 +153,14 @@ BROKER = (
 )
 
 
+CLIENT = Machine(
+    "Recovery",
+    recovery.RECOVERY,
+    recovery.State.CONNECTED,
+    "A lost connection of a client that recovers. ENDED: given up, or closed by the user.",
+)
+
+
 def _named_states() -> list[str]:
     """Return the states of part 2 section 2.4.6, composed of the two halves."""
     lines = [
@@ -201,6 +210,8 @@ def page() -> str:
     for machine in BROKER:
         lines += ["", f"### {machine.title}", "", machine.text, ""]
         lines += ["```mermaid", _diagram(machine), "```"]
+    lines += ["", "## The client's recovery", "", "Module `amqp_sansio.client.recovery`.", ""]
+    lines += [CLIENT.text, "", "```mermaid", _diagram(CLIENT), "```"]
     return "\n".join(lines) + "\n"
 
 

@@ -52,8 +52,8 @@ class Establisher:
 
         Raises as `connect` does for the last URL, after cleaning up.
         """
-        for place, uri in enumerate(self._uris):
-            client, connection = self._make(uri)
+        # All are made first: a wrong argument for one of them is an error now.
+        for place, (uri, (client, connection)) in enumerate([(uri, self._make(uri)) for uri in self._uris]):
             try:
                 await self._establish(client, uri)
             except (OSError, EndpointClosed):
@@ -75,7 +75,7 @@ class Establisher:
         driver = self._driver(client)
         try:
             await self._open_transport(driver, uri, *tls_for(uri, self._ssl))
-        except OSError as error:
+        except (OSError, ValueError) as error:
             driver.connection_lost(error)
 
     async def _establish(self, client: BaseClient[Any], uri: AmqpUri) -> None:

@@ -140,9 +140,10 @@ def connect(
 
         return Prepared(client.config.handshake_timeout, make)
 
-    for place, uri in enumerate(uris):
+    # All are made first: a wrong argument for one of them is an error now, not when it is needed.
+    for place, (uri, made) in enumerate([(uri, prepared(uri)) for uri in uris]):
         try:
-            connection = open_connection(prepared(uri), uri, tls(uri, ssl), timeout, record, record_secrets)
+            connection = open_connection(made, uri, tls(uri, ssl), timeout, record, record_secrets)
         except (OSError, EndpointClosed):
             if place == len(uris) - 1:
                 raise

@@ -559,7 +559,7 @@ class Driver:
         core, opened = reopen(place)
         try:
             transport = opened()
-        except OSError as error:
+        except (OSError, ValueError) as error:
             reason, transport = str(error) or type(error).__name__, None
         with self.lock:
             if self.ended:
