@@ -1,4 +1,4 @@
-"""Hypothesis state machines: worlds whose faults are rules, and two ends of a connection that must agree.
+"""Hypothesis state machines: worlds whose faults are rules, and ends or brokers under test that do weighted deeds.
 
 A failing run is shrunk by Hypothesis to the shortest sequence of rules. `Drawn` makes it the source of a world's
 choices, so that a schedule is shrunk too.
@@ -6,10 +6,11 @@ choices, so that a schedule is shrunk too.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import ClassVar, Final
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from .simulate import CALM, Fault, Promise, World
 
@@ -91,4 +92,48 @@ class WorldMachine(RuleBasedStateMachine):
                 raise AssertionError("\n".join(lines))
 
 
-__all__ = ["Drawn", "WorldMachine"]
+class WeightedMachine(RuleBasedStateMachine):
+    """A client, server or broker under test: it does the deeds that `weights` names, each as often as its weight says.
+
+    A deed is a method that takes `data`, to draw from. `agree` is called after each. A subclass writes `begin` with
+    Hypothesis's `initialize`, the deeds and `agree`.
+
+    >>> class Counter(WeightedMachine):
+    ...     weights = {"count": 3, "forget": 1}
+    ...     counted = 0
+    ...
+    ...     def count(self, data: st.DataObject) -> None:
+    ...         self.counted += data.draw(st.integers(1, 3))
+    ...
+    ...     def forget(self, data: st.DataObject) -> None:
+    ...         self.counted = 0
+    ...
+    ...     def agree(self) -> None:
+    ...         assert self.counted >= 0
+    >>> from hypothesis.stateful import run_state_machine_as_test
+    >>> run_state_machine_as_test(Counter)
+    """
+
+    weights: ClassVar[Mapping[str, int]]
+
+    def needs(self) -> Mapping[str, object]:
+        """Return what a deed needs, by its name: it isn't done while that is false."""
+        return {}
+
+    def agree(self) -> None:
+        """Raise AssertionError if what is under test isn't as it should be."""
+
+    @rule(data=st.data())
+    def acts(self, data: st.DataObject) -> None:
+        """Do a deed."""
+        needs = self.needs()
+        names = [name for name, weight in self.weights.items() for _ in range(weight) if needs.get(name, True)]
+        getattr(self, data.draw(st.sampled_from(names)))(data)
+
+    @invariant()
+    def is_as_it_should_be(self) -> None:
+        """Call `agree`."""
+        self.agree()
+
+
+__all__ = ["Drawn", "WeightedMachine", "WorldMachine"]

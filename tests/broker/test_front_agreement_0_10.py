@@ -4,14 +4,15 @@ What is done is drawn by weight, and not rule by rule: a session that is gone, a
 test of messages needs, so that this is to happen now and then only.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize
 
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.testing.stateful import WeightedMachine
 from tests.broker.front_0_10 import Cut, Stage_0_10
 from tests.broker.front_models import Actor, Handle, Line, Place
 
@@ -69,22 +70,15 @@ def flags(*names: str) -> Options:
     return st.fixed_dictionaries({}, optional=dict.fromkeys(names, st.just(True)))
 
 
-def weighed(weights: Mapping[str, int]) -> tuple[str, ...]:
-    """Each name as often as its weight says."""
-    return tuple([name for name, weight in weights.items() for _ in range(weight)])
-
-
-class Machine_0_10(RuleBasedStateMachine):
+class Machine_0_10(WeightedMachine):
     """Sessions publish, subscribe with credit, browse and settle; nothing is transactional."""
 
-    deeds: ClassVar[tuple[str, ...]] = weighed(
-        {
-            "settles": 20, "publishes": 10, "publishes_many": 6, "subscribes": 6, "completes": 8, "grants": 6,
-            "stops": 4, "sets_flow_mode": 2, "acquires": 6, "settles_seen": 3, "cancels": 2, "asks": 3, "errs": 1,
-            "subscribes_twice": 1, "declares_queue": 6, "declares_exchange": 2, "binds": 4, "unbinds": 2, "purges": 1,
-            "deletes_queue": 2, "deletes_exchange": 1, "opens": 3, "closes": 1, "loses": 1, "passes_time": 4,
-        }
-    )  # fmt: skip
+    weights: ClassVar[dict[str, int]] = {
+        "settles": 20, "publishes": 10, "publishes_many": 6, "subscribes": 6, "completes": 8, "grants": 6,
+        "stops": 4, "sets_flow_mode": 2, "acquires": 6, "settles_seen": 3, "cancels": 2, "asks": 3, "errs": 1,
+        "subscribes_twice": 1, "declares_queue": 6, "declares_exchange": 2, "binds": 4, "unbinds": 2, "purges": 1,
+        "deletes_queue": 2, "deletes_exchange": 1, "opens": 3, "closes": 1, "loses": 1, "passes_time": 4,
+    }  # fmt: skip
     timeouts: ClassVar[tuple[int, ...]] = (0,)
     sizes: ClassVar[st.SearchStrategy[int]] = mostly(0, 10, 30)
     octets: ClassVar[st.SearchStrategy[int | None]] = st.none()
@@ -120,16 +114,8 @@ class Machine_0_10(RuleBasedStateMachine):
     def prepare(self, data: st.DataObject) -> None:
         """What else there is."""
 
-    @rule(data=DATA)
-    def acts(self, data: st.DataObject) -> None:
-        """Somebody does something."""
-        getattr(self, data.draw(st.sampled_from(self.deeds)))(data)
-
-    @invariant()
-    def is_the_same(self) -> None:
-        """Both models are."""
-        if hasattr(self, "stage"):
-            self.stage.check()
+    def agree(self) -> None:
+        self.stage.check()
 
     # Drawing.
 
@@ -380,13 +366,11 @@ class Machine_0_10(RuleBasedStateMachine):
 class OctetsMachine(Machine_0_10):
     """Credit of octets counts, for many who only look too."""
 
-    deeds = weighed(
-        {
-            "settles": 16, "publishes": 12, "publishes_many": 8, "subscribes": 8, "completes": 12, "grants": 16,
-            "stops": 5, "acquires": 6, "settles_seen": 3, "cancels": 3, "purges": 2, "declares_queue": 2, "opens": 2,
-            "closes": 1, "passes_time": 2,
-        }
-    )  # fmt: skip
+    weights: ClassVar[dict[str, int]] = {
+        "settles": 16, "publishes": 12, "publishes_many": 8, "subscribes": 8, "completes": 12, "grants": 16,
+        "stops": 5, "acquires": 6, "settles_seen": 3, "cancels": 3, "purges": 2, "declares_queue": 2, "opens": 2,
+        "closes": 1, "passes_time": 2,
+    }  # fmt: skip
     acquires_at_once = st.booleans()
     sizes = st.sampled_from((0, 10, 30, 100))
     octets = OCTETS
@@ -396,7 +380,7 @@ class OctetsMachine(Machine_0_10):
 class KeptMachine(Machine_0_10):
     """Sessions outlive their connections, which are lost in the middle of what they do."""
 
-    deeds = (*Machine_0_10.deeds, *weighed({"detaches": 5, "loses": 3, "resumes": 12, "is_cut": 16}))
+    weights: ClassVar[dict[str, int]] = {**Machine_0_10.weights, "detaches": 5, "loses": 4, "resumes": 12, "is_cut": 16}
     timeouts = (0, 2, 5, 5, 5)
     octets = st.one_of(st.none(), OCTETS)
     arguments = NO_LETTERS
@@ -425,14 +409,12 @@ class KeptMachine(Machine_0_10):
 class TxMachine(KeptMachine):
     """Standard transactions."""
 
-    deeds = weighed(
-        {
-            "settles": 24, "ends": 20, "publishes": 8, "publishes_many": 8, "subscribes": 4, "completes": 5,
-            "grants": 6, "selects": 3, "ends_nothing": 1, "is_cut": 8, "resumes": 6, "detaches": 1, "loses": 1,
-            "acquires": 2, "cancels": 1, "asks": 1, "declares_queue": 1, "deletes_queue": 1, "binds": 1, "opens": 2,
-            "closes": 1, "passes_time": 1,
-        }
-    )  # fmt: skip
+    weights: ClassVar[dict[str, int]] = {
+        "settles": 24, "ends": 20, "publishes": 8, "publishes_many": 8, "subscribes": 4, "completes": 5,
+        "grants": 6, "selects": 3, "ends_nothing": 1, "is_cut": 8, "resumes": 6, "detaches": 1, "loses": 1,
+        "acquires": 2, "cancels": 1, "asks": 1, "declares_queue": 1, "deletes_queue": 1, "binds": 1, "opens": 2,
+        "closes": 1, "passes_time": 1,
+    }  # fmt: skip
     outcomes = ("accept", "accept", "accept", "accept", "reject", "release")
     cut_deeds = (*KeptMachine.cut_deeds, "ends", "ends", "selects")
 
@@ -482,14 +464,12 @@ class TxMachine(KeptMachine):
 class DtxMachine(TxMachine):
     """Distributed transactions: sessions work for branches, any session decides of them."""
 
-    deeds = weighed(
-        {
-            "settles": 22, "starts": 12, "starts_anyhow": 1, "ends": 14, "ends_anyhow": 1, "decides": 16,
-            "decides_anyhow": 2, "limits_time": 6, "passes_time": 6, "selects": 1, "publishes": 8, "publishes_many": 8,
-            "subscribes": 4, "completes": 4, "grants": 6, "is_cut": 5, "resumes": 4, "detaches": 1, "loses": 1,
-            "cancels": 1, "deletes_queue": 1, "declares_queue": 1, "opens": 3, "closes": 2,
-        }
-    )  # fmt: skip
+    weights: ClassVar[dict[str, int]] = {
+        "settles": 22, "starts": 12, "starts_anyhow": 1, "ends": 14, "ends_anyhow": 1, "decides": 16,
+        "decides_anyhow": 2, "limits_time": 6, "passes_time": 6, "selects": 1, "publishes": 8, "publishes_many": 8,
+        "subscribes": 4, "completes": 4, "grants": 6, "is_cut": 5, "resumes": 4, "detaches": 1, "loses": 1,
+        "cancels": 1, "deletes_queue": 1, "declares_queue": 1, "opens": 3, "closes": 2,
+    }  # fmt: skip
     cut_deeds = (*KeptMachine.cut_deeds, "starts", "ends", "decides")
 
     def prepare(self, data: st.DataObject) -> None:

@@ -6,8 +6,9 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from hypothesis import note, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize
 
+from amqp_sansio.testing.stateful import WeightedMachine
 from tests.broker.front_classic import ClassicStage
 from tests.broker.front_models import Actor, Handle
 
@@ -148,7 +149,7 @@ OFTEN = {
 """How often each action is chosen."""
 
 
-class ClassicMachine(RuleBasedStateMachine):
+class ClassicMachine(WeightedMachine):
     """Clients do what hypothesis says; after every step both models have to be the same."""
 
     stage_type: ClassVar[type[ClassicStage]]
@@ -180,10 +181,9 @@ class ClassicMachine(RuleBasedStateMachine):
         if "two" in stage.naive.queues:
             stage.bind(actor, "two", "amq.fanout", "")
 
-    @rule(data=st.data())
-    def acts(self, data: st.DataObject) -> None:
+    def needs(self) -> dict[str, object]:
         stage = self.stage
-        needs = {
+        return {
             "cancels": stage.places,
             "settles": stage.held,
             "settles_many": stage.held,
@@ -192,13 +192,9 @@ class ClassicMachine(RuleBasedStateMachine):
             "closes_line": stage.lines,
             "loses": stage.lines,
         }
-        names = [name for name, weight in self.weights.items() for _ in range(weight) if needs.get(name, True)]
-        getattr(self, pick(data, names))(data)
 
-    @invariant()
-    def is_the_same(self) -> None:
-        if hasattr(self, "stage"):
-            self.stage.check()
+    def agree(self) -> None:
+        self.stage.check()
 
     # Drawing.
 
