@@ -114,7 +114,7 @@ class WeightedMachine(RuleBasedStateMachine):
     >>> run_state_machine_as_test(Counter)
     """
 
-    weights: ClassVar[Mapping[str, int]]
+    weights: ClassVar[dict[str, int]]
 
     def needs(self) -> Mapping[str, object]:
         """Return what a deed needs, by its name: it isn't done while that is false."""
