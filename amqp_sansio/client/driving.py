@@ -151,7 +151,7 @@ class BaseClient(Generic[CoreT]):
         self.recovery: Recovery | None = None
         self.restored: Pending[None] | None = None
         self.redo: deque[Again] = deque()
-        self.kept = 0
+        self.kept: int = 0
         self.kept_high = sys.maxsize
         self._is_detached = False
 

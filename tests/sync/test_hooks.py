@@ -31,6 +31,7 @@ def test_hooks_see_every_message_of_a_connection(version: Version, amqp_broker: 
     hooks = Hooks(on_publish=publish, on_deliver=deliver, on_settle=settled.append)
     connection: Any = connect(amqp_broker.url, version=version, hooks=hooks)
     found: list[Any] = []
+    channel: Any = None
     with connection:
         if version is AMQP_1_0:
             session = connection.open_session()
@@ -49,7 +50,7 @@ def test_hooks_see_every_message_of_a_connection(version: Version, amqp_broker: 
                 found.append(delivery)
                 if len(found) == 4:
                     break
-        if version is not AMQP_1_0:
+        if channel is not None:
             channel.publish_text("last", routing_key="jobs")
             while (got := channel.get("jobs")) is not None and got.text != "last":
                 got.accept()
