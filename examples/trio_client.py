@@ -29,8 +29,8 @@ async def connect(
 ) -> _C:
     """Connect to a broker, and return its connection when it is open; the tasks of the connection run in `nursery`.
 
-    `make` is the version's function in `any_version`, `options` are fields of its `Config`. Raises OSError if there is
-    no transport, EndpointClosed if the server refuses.
+    `make` is the version's function in `any_version`, `options` are fields of its `Config`. Raises OSError or
+    TooSlowError if there is no transport, EndpointClosed if the server refuses.
     """
     uri = parse(url)
     client, connection = make(uri, **options)

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import By, EndpointClosed, Limits, LocalProtocolError
+from amqp_sansio import By, EndpointClosed, Event, Limits, LocalProtocolError
 from amqp_sansio.amqp_0_9_1 import (
     BasicCancel,
     BasicConsume,
+    BasicConsumeOk,
     BasicProperties,
     BasicQos,
     MethodReceived,
@@ -102,6 +103,20 @@ async def test_the_request_says_what_was_asked_for(world: World, broker: Scripte
             BasicCancel("c1.1"),
             BasicConsume("q", "c1.2", no_ack=True),
         ]
+
+
+async def test_the_server_may_choose_another_tag(world: World, broker: ScriptedBroker) -> None:
+    def script(peer: Peer, event: Event) -> bool:
+        if is_method(event, "basic.consume"):
+            peer.core.channel(1).reply(BasicConsumeOk("chosen"))
+            peer.core.channel(1).deliver(b"x", consumer_tag="chosen")
+        return is_method(event, "basic.consume")
+
+    broker.script = script
+    async with world.connect(broker.url) as connection, connection.open_channel() as channel:
+        consumer = channel.consume("q", consumer_tag="asked", no_ack=True)
+        assert (await anext(consumer)).body == b"x"
+        assert consumer.consumer_tag == "chosen"
 
 
 async def test_the_prefetch_bounds_what_waits_here(world: World, broker: ScriptedBroker) -> None:
@@ -329,7 +344,7 @@ async def test_closing_a_consumer_that_never_started(world: World, broker: Scrip
 
 
 async def test_a_consumer_without_bound_stops_the_reading(world: World, broker: ScriptedBroker) -> None:
-    bodies = [b"%04d" % n + bytes(8000) for n in range(1500)]
+    bodies = [b"%04d" % n + bytes(16_000) for n in range(1500)]
     broker.fill("q", *bodies)
     async with world.connect(broker.url) as connection, connection.open_channel() as channel:
         seen = 0
