@@ -557,10 +557,11 @@ class Driver:
     def _reconnect(self, reopen: Reopen, place: int) -> None:
         """Open another transport, without the lock, and serve it until all is restored or the attempt has failed."""
         core, opened = reopen(place)
+        transport, reason = None, ""
         try:
             transport = opened()
         except (OSError, ValueError) as error:
-            reason, transport = str(error) or type(error).__name__, None
+            reason = str(error) or type(error).__name__
         with self.lock:
             if self.ended:
                 if transport is not None:
