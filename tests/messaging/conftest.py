@@ -28,9 +28,9 @@ class Runner:
         self.url = f"{broker.url}?version={version.label}"
         self.connect = ADAPTERS[adapter]
 
-    def __call__(self, program: Program) -> None:
+    def __call__(self, program: Program, **options: Any) -> None:
         async def whole() -> None:
-            async with self.connect(self.url) as connection:
+            async with self.connect(self.url, **options) as connection:
                 assert connection.version is self.version
                 await program(connection)
 

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Accepted, EndpointClosed, NotAccepted, Released
+from amqp_sansio.client.recovery import RecoveryPolicy
 from amqp_sansio.errors import LocalProtocolError, Unsupported
 from amqp_sansio.messaging import Connection, Message, Receiver
 from tests.messaging.conftest import Runner
@@ -282,6 +283,22 @@ def test_a_link_is_resumed_in_1_0(runner: Runner) -> None:
 
     runner(program)
     assert runner.bodies() == [b"1", b"2"]
+
+
+def test_a_lost_connection_is_opened_again(runner: Runner) -> None:
+    if runner.version is not AMQP_0_9_1:
+        return  # 0-8 has no confirms; sessions and links are resumed otherwise.
+
+    async def program(connection: Connection) -> None:
+        async with connection.receiver("/exchanges/amq.topic/a") as receiver, connection.sender("jobs") as sender:
+            runner.broker.faults.close_connections()
+            assert await sender.send(b"1") == Accepted()
+            async with connection.sender("/exchanges/amq.topic/a") as other:
+                await other.send(b"2")
+            assert await take(receiver, 1) == [b"2"]
+
+    runner(program, recover=RecoveryPolicy(first_delay=0.01))
+    assert runner.bodies() == [b"1"]
 
 
 def test_a_connection_tells_of_itself(runner: Runner) -> None:
