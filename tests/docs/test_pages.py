@@ -24,7 +24,7 @@ RUN: Final = {
         "the user lacks the permission, or the password is wrong",
     ],
     "testing.md": ["transport [1]", "{'number': 1}"],
-    "messaging.md": ["Accepted()", "b'hello' {'try': 1}", "PING"],
+    "messaging.md": ["Accepted()", "b'hello' {'try': 1}", "Accepted()", "{'n': 1}", "PING"],
 }
 """Pages whose code talks to a broker at localhost, and the lines that it prints. Their tests are run, too."""
 QUEUES: Final = {"messaging.md": ["jobs", "rpc"]}

@@ -27,6 +27,8 @@ TIMED: Final = {"Branch", "Consumer", "Receiver", "Subscription", "Transaction"}
 """Classes whose objects have a `timeout`, in seconds: of `next`, or of entering and leaving a context."""
 SENDS: Final = {"send", "send_text", "send_json", "publish", "publish_text", "publish_json"}
 """Methods that return when the socket has taken the message, at the earliest."""
+BOUNDED: Final = {"request"}
+"""Methods whose own `timeout` is the driver's here."""
 LOCKED: Final = {"detached_state", "pending", "saved_state", "state", "subscriptions", "unsettled"}
 """What is read, in more than one step, while nothing else happens."""
 
@@ -64,10 +66,15 @@ WAITS: Final = {
 """The wait's name in a TimeoutError, where the method's own doesn't say it; "" ends a context."""
 
 
+MESSAGING: Final = "../messaging/connection.py"
+"""The module with all classes of the neutral client."""
+
+
 class Shape(NamedTuple):
     """A class to write: its module of the client, its name and base, the waits of `next` and of its context.
 
-    `owner` is the attribute with the object that it came from, which has this name in lower case.
+    `owner` is the attribute with the object that it came from, which has this name in lower case. `without` are members
+    that it hasn't.
     """
 
     source: str
@@ -77,6 +84,7 @@ class Shape(NamedTuple):
     end: str = ""
     owner: str = ""
     start: str = ""
+    without: tuple[str, ...] = ()
 
 
 class Part(NamedTuple):
@@ -201,6 +209,43 @@ _L = TypeVar("_L", bound="links.Link[Any]")
         ),
         ("ConfigOptions",),
     ),
+    Part(
+        "neutral.py",
+        "The neutral client of all versions, blocking: senders, receivers, requests, transactions.",
+        """\
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, overload
+
+from amqp_sansio.events import CloseReport
+from amqp_sansio.messaging import Message, Outcome
+from amqp_sansio.messaging import connection as neutral
+
+from .blocking import Blocking, NeutralConnection, Timed, opened
+
+if TYPE_CHECKING:
+    from amqp_sansio.amqp_1_0 import LinkState
+    from amqp_sansio.uri import AmqpUri
+    from amqp_sansio.versions import Version
+
+    from .driver import Driver
+""",
+        (
+            Shape(MESSAGING, "Sending", "Blocking[neutral.Sending]"),
+            Shape(MESSAGING, "Sender", "Blocking[neutral.Sender]", end="the end of the sender", without=("native",)),
+            Shape(MESSAGING, "Delivery", "Blocking[neutral.Delivery]", without=("native",)),
+            Shape(
+                MESSAGING,
+                "Receiver",
+                "Blocking[neutral.Receiver]",
+                "a delivery from {self.address!r}",
+                "the end of the receiver",
+                without=("native",),
+            ),
+            Shape(MESSAGING, "Transaction", "Timed[neutral.Transaction]", end="the commit"),
+            Shape(MESSAGING, "Connection", "NeutralConnection", without=("native",)),
+        ),
+    ),
 )
 """The modules, each with its classes in an order in which each stands behind what it inherits."""
 
@@ -287,7 +332,8 @@ class _Writer:
 
     def _is_written(self, item: Function) -> bool:
         has_text = ast.get_docstring(item) is not None or "overload" in _decorators(item)
-        return not item.name.startswith("_") and has_text and item.name not in BY_HAND.get(self._shape.name, ())
+        left_out = (*BY_HAND.get(self._shape.name, ()), *self._shape.without)
+        return not item.name.startswith("_") and has_text and item.name not in left_out
 
     def _making(self, slots: list[str]) -> str:
         inner = re.sub(r".*\[(.*)\]", r"\1", self._shape.base)
@@ -343,9 +389,12 @@ class _Writer:
         given = {each.arg for each in [*item.args.args, *item.args.kwonlyargs]}
         waits = isinstance(item, ast.AsyncFunctionDef) or returns.startswith(("Opening", "EventStream", "Consumer"))
         waits = waits or returns in TIMED
-        if not waits or item.name == "fetch":
+        if not waits or item.name == "fetch" or self._is_bounded(item):
             return ""
         return "open_timeout" if "timeout" in given else "timeout"
+
+    def _is_bounded(self, item: Function) -> bool:
+        return item.name in BOUNDED and "timeout" in [each.arg for each in item.args.kwonlyargs]
 
     def _property(self, name: str, returns: str) -> str:
         pad = "        "
@@ -375,7 +424,7 @@ class _Writer:
         what = f'"{WAITS.get(f"{self._shape.name}.{item.name}") or WAITS.get(item.name) or item.name}"'
         what += ", True" if item.name in SENDS else ""
         what = "method.NAME" if (self._shape.name, item.name) == ("Channel", "call") else what
-        seconds = limit or "None"
+        seconds = "timeout" if self._is_bounded(item) else limit or "None"
         if self._shape.base.startswith("Timed"):
             seconds = "self._seconds(timeout)"
         if "asynccontextmanager" in _decorators(item):
@@ -399,7 +448,8 @@ class _Writer:
         if not made or (self._shape.name, made) == ("Transaction", made):
             return _assigned("return", "self._driver.run", call, seconds, what)
         found = _assigned("found", "self._driver.run", call, seconds, what)
-        value = "taken(self._driver, self.core, found)" if made == "Delivery" else self._made(made)
+        is_by_hand = made == "Delivery" and made not in self._known
+        value = "taken(self._driver, self.core, found)" if is_by_hand else self._made(made)
         if "wait" in [each.arg for each in item.args.kwonlyargs]:
             kind = re.sub(r".*\[(.*)\]", r"\1", next(each.base for each in _shapes() if each.name == made))
             return f"{found}\n{pad}return {value} if isinstance(found, {kind}) else found"
@@ -433,7 +483,8 @@ class _Writer:
             name = item.args.vararg.arg
             is_known = self._is_known(item.args.vararg)
             given.append(f"*inners_of({name})" if is_known else f"*{name}")
-        given += [f"{each.arg}={self._argument(each, each.arg)}" for each in item.args.kwonlyargs]
+        named = [each for each in item.args.kwonlyargs if each.arg != "timeout" or not self._is_bounded(item)]
+        given += [f"{each.arg}={self._argument(each, each.arg)}" for each in named]
         return ", ".join(given)
 
     def _argument(self, each: ast.arg, name: str) -> str:

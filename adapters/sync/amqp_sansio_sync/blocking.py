@@ -11,6 +11,7 @@ from amqp_sansio import By, CloseReport, EndpointClosed, Event
 from amqp_sansio.client.connection import AnyConnection
 from amqp_sansio.client.inbox import EventStream as AsyncEventStream
 from amqp_sansio.client.opening import Opening
+from amqp_sansio.messaging import Connection
 
 from .handlers import aside, interrupts_itself
 
@@ -201,6 +202,26 @@ class BaseConnection(Blocking[_C]):
         return report or CloseReport(By.LOCAL, 0, str(driver.closed()))
 
 
+class NeutralConnection(Blocking[Connection]):
+    """The part of a neutral connection that `native` does for it, the version's own connection."""
+
+    __slots__ = ("__weakref__", "native")
+
+    def __init__(self, native: BaseConnection[Any], inner: Connection) -> None:
+        super().__init__(native._driver, inner)
+        self.native = native
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.native.__exit__(kind, error, trace)
+
+    def _close(self, operation: Callable[[], Coroutine[Any, Any, CloseReport]], timeout: float | None) -> CloseReport:
+        closing: Any = self.native
+        report: CloseReport = closing.close(timeout=timeout)
+        return report
+
+
 def inner_of(value: Any) -> Any:
     """Return the client's object of a blocking one; anything else as it is."""
     if not isinstance(value, Blocking):
@@ -241,4 +262,14 @@ async def _leaving(context: AbstractAsyncContextManager[Any], error: BaseExcepti
     return await context.__aexit__(kind, error, None if error is None else error.__traceback__)
 
 
-__all__ = ["BaseConnection", "Blocking", "EventStream", "Timed", "entered", "inner_of", "inners_of", "opened"]
+__all__ = [
+    "BaseConnection",
+    "Blocking",
+    "EventStream",
+    "NeutralConnection",
+    "Timed",
+    "entered",
+    "inner_of",
+    "inners_of",
+    "opened",
+]

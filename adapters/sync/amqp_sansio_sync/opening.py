@@ -119,8 +119,9 @@ def _open(driver: Wire[Any] | Driver, uri: AmqpUri, deadline: float, seconds: fl
         text = f"no connection to {uri} within {seconds:g} seconds, it is {state}"
         raise TimeoutError(text) from None
     except EndpointClosed as error:
-        text = f"no connection to {uri}: {error.report or error}"
-        raise EndpointClosed(text, error.report) from error.__cause__
+        if isinstance(driver, Driver):
+            raise driver.client.not_opened(uri, error.report) from error.__cause__
+        raise EndpointClosed(f"no connection to {uri}: {error.report or error}", error.report) from error.__cause__
 
 
 def _left(deadline: float) -> float:
