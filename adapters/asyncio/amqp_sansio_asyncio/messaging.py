@@ -23,11 +23,9 @@ def connect(
 ) -> Opening[Connection]:
     """Connect to a broker of any version: `async with connect(url) as connection`, or await it and close it later.
 
-    `version`, or `?version=1.0` in the URL, is the version to speak. Without it 1.0 is offered, and if the server
-    refuses that, the version that it offers instead. `addresses`, or `?addresses=qpid` in the URL, is the form in which
-    a broker of 1.0 takes addresses: "rabbitmq4", "rabbitmq3" or "qpid"; None: as they are given. `options` are those of
-    `amqp_sansio_asyncio.connect` that the version has, such as `ssl`, `record` and `recover`.
-
+    `version`, or `?version=1.0` in the URL, is the version to speak; without it 1.0 is offered, then what the server
+    offers in its refusal. `addresses`, or `?addresses=qpid`, is the form in which a broker of 1.0 takes addresses:
+    "rabbitmq4", "rabbitmq3" or "qpid"; None: as they are given. `options` are those of `amqp_sansio_asyncio.connect`.
     Raises VersionRefused if no version is common to both, otherwise as `amqp_sansio_asyncio.connect` does.
     """
     return Opening(lambda: Offer(url, version, addresses).connect(client.connect, options, asyncio.timeout))

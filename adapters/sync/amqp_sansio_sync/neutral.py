@@ -328,4 +328,11 @@ class Connection(NeutralConnection):
         return self._driver.run(self._inner.wait_closed(), timeout, "wait_closed")
 
 
-__all__ = ["Connection", "Delivery", "Receiver", "Sender", "Sending", "Transaction"]
+__all__ = [
+    "Connection",
+    "Delivery",
+    "Receiver",
+    "Sender",
+    "Sending",
+    "Transaction",
+]
