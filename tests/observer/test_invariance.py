@@ -55,7 +55,6 @@ def _cuts(arrivals: Arrivals) -> tuple[tuple[int, ...], ...]:
 
 @each_capture
 def test_where_arrivals_are_cut_makes_no_difference(path: Path) -> None:
-    """One octet at a time never meets the shortcut, so this proves too that it equals the general step."""
     bodies = ("all",) if path.stem.startswith("o0") else ("all", "size")
     for connection in recorded(path):
         for body in bodies:

@@ -50,11 +50,19 @@ def fast_observed(observer: Any, direction: Direction) -> Observed | None:
     data = buffer.data
     pos = buffer.pos
     if len(data) - pos < 16:
-        return None
+        if not buffer.held or not buffer.want(16):
+            return None
+        data, pos = buffer.data, buffer.pos
     size, plain, channel, body = _FRAME(data, pos)
     end = pos + size
-    if plain != _PLAIN or end > len(data):
+    if plain != _PLAIN:
         return None
+    if end > len(data):
+        # The general way joins what the frame straddles, too.
+        if not buffer.held or not buffer.want(size):
+            return None
+        data, pos = buffer.data, buffer.pos
+        end = pos + size
     if body != _TRANSFER and body != _DISPOSITION:
         return None
     model = observer.model
