@@ -27,10 +27,12 @@ import amqp_sansio_asyncio
 import amqp_sansio_sync
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from amqp_sansio.client.amqp_0_10.connection import Connection as Connection010
+from amqp_sansio.client.amqp_1_0 import receiver, requester, sender, session, transaction
 from amqp_sansio.client.amqp_1_0.connection import Connection as Connection10
 from amqp_sansio.client.classic import channel, connection, consumer
 from amqp_sansio.client.inbox import EventStream
 from amqp_sansio.client.opening import Opening
+from amqp_sansio_sync import amqp_1_0 as sync_1_0
 from examples import any_version, trio_client, twisted_client
 
 _T = TypeVar("_T")
@@ -504,6 +506,14 @@ LIKES: dict[type[Any], type[Any]] = {
     amqp_sansio_sync.Consumer: consumer.Consumer,
     amqp_sansio_sync.Delivery: consumer.Delivery,
     amqp_sansio_sync.EventStream: EventStream,
+    sync_1_0.Connection: Connection10,
+    sync_1_0.Session: session.Session,
+    sync_1_0.Sender: sender.Sender,
+    sync_1_0.SentDelivery: sender.SentDelivery,
+    sync_1_0.Receiver: receiver.Receiver,
+    sync_1_0.ReceivedDelivery: receiver.ReceivedDelivery,
+    sync_1_0.Transaction: transaction.Transaction,
+    sync_1_0.Requester: requester.Requester,
 }
 """The blocking classes, and the client's that each is like."""
 

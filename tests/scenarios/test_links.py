@@ -29,7 +29,8 @@ from tests.kit.held_1_0 import HeldNode, answer
 from tests.kit.scripted import ScriptedBroker
 from tests.kit.worlds import ASYNC_WORLDS, World
 
-pytestmark = pytest.mark.parametrize("world", ASYNC_WORLDS, indirect=True, ids=lambda kind: kind.name)
+looped = pytest.mark.parametrize("world", ASYNC_WORLDS, indirect=True, ids=lambda kind: kind.name)
+"""For scenarios that give up calls for which the blocking adapter has no timeout, or begin several in turn."""
 
 
 async def test_opening_and_closing(world: World, broker: ScriptedBroker) -> None:
@@ -51,6 +52,7 @@ async def test_opening_and_closing(world: World, broker: ScriptedBroker) -> None
         await connection.open_session()
 
 
+@looped
 async def test_every_outcome_reaches_its_sender(world: World, broker: ScriptedBroker) -> None:
     node = HeldNode(broker)
     async with world.connect_1_0(broker.url) as connection, connection.open_session() as session:
@@ -198,6 +200,7 @@ async def test_a_refused_link(world: World, broker: ScriptedBroker, make: str) -
             assert not link.is_open
 
 
+@looped
 async def test_credit_by_hand_draining_and_fetching(world: World, broker: ScriptedBroker) -> None:
     broker.fill("jobs", *[b"%d" % n for n in range(10)])
     async with world.connect_1_0(broker.url, close_timeout=1.0) as connection, connection.open_session() as session:
@@ -394,6 +397,7 @@ async def test_closing_while_others_wait(world: World, broker: ScriptedBroker) -
         await anext(unsettled)
 
 
+@looped
 async def test_a_link_resumes(world: World, broker: ScriptedBroker) -> None:
     node = HeldNode(broker)
     async with world.connect_1_0(broker.url) as connection:
@@ -437,6 +441,7 @@ async def test_a_link_resumes(world: World, broker: ScriptedBroker) -> None:
         node.states.update(kept)
 
 
+@looped
 async def test_transactions(world: World, broker: ScriptedBroker) -> None:
     broker.fill("in", b"question")
     broker.fill("out")
