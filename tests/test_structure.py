@@ -33,12 +33,12 @@ FOREIGN_PRIVATE: Final = {"amqp_sansio": 0, "adapters": 0}
 """Accesses to private attributes of other objects that the module itself doesn't define."""
 CHECKER_SWITCHES: Final = 1
 """Modules with a comment that switches a checker off for all of them."""
-IMPORT_CIRCLES: Final = {"all": 2, "run time": 0}
+IMPORT_CIRCLES: Final = {"all": 0, "run time": 0}
 """Groups of modules that import each other, with and without the imports for type checkers."""
 TEST_LINES: Final = 122_000
 """Most lines of Python below `tests`, comments and blank lines too: what `find tests -name '*.py' | xargs cat | wc -l`
 counts. Captures and other languages' programs don't count. The budget may only fall, a thousand at a time."""
-ADAPTER_LINES: Final = {"asyncio": 3300}
+ADAPTER_LINES: Final = {"asyncio": 3300, "sync": 2200}
 """Most lines of an adapter: a transport, a clock, and how one waits; all else is `amqp_sansio.client`."""
 NOT_COUNTED: Final = {"simulated.py"}
 """Tools for testing programs, which no connection uses."""
@@ -142,7 +142,7 @@ def _is_generated(path: Path) -> bool:
 @pytest.mark.parametrize("adapter", ADAPTER_LINES)
 def test_adapters_are_thin(adapter: str) -> None:
     # The event loop of simulated worlds is for tests.
-    files = [path for path in python_files(ADAPTERS / adapter) if path != SIMULATED]
+    files = [path for path in python_files(ADAPTERS / adapter) if path != SIMULATED and not _is_generated(path)]
     lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
     assert lines <= ADAPTER_LINES[adapter], "move what is pure to amqp_sansio.client"
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..amqp_0_10 import ExchangeBind, QueueDeclare
 from ..amqp_0_10 import Rejected as NativeRejected
 from ..amqp_0_10 import Released as NativeReleased
+from ..client.amqp_0_10.subscription import inbox_of
 from ..client.opening import Opening
 from ..events import Accepted, Rejected, Released
 from ..versions import AMQP_0_10
@@ -109,13 +110,13 @@ class Receiver_0_10(Receiver):
 
     async def __anext__(self) -> Delivery:
         subscription = self._subscription
-        if not subscription.inbox.items and subscription.is_open and subscription.granted[0] == 0:
+        if not inbox_of(subscription).items and subscription.is_open and subscription.granted[0] == 0:
             await subscription.grant(self._credit)  # The credit was drained.
         return Delivery_0_10(await subscription.__anext__())
 
     async def fetch(self, timeout: float | None = None) -> Delivery | None:
         subscription = self._subscription
-        if not subscription.inbox.items and subscription.is_open and subscription.granted[0] == 0:
+        if not inbox_of(subscription).items and subscription.is_open and subscription.granted[0] == 0:
             await subscription.grant(self._credit)
         found = await subscription.fetch(timeout)
         return None if found is None else Delivery_0_10(found)

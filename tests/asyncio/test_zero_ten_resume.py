@@ -20,6 +20,7 @@ from amqp_sansio.amqp_0_10 import (
     SessionState,
     TxSelect,
 )
+from amqp_sansio.client.amqp_0_10.subscription import inbox_of
 from amqp_sansio.errors import EndpointClosed, LocalProtocolError
 from amqp_sansio.events import Accepted
 from amqp_sansio_asyncio import Server, SessionEnded, SessionKeeper, connect, serve
@@ -94,7 +95,7 @@ def test_messages_that_nobody_took_come_again_and_the_others_do_not() -> None:
             one = await subscription.__anext__()
             two = await subscription.__anext__()
             await one.accept()  # It isn't written yet.
-            await until(lambda: len(subscription.inbox.items) >= 2)
+            await until(lambda: len(inbox_of(subscription).items) >= 2)
             made.cut()
             await session.wait_closed()
             with pytest.raises(SessionEnded, match="can be resumed"):
@@ -173,7 +174,7 @@ def test_a_session_without_a_timeout_is_over_with_its_connection() -> None:
             connection = await connect(url_of(server), version=AMQP_0_10)
             session = await connection.open_session()
             subscription = await session.subscribe("jobs")
-            await until(lambda: len(subscription.inbox.items) == 1)
+            await until(lambda: len(inbox_of(subscription).items) == 1)
             made.hold = True
             waiting = asyncio.ensure_future(session.publish(b"2", "", "jobs"))
             await until(lambda: len(made.held) == 1)

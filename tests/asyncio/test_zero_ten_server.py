@@ -25,6 +25,7 @@ from amqp_sansio.amqp_0_10 import (
     SessionRequested,
     SessionState,
 )
+from amqp_sansio.client.amqp_0_10.subscription import inbox_of
 from amqp_sansio.endpoint import Side
 from amqp_sansio.errors import EndpointClosed, LocalProtocolError
 from amqp_sansio.events import Accepted, Closed, OpenRequested
@@ -260,7 +261,7 @@ def test_a_server_waits_for_a_client_that_does_not_read() -> None:
             for number in range(600):
                 made.put("jobs", number.to_bytes(2) + bytes(4000))
             subscription = await session.subscribe("jobs", credit=50)
-            await until(lambda: len(subscription.inbox.items) == 50)
+            await until(lambda: len(inbox_of(subscription).items) == 50)
             await asyncio.sleep(0.05)
             assert len(made.sent) == 50
             for number in range(600):
@@ -420,7 +421,7 @@ def test_the_keeper_tells_what_expires() -> None:
             session = await connection.open_session("mine", timeout=3)
             made.put("jobs", b"1")
             subscription = await session.subscribe("jobs")
-            await until(lambda: len(subscription.inbox.items) == 1)
+            await until(lambda: len(inbox_of(subscription).items) == 1)
             await session.detach()
             await until(lambda: len(keeper.sessions) == 1)
             await asyncio.sleep(2)

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from amqp_sansio.amqp_0_10 import CREDIT, WINDOW, CreditChanged, Message, MessageFlow, MessageStop, Rejected
+from amqp_sansio.client.amqp_0_10.subscription import inbox_of
 from amqp_sansio.events import Accepted
 from amqp_sansio_asyncio import ReceivedMessage, SessionEnded, Subscription
 from tests.kit.asyncio_broker import driver_of, until
@@ -50,7 +51,7 @@ def test_messages_are_taken_while_the_credit_is_being_taken_back(flow_mode: int,
             session = await connection.open_session()
             fill(made, 4)
             async with session.subscribe("jobs", credit=4, flow_mode=flow_mode) as subscription:
-                await until(lambda: len(subscription.inbox.items) == 4)
+                await until(lambda: len(inbox_of(subscription).items) == 4)
                 ending = asyncio.create_task(getattr(subscription, how)())
                 await asyncio.sleep(0)
                 assert session.core.is_stopping(subscription.destination)

@@ -27,7 +27,7 @@ from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.client.amqp_0_10.client import Client
 from amqp_sansio.client.amqp_0_10.connection import Connection
 from amqp_sansio.client.amqp_0_10.session import Session
-from amqp_sansio.client.amqp_0_10.subscription import Subscription
+from amqp_sansio.client.amqp_0_10.subscription import Subscription, inbox_of
 from amqp_sansio.client.opening import Opening
 from amqp_sansio.errors import ConsumerEnded, EndpointClosed, SessionEnded
 from amqp_sansio.events import Accepted
@@ -358,12 +358,12 @@ def test_a_subscription_that_nobody_empties_is_cancelled() -> None:
     world, connection = to_hub(hub())
     session = session_of(world, connection)
     subscription: Subscription = world.run(opened(session.subscribe("jobs", credit=0, flow_mode=CREDIT)))
-    subscription.inbox.limit = 2
+    inbox_of(subscription).limit = 2
     world.run(subscription.grant(None))
     for number in range(40):
         # Somebody waits for an answer, so a full inbox doesn't stop the reading.
         world.run(session.publish(b"%d" % number, "", "jobs"))
-    assert len(subscription.inbox.items) == 32
+    assert len(inbox_of(subscription).items) == 32
     assert not subscription.is_open
     for number in range(32):
         assert world.run(subscription.__anext__()).body == b"%d" % number

@@ -8,7 +8,8 @@ import pytest
 
 from amqp_sansio import AMQP_0_10, Accepted
 from amqp_sansio.amqp_0_10 import Map, Message, MessageProperties, QueueDeclare, Typed, encode_value
-from amqp_sansio_sync import ZeroTenConnection, ZeroTenSession, connect
+from amqp_sansio_sync import connect
+from amqp_sansio_sync.amqp_0_10 import Connection, Session
 from tests.interop.brokers.embedded import Embedded
 from tests.interop.brokers.jms_client import JmsClient, install_jms_client
 
@@ -22,15 +23,15 @@ def client() -> JmsClient:
 
 
 @pytest.fixture
-def session(embedded: Embedded) -> Iterator[ZeroTenSession]:
+def session(embedded: Embedded) -> Iterator[Session]:
     """A session of our own client, which looks on."""
     connection = connect(embedded.url, version=AMQP_0_10)
-    assert isinstance(connection, ZeroTenConnection)
+    assert isinstance(connection, Connection)
     with connection:
         yield connection.open_session()
 
 
-def fill(session: ZeroTenSession, queue: str, *messages: Message) -> None:
+def fill(session: Session, queue: str, *messages: Message) -> None:
     session.call(QueueDeclare(queue))
     for message in messages:
         assert session.publish(message, "", queue) == Accepted()
@@ -52,7 +53,7 @@ def test_logins(client: JmsClient, embedded: Embedded) -> None:
     assert client.run(embedded.port, "vhost")["text"].startswith("Error creating connection")
 
 
-def test_acknowledging(client: JmsClient, embedded: Embedded, session: ZeroTenSession) -> None:
+def test_acknowledging(client: JmsClient, embedded: Embedded, session: Session) -> None:
     fill(session, "auto", *[text(f"m{n}") for n in range(3)])
     assert client.run(embedded.port, "auto") == ["m0", "m1", "m2"]
     assert client.run(embedded.port, "client") == {"fourth": ["four", False], "again": ["four", True]}
@@ -108,7 +109,7 @@ def test_kinds_of_messages_and_properties(client: JmsClient, embedded: Embedded)
     assert told[3]["body"] == ["first", 2]
 
 
-def test_messages_of_our_own_client(client: JmsClient, embedded: Embedded, session: ZeroTenSession) -> None:
+def test_messages_of_our_own_client(client: JmsClient, embedded: Embedded, session: Session) -> None:
     properties = MessageProperties(
         content_type="text/plain",
         message_id=UUID(int=5),
@@ -140,7 +141,7 @@ def test_ten_sessions_with_two_consumers_each(client: JmsClient, embedded: Embed
 
 
 @pytest.mark.parametrize("scenario", ["prefetch", "single"])
-def test_prefetch(client: JmsClient, embedded: Embedded, session: ZeroTenSession, scenario: str) -> None:
+def test_prefetch(client: JmsClient, embedded: Embedded, session: Session, scenario: str) -> None:
     fill(session, "prefetch", *[text(str(n)) for n in range(20)])
     assert client.run(embedded.port, scenario) == [str(n) for n in range(20)]
 

@@ -13,7 +13,7 @@ from proton.utils import BlockingConnection
 from amqp_sansio import AMQP_0_8, AMQP_0_10
 from amqp_sansio.amqp_0_8 import BasicProperties
 from amqp_sansio.amqp_0_10 import Message
-from amqp_sansio_sync import Connection, ZeroTenConnection, connect
+from amqp_sansio_sync import Connection, amqp_0_10, connect
 from tests.interop.brokers.declaring import declare
 from tests.interop.brokers.embedded import Embedded
 
@@ -34,7 +34,7 @@ class Clients:
         self.pika: Any = pika.BlockingConnection(pika.ConnectionParameters(embedded.host, embedded.port))
         self.channel_0_9_1 = self.pika.channel()
         new = connect(embedded.url, version=AMQP_0_10)
-        assert isinstance(new, ZeroTenConnection)
+        assert isinstance(new, amqp_0_10.Connection)
         self.new = new
         self.session = new.open_session()
         address = f"{embedded.user}:{embedded.password}@{embedded.host}:{embedded.port}"

@@ -11,7 +11,7 @@ import pytest
 
 from amqp_sansio import Accepted
 from amqp_sansio.amqp_0_9_1 import QueueDeclare
-from amqp_sansio_sync import Channel, amqp_1_0, classic, connect
+from amqp_sansio_sync import Channel, amqp_0_10, amqp_1_0, classic, connect
 from tests.kit.sync_server import WAIT, Server
 
 
@@ -23,7 +23,7 @@ def examples(of: object, names: dict[str, Any]) -> dict[str, Any]:
     return names
 
 
-@pytest.mark.parametrize("module", [classic, amqp_1_0], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [classic, amqp_0_10, amqp_1_0], ids=lambda module: module.__name__)
 def test_examples_are_python_and_none_waits_as_asyncio_does(module: ModuleType) -> None:
     names = dict(vars(module)) | {"signal": signal}
     found = [

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio_sync.base import BaseConnection
+from amqp_sansio.client.driving import BaseClient
 from tests.kit.hostile_servers import VERSIONS, HostileServer
 from tests.kit.hostile_sync import run
 
@@ -36,7 +36,7 @@ def test_an_undocumented_exception_is_found(monkeypatch: pytest.MonkeyPatch) -> 
     def fail(self: Any, *_: Any) -> None:
         raise KeyError("nobody expects this")
 
-    monkeypatch.setattr(BaseConnection, "_all_over", fail)
+    monkeypatch.setattr(BaseClient, "_over", fail)
     with pytest.raises(AssertionError, match="nobody expects this"):
         for seed in range(200):
             run(seed)

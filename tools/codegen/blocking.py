@@ -62,6 +62,11 @@ WAITS: Final = {
     "commit": "the commit",
     "rollback": "the rollback",
     "Requester.call": "the reply",
+    "SentMessage.result": "the outcome",
+    "publish": "the outcome",
+    "subscribe": "message.subscribe",
+    "sync": "execution.sync",
+    "resume_session": "the attach",
 }
 """The wait's name in a TimeoutError, where the method's own doesn't say it; "" ends a context."""
 
@@ -145,6 +150,79 @@ _E = TypeVar("_E", bound=Event)
             Shape("classic/channel.py", "Channel", "PublishingChannel", end="channel.close"),
             Shape("classic/connection.py", "Connection", "BaseConnection[connections.Connection]"),
         ),
+    ),
+    Part(
+        "amqp_0_10.py",
+        "Connections of 0-10, blocking: sessions that outlive their connection, subscriptions, transactions.",
+        """\
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from amqp_sansio.amqp_0_10 import EXPLICIT, PRE_ACQUIRED, WINDOW, MessageReceived
+from amqp_sansio.client.amqp_0_10 import connection as connections
+from amqp_sansio.client.amqp_0_10 import publishing
+from amqp_sansio.client.amqp_0_10 import session as sessions
+from amqp_sansio.client.amqp_0_10 import subscription as subscriptions
+from amqp_sansio.client.amqp_0_10 import transaction as transactions
+from amqp_sansio.client.amqp_0_10.publishing import Outcome
+from amqp_sansio.client.amqp_0_10.settings import ConfigOptions
+from amqp_sansio.errors import SessionEnded
+from amqp_sansio.events import CloseReport, Event
+
+from .blocking import BaseConnection, Blocking, EventStream, Timed, inners_of, opened
+
+if TYPE_CHECKING:
+    from amqp_sansio.amqp_0_10 import (
+        Command,
+        DeliveryProperties,
+        ExecutionError,
+        Headers,
+        Map,
+        Message,
+        MessageProperties,
+        QueueQueryResult,
+        SequenceSet,
+        SessionState,
+        Struct,
+        Xid,
+    )
+    from amqp_sansio.amqp_0_10 import Connection as CoreConnection
+    from amqp_sansio.amqp_0_10 import Session as CoreSession
+
+    from .driver import Driver
+
+_R = TypeVar("_R")
+_E = TypeVar("_E", bound=Event)
+""",
+        (
+            Shape(
+                "amqp_0_10/transaction.py",
+                "Transaction",
+                "Timed[transactions.Transaction]",
+                end="the commit or rollback",
+            ),
+            Shape("amqp_0_10/transaction.py", "Branch", "Timed[transactions.Branch]"),
+            Shape("amqp_0_10/publishing.py", "SentMessage", "Blocking[publishing.SentMessage]"),
+            Shape(
+                "amqp_0_10/subscription.py",
+                "ReceivedMessage",
+                "Blocking[subscriptions.ReceivedMessage]",
+                owner="session",
+            ),
+            Shape(
+                "amqp_0_10/subscription.py",
+                "Subscription",
+                "Blocking[subscriptions.Subscription]",
+                "a message of {self.destination!r}",
+                "the end of the subscription",
+                owner="session",
+            ),
+            Shape("amqp_0_10/session.py", "Session", "Blocking[sessions.Session]", end="the end of the session"),
+            Shape("amqp_0_10/connection.py", "Connection", "BaseConnection[connections.Connection]"),
+        ),
+        ("ConfigOptions", "Outcome", "SessionEnded"),
     ),
     Part(
         "amqp_1_0.py",
@@ -259,6 +337,7 @@ _TEXTS: Final = (
     (r"\bawait (each|sent)\b(?!\.|\()", r"\1.result()"),
     (r"\bawait ", ""),
     (r"an async (iterator|context)", r"an \1"),
+    (r"\basync (context)", r"\1"),
     (r"Every wait can be cancelled", "Every wait can be interrupted"),
     (r"A (publish|send) cancelled while it waits", r"A \1 that is interrupted while it waits"),
     (r"A cancelled (publish|send)", r"A \1 that is interrupted"),
@@ -338,7 +417,8 @@ class _Writer:
     def _making(self, slots: list[str]) -> str:
         inner = re.sub(r".*\[(.*)\]", r"\1", self._shape.base)
         kinds = [f"{each}: {'float | None' if each == 'timeout' else each.title()}" for each in slots]
-        rows = [f"    def __init__(self, driver: Driver, inner: {inner}, {', '.join(kinds)}) -> None:"]
+        head = f"    def __init__(self, driver: Driver, inner: {inner}, {', '.join(kinds)}) -> None:"
+        rows = [head if len(head) <= WIDTH else head.replace("(", "(\n        ", 1).replace(") ->", "\n    ) ->")]
         rows.append("        super().__init__(driver, inner)")
         return "\n".join(rows + [f"        self.{each} = {each}" for each in slots])
 
@@ -391,14 +471,14 @@ class _Writer:
         waits = waits or returns in TIMED
         if not waits or item.name == "fetch" or self._is_bounded(item):
             return ""
-        return "open_timeout" if "timeout" in given else "timeout"
+        return "open_timeout" if "timeout" in given or item.name == "resume_session" else "timeout"
 
     def _is_bounded(self, item: Function) -> bool:
         return item.name in BOUNDED and "timeout" in [each.arg for each in item.args.kwonlyargs]
 
     def _property(self, name: str, returns: str) -> str:
         pad = "        "
-        mapped = re.fullmatch(r"Mapping\[\w+, (\w+)\]", returns)
+        mapped = re.fullmatch(r"(?:Mapping|dict)\[\w+, (\w+)\]", returns)
         if mapped is not None and mapped[1] in self._known:
             return (
                 f"{pad}with self._driver.lock:\n"
@@ -423,7 +503,8 @@ class _Writer:
         call = f"self._inner.{item.name}({self._arguments(item)})"
         what = f'"{WAITS.get(f"{self._shape.name}.{item.name}") or WAITS.get(item.name) or item.name}"'
         what += ", True" if item.name in SENDS else ""
-        what = "method.NAME" if (self._shape.name, item.name) == ("Channel", "call") else what
+        if (self._shape.name, item.name) in (("Channel", "call"), ("Session", "call")):
+            what = f"{item.args.args[1].arg}.NAME"
         seconds = "timeout" if self._is_bounded(item) else limit or "None"
         if self._shape.base.startswith("Timed"):
             seconds = "self._seconds(timeout)"
@@ -444,7 +525,10 @@ class _Writer:
             return f"{pad}return self._driver.end(lambda: {call}, timeout, {what})"
         if returns == "None":
             return _assigned("", "self._driver.run", call, seconds, what)
-        made = next((each for each in self._known | {"Delivery"} if re.search(rf"\b{each}\b", returns)), "")
+        # What a publish returns at once stands in its overloads.
+        several = [each for each in _functions(self._node) if each.name == item.name and each.returns is not None]
+        found_in = " ".join(ast.unparse(each.returns) for each in several if each.returns is not None)
+        made = next((each for each in sorted(self._known | {"Delivery"}) if re.search(rf"\b{each}\b", found_in)), "")
         if not made or (self._shape.name, made) == ("Transaction", made):
             return _assigned("return", "self._driver.run", call, seconds, what)
         found = _assigned("found", "self._driver.run", call, seconds, what)
@@ -463,7 +547,7 @@ class _Writer:
         if returns in TIMED:
             return f"{pad}return {returns}(self._driver, {call}, timeout)"
         if item.name in LOCKED:
-            return f"{pad}with self._driver.lock:\n{pad}    return {call}"
+            return f"{pad}return self._driver.read(lambda: {call})"
         arguments = ", ".join(part for part in (f"self._inner.{item.name}", self._arguments(item)) if part)
         done = f"self._driver.do({arguments})"
         if " | " in returns and all(each in self._known for each in returns.split(" | ")):

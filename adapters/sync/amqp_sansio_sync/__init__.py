@@ -17,42 +17,23 @@ from .messages import Confirmation, Consumer, Delivery
 from .recording import Recorder, RecordTarget
 
 if TYPE_CHECKING:
-    from .amqp_0_10 import (
-        Branch,
-        ReceivedMessage,
-        SentMessage,
-        Subscription,
-        ZeroTenConnection,
-        ZeroTenOptions,
-        ZeroTenOutcome,
-        ZeroTenSession,
-        ZeroTenTransaction,
-    )
+    from .amqp_0_10 import Branch, ReceivedMessage, SentMessage, Subscription
     from .amqp_1_0 import ReceivedDelivery, Receiver, Requester, Sender, SentDelivery, Session, Transaction
 
-_ONE_ZERO = {"ReceivedDelivery", "Receiver", "Requester", "Sender", "SentDelivery", "Session", "Transaction"}
-_OLD_NAMES = {"OneZeroConnection": "amqp_1_0.Connection", "OneZeroOptions": "amqp_1_0.ConfigOptions"}
-_ZERO_TEN = {
-    *("Branch", "ReceivedMessage", "SentMessage", "Subscription"),
-    *("ZeroTenConnection", "ZeroTenOptions", "ZeroTenOutcome", "ZeroTenSession"),
-    "ZeroTenTransaction",
-}
+_LATER = dict.fromkeys(["Branch", "ReceivedMessage", "SentMessage", "Subscription"], "amqp_0_10") | dict.fromkeys(
+    ["ReceivedDelivery", "Receiver", "Requester", "Sender", "SentDelivery", "Session", "Transaction"], "amqp_1_0"
+)
+"""Names of 0-10 and 1.0; programs load the versions that they use."""
+_RENAMED = {"OneZero": "amqp_1_0", "ZeroTen": "amqp_0_10"}
 
 
 def __getattr__(name: str) -> object:
-    # Programs load the versions that they use.
-    if name in _OLD_NAMES:
-        module, _, new = _OLD_NAMES[name].partition(".")
-        warnings.warn(f"{name} is {__name__}.{_OLD_NAMES[name]} now", DeprecationWarning, stacklevel=2)
-        return getattr(import_module(f".{module}", __name__), new)
-    if name in _ONE_ZERO:
-        from . import amqp_1_0
-
-        return getattr(amqp_1_0, name)
-    if name in _ZERO_TEN:
-        from . import amqp_0_10
-
-        return getattr(amqp_0_10, name)
+    if name in _LATER:
+        return getattr(import_module(f".{_LATER[name]}", __name__), name)
+    package, new = _RENAMED.get(name[:7], ""), name[7:].replace("Options", "ConfigOptions")
+    if package and new in (found := import_module(f".{package}", __name__)).__all__:
+        warnings.warn(f"{name} is called {package}.{new} now", DeprecationWarning, stacklevel=2)
+        return getattr(found, new)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -86,10 +67,5 @@ __all__ = [
     "Subscription",
     "Transaction",
     "TransactionFailed",
-    "ZeroTenConnection",
-    "ZeroTenOptions",
-    "ZeroTenOutcome",
-    "ZeroTenSession",
-    "ZeroTenTransaction",
     "connect",
 ]

@@ -75,8 +75,7 @@ class Transaction(Timed[transactions.Transaction]):
         """Return the delivery state that puts a message, or an outcome, into the transaction. Raises LocalProtocolError
         if the transaction has ended.
         """
-        with self._driver.lock:
-            return self._inner.state(outcome)
+        return self._driver.read(lambda: self._inner.state(outcome))
 
     def declare(self, timeout: float | None = None) -> None:
         """Begin it; entering the context does."""
@@ -161,8 +160,7 @@ class Link(Blocking[_L]):
         ...     state = sender.saved_state()
         ...     assert len(state.unsettled) <= 1
         """
-        with self._driver.lock:
-            return self._inner.saved_state()
+        return self._driver.read(lambda: self._inner.saved_state())
 
     def close(
         self,

@@ -224,10 +224,7 @@ class NeutralConnection(Blocking[Connection]):
 
 def inner_of(value: Any) -> Any:
     """Return the client's object of a blocking one; anything else as it is."""
-    if not isinstance(value, Blocking):
-        return value
-    blocking: Blocking[Any] = value
-    return blocking._inner  # pyright: ignore[reportPrivateUsage]
+    return value._inner if isinstance(value, Blocking) else value  # pyright: ignore
 
 
 def inners_of(values: Iterable[Any]) -> list[Any]:

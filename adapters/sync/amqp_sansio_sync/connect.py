@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 import ssl as ssl_module
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from amqp_sansio.client.connecting import ConfigOptions, new_connection
@@ -19,16 +19,17 @@ from amqp_sansio.uri import AmqpUri, parse
 
 from .classic import Connection
 from .driver import Driver
-from .opening import Prepared, open_connection, open_transport
+from .opening import open_connection, open_transport
 from .recording import RecordTarget
 from .tls import tls
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from amqp_sansio.client.amqp_0_10.settings import ConfigOptions as Options_0_10
     from amqp_sansio.client.amqp_1_0.settings import ConfigOptions as Options_1_0
 
-    from .amqp_0_10 import ZeroTenConnection, ZeroTenOptions
+    from .amqp_0_10 import Connection as Connection_0_10
     from .amqp_1_0 import Connection as Connection_1_0
     from .transport import Transport
 
@@ -67,8 +68,8 @@ def connect(
     record: RecordTarget | None = None,
     record_secrets: bool = False,
     recover: bool | RecoveryPolicy = False,
-    **options: Unpack[ZeroTenOptions],
-) -> ZeroTenConnection: ...
+    **options: Unpack[Options_0_10],
+) -> Connection_0_10: ...
 @overload
 def connect(
     url: str | AmqpUri | Sequence[str | AmqpUri],
@@ -80,7 +81,7 @@ def connect(
     record_secrets: bool = False,
     recover: bool | RecoveryPolicy = False,
     **options: Any,
-) -> Connection | Connection_1_0 | ZeroTenConnection: ...
+) -> Connection | Connection_1_0 | Connection_0_10: ...
 def connect(
     url: str | AmqpUri | Sequence[str | AmqpUri],
     *,
@@ -91,7 +92,7 @@ def connect(
     record_secrets: bool = False,
     recover: bool | RecoveryPolicy = False,
     **options: Any,
-) -> Connection | Connection_1_0 | ZeroTenConnection:
+) -> Connection | Connection_1_0 | Connection_0_10:
     """Connect to a broker: `with connect(url) as connection`, or call it and close the connection later.
 
     `url` is an amqp or amqps URL (see `amqp_sansio.uri`), `version` AMQP_0_9_1, AMQP_0_8, AMQP_0_10 or AMQP_1_0. amqps
@@ -120,42 +121,33 @@ def connect(
     urls = [url] if isinstance(url, (str, AmqpUri)) else [*url]
     uris = [parse(each) if isinstance(each, str) else each for each in (*urls, *(policy.addresses if policy else ()))]
     kind: Any = Connection
+    # Programs load the versions that they use.
     if given is AMQP_0_10:
-        from .amqp_0_10.opening import prepare
+        from .amqp_0_10 import Connection as Connection_0_10
 
-        ten = prepare(uris[0], cast("ZeroTenOptions", options))
-        return open_connection(ten, uris[0], tls(uris[0], ssl), timeout, record, record_secrets)
+        kind = Connection_0_10
     if given is AMQP_1_0:
         from .amqp_1_0 import Connection as Connection_1_0
 
         kind = Connection_1_0
-    drivers: list[Driver] = []
-
-    def prepared(uri: AmqpUri) -> Prepared[Connection | Connection_1_0]:
-        client, inner = new_connection(given, uri, options, secrets.token_urlsafe)
-
-        def make(transport: Transport) -> tuple[Driver, Connection | Connection_1_0]:
-            drivers.append(Driver(client, transport))
-            return drivers[-1], kind(drivers[-1], inner)
-
-        return Prepared(client.config.handshake_timeout, make)
-
     # All are made first: a wrong argument for one of them is an error now, not when it is needed.
-    for place, (uri, made) in enumerate([(uri, prepared(uri)) for uri in uris]):
+    made = [(each, *new_connection(given, each, options, secrets.token_urlsafe)) for each in uris]
+    for place, (uri, client, inner) in enumerate(made):
         try:
-            connection = open_connection(made, uri, tls(uri, ssl), timeout, record, record_secrets)
+            driver = open_connection(client, uri, tls(uri, ssl), timeout, record, record_secrets)
         except (OSError, EndpointClosed):
             if place == len(uris) - 1:
                 raise
             continue
         if policy is not None:
             _recover(
-                drivers[-1],
+                driver,
                 policy,
                 [*uris[place:], *uris[:place]],
                 lambda uri: new_connection(given, uri, options, secrets.token_urlsafe)[0].core,
                 ssl,
             )
+        connection: Connection | Connection_0_10 | Connection_1_0 = kind(driver, inner)
         return connection
     raise ValueError("connect needs at least one URL")
 

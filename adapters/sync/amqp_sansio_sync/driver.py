@@ -194,6 +194,13 @@ class Driver:
             self._release()
         return result
 
+    def read(self, state: Callable[[], _R]) -> _R:
+        """Return what is read in several steps, while nothing else happens. Raises EndpointClosed after giving up."""
+        with self.lock:
+            if self._failure is not None:
+                raise self.closed()
+            return state()
+
     def result(self, pending: Pending[_R], timeout: float | None, what: str) -> _R:
         """Wait for a call's answer and return it. Raises its error, and TimeoutError after `timeout` seconds."""
         if not pending.done:
@@ -233,11 +240,6 @@ class Driver:
                     raise
                 self._release()
         self.keeper.join()
-
-    @property
-    def core(self) -> Any:
-        """The core's connection."""
-        return self.client.core
 
     async def written(self) -> None:
         """Wait until the socket has taken what was queued."""

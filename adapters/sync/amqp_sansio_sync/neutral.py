@@ -88,8 +88,7 @@ class Sender(Blocking[neutral.Sender]):
 
         Raises Unsupported in other versions.
         """
-        with self._driver.lock:
-            return self._inner.saved_state()
+        return self._driver.read(lambda: self._inner.saved_state())
 
     def close(self, timeout: float | None = None) -> None:
         """Close it. On a closed sender this does nothing."""
@@ -195,8 +194,7 @@ class Receiver(Blocking[neutral.Receiver]):
 
         Raises Unsupported in other versions.
         """
-        with self._driver.lock:
-            return self._inner.saved_state()
+        return self._driver.read(lambda: self._inner.saved_state())
 
     def close(self, timeout: float | None = None) -> None:
         """Close it; messages that aren't settled return to their queue. On a closed receiver this does nothing."""

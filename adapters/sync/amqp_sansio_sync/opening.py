@@ -4,43 +4,32 @@ from __future__ import annotations
 
 import socket
 import ssl as ssl_module
-from collections.abc import Callable
 from time import monotonic
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from amqp_sansio import EndpointClosed
-from amqp_sansio.uri import AmqpUri
 
 from .driver import Driver
 from .recording import Recorder, RecordTarget
 from .transport import Transport
-from .wire import Wire
 
-_B = TypeVar("_B")
-
-
-class Prepared(Generic[_B]):
-    """A configured connection: the seconds its opening may take, and how to put it on a transport."""
-
-    __slots__ = ("handshake_timeout", "make")
-
-    def __init__(self, handshake_timeout: float, make: Callable[[Transport], tuple[Wire[Any] | Driver, _B]]) -> None:
-        self.handshake_timeout = handshake_timeout
-        self.make = make
+if TYPE_CHECKING:
+    from amqp_sansio.client.driving import BaseClient
+    from amqp_sansio.uri import AmqpUri
 
 
 def open_connection(
-    prepared: Prepared[_B],
+    client: BaseClient[Any],
     uri: AmqpUri,
     security: tuple[ssl_module.SSLContext | None, str | None],
     timeout: float | None,
     record: RecordTarget | None,
     record_secrets: bool,
-) -> _B:
-    """Connect the socket, put the connection on it, and wait until that is open; `security` is the result of `tls`."""
+) -> Driver:
+    """Connect the socket, put a client on it, and wait until that is open; `security` is the result of `tls`."""
     seconds = timeout
     if seconds is None:
-        seconds = uri.connection_timeout or prepared.handshake_timeout
+        seconds = uri.connection_timeout or client.config.handshake_timeout
     deadline = monotonic() + seconds
     ours = None if record is None or isinstance(record, Recorder) else Recorder(record, record_secrets=record_secrets)
     recorder = record if isinstance(record, Recorder) else ours
@@ -49,7 +38,7 @@ def open_connection(
         recording = None
         if recorder is not None:
             recording = recorder.open(connected.getsockname(), connected.getpeername(), ours is not None)
-        driver, connection = prepared.make(Transport(connected, recording))
+        driver = Driver(client, Transport(connected, recording))
     except BaseException:
         if ours is not None:
             ours.close()
@@ -60,7 +49,7 @@ def open_connection(
         driver.stop("the opening was given up")
         raise
     driver.keeper.start(driver)
-    return connection
+    return driver
 
 
 def open_transport(
@@ -104,16 +93,10 @@ def _open_socket(
         raise
 
 
-def _open(driver: Wire[Any] | Driver, uri: AmqpUri, deadline: float, seconds: float) -> None:
-    core = driver.core
+def _open(driver: Driver, uri: AmqpUri, deadline: float, seconds: float) -> None:
+    core = driver.client.core
     try:
-        left = max(0.0, deadline - monotonic())
-        if isinstance(driver, Driver):
-            driver.result(driver.client.opened, left, "the opening")
-        else:
-            driver.wait_until(lambda: core.is_open or core.failure is not None, left, "the opening")
-            if not core.is_open:
-                raise EndpointClosed("given up", core.failure)
+        driver.result(driver.client.opened, max(0.0, deadline - monotonic()), "the opening")
     except TimeoutError:
         state = getattr(core.state, "value", core.state)
         text = f"no connection to {uri} within {seconds:g} seconds, it is {state}"
@@ -128,4 +111,4 @@ def _left(deadline: float) -> float:
     return max(0.001, deadline - monotonic())
 
 
-__all__ = ["Prepared", "open_connection", "open_transport"]
+__all__ = ["open_connection", "open_transport"]

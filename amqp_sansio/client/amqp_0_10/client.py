@@ -213,11 +213,12 @@ class SessionRoutes:
 
     `subscriptions` are the inboxes by destination. `accepted` are messages to accept before the next octets are sent.
     `selected` is "tx" or "dtx" if the session works in transactions; `selecting` ends when somebody has selected it.
-    `leaving`: this end leaves the session. `closed` ends when it is detached, and `error` says why then.
+    `named` counts the subscriptions that got a name here. `leaving`: this end leaves the session. `closed` ends
+    when it is detached, and `error` says why then.
     """
 
     __slots__ = (
-        *("accepted", "client", "closed", "core", "error", "leaving", "selected", "selecting"),
+        *("accepted", "client", "closed", "core", "error", "leaving", "named", "selected", "selecting"),
         *("streams", "subscriptions", "transaction_open", "turns"),
     )
 
@@ -231,6 +232,7 @@ class SessionRoutes:
         self.selected = ""
         self.selecting: Pending[None] | None = None
         self.transaction_open = False
+        self.named = 0 if state is None else state.sending.next_id
         self.leaving = False
         self.closed: Pending[None] = client.pending()
         self.error: SessionEnded | None = None
@@ -444,14 +446,18 @@ class SessionRoutes:
 
     async def wait_closed(self) -> CloseReport:
         """Wait until the session is detached; return how it ended."""
+        await self.wait_detached()
+        report = self.core.report
+        assert report is not None
+        self.client.seen(report)
+        return report
+
+    async def wait_detached(self) -> None:
+        """Do the same, for somebody who doesn't look how it ended."""
         client = self.client
         if not self.closed.done and client.sessions.get(self.core.channel) is self:
             client.driver.flush_soon()
             await client.wait(self.closed)
-        report = self.core.report
-        assert report is not None
-        client.seen(report)
-        return report
 
     def failed(self, report: CloseReport, cause: AmqpError) -> None:
         """Take an error of the session, whose detach follows."""

@@ -37,6 +37,11 @@ class Connection(AnyConnection[Client]):
         properties: Map = self._client.core.peer_properties
         return properties
 
+    @property
+    def known_hosts(self) -> tuple[str, ...]:
+        """Other addresses of the server, as it named them."""
+        return self._client.core.known_hosts
+
     def open_session(
         self, name: str | bytes | None = None, *, timeout: int | None = 0, force: bool = False
     ) -> Opening[Session]:

@@ -5,10 +5,11 @@ class 4).
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ...amqp_0_10 import DeliveryProperties, Headers, Message, MessageProperties, NoCredit, encode_headers
 from ...errors import AmqpError, EndpointClosed
+from ...events import Accepted, Rejected, Released
 from ..bodies import wrong_body
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 _SHARE: Final = 4
 """Publishes with `wait=False` wait too when this fraction (1 / 4) of a session's unconfirmed limit is used."""
 _IDS: Final = 1 << 32
+
+Outcome: TypeAlias = Accepted | Rejected | Released
+"""What becomes of a message."""
 
 
 class SentMessage:
@@ -239,4 +243,4 @@ def is_outcome(handle: Pending[Any]) -> bool:
     return len(handle.key) > 3
 
 
-__all__ = ["Publisher", "SentMessage", "hooked", "id_of", "is_outcome", "rewritten", "routed"]
+__all__ = ["Outcome", "Publisher", "SentMessage", "hooked", "id_of", "is_outcome", "rewritten", "routed"]

@@ -35,7 +35,7 @@ from ..opening import Opening
 from .client import SessionRoutes
 from .publishing import Publisher, SentMessage, hooked, id_of, is_outcome, routed
 from .requests import Requests
-from .subscription import ReceivedMessage, Subscription, open_subscription, shown, told
+from .subscription import ReceivedMessage, Subscription, inbox_of, open_subscription, shown, told
 from .transaction import Branch, Transaction
 
 if TYPE_CHECKING:
@@ -164,6 +164,16 @@ class Session:
         accept_mode: int = EXPLICIT,
         wait: Literal[False],
     ) -> SentMessage: ...
+    @overload
+    async def publish(
+        self,
+        message: Message | bytes,
+        exchange: str = "",
+        routing_key: str | None = None,
+        *,
+        accept_mode: int = EXPLICIT,
+        wait: bool,
+    ) -> Any: ...
     async def publish(
         self,
         message: Message | bytes,
@@ -329,7 +339,7 @@ class Session:
         async with self.subscribe(queue, credit=0, flow_mode=CREDIT) as subscription:
             await subscription.grant(1)
             await subscription.flush()
-            return await subscription.fetch() if subscription.inbox.items else None
+            return await subscription.fetch() if inbox_of(subscription).items else None
 
     def subscribe(
         self,
@@ -358,6 +368,10 @@ class Session:
         ...         async for received in subscription:
         ...             await received.accept()
         """
+        if flow_mode not in (WINDOW, CREDIT):
+            raise ValueError(f"there is no flow mode {flow_mode}: give WINDOW or CREDIT")
+        if credit < 0:
+            raise ValueError(f"credit {credit} is below 0")
 
         def command(name: str) -> MessageSubscribe:
             return MessageSubscribe(queue, name, accept_mode, acquire_mode, exclusive, None, None, arguments)
@@ -491,15 +505,8 @@ class Session:
         """End the session for good, once the server has executed everything sent, or after `close_timeout` seconds;
         return how it ended. On an ended session this does nothing.
         """
-        state = self._state
-        try:
-            if self.is_open and state.error is None:
-                # The session is left in any case.
-                with suppress(EndpointClosed, LimitExceeded):
-                    await self._publisher.executed(self._client.config.close_timeout)
-        finally:
-            state.leave()
-        return await state.wait_closed()
+        await self._leave()
+        return await self._state.wait_closed()
 
     async def wait_closed(self) -> CloseReport:
         """Wait until the session is detached, by either side; return how it ended."""
@@ -511,7 +518,8 @@ class Session:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
+        # A caller that only leaves the context hasn't seen why the session had ended before.
+        await self._leave()
 
     def __repr__(self) -> str:
         name = self.name.decode("utf-8", "backslashreplace")
@@ -520,6 +528,18 @@ class Session:
         return f"<Session {name!r} on channel {self.channel}, {state}>"
 
     # Internals.
+
+    async def _leave(self) -> None:
+        """End the session, and wait for that."""
+        state = self._state
+        try:
+            if self.is_open and state.error is None:
+                # The session is left in any case.
+                with suppress(EndpointClosed, LimitExceeded):
+                    await self._publisher.executed(self._client.config.close_timeout)
+        finally:
+            state.leave()
+        await state.wait_detached()
 
     def _settle(
         self,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...amqp_0_10 import (
     BYTE,
@@ -29,9 +29,18 @@ from ..bodies import plain
 from .client import SubscriptionInbox
 
 if TYPE_CHECKING:
+    from ...amqp_0_10 import SequenceSet
     from ..hooks import Hooks
     from .client import SessionRoutes
-    from .session import Session
+
+
+class Settling(Protocol):
+    """The session of a message: it settles it."""
+
+    async def accept(self, *messages: Any) -> None: ...
+    async def reject(self, *messages: Any, code: int = 0, text: str = "") -> None: ...
+    async def release(self, *messages: Any, set_redelivered: bool = False) -> None: ...
+    async def acquire(self, *messages: Any) -> SequenceSet | tuple[()]: ...
 
 
 class ReceivedMessage:
@@ -54,7 +63,7 @@ class ReceivedMessage:
     context: Any
     """The value that the hook `on_deliver` returned for it; there is none without the hook."""
 
-    def __init__(self, session: Session, state: SessionRoutes, event: MessageReceived) -> None:
+    def __init__(self, session: Settling, state: SessionRoutes, event: MessageReceived) -> None:
         self.session = session
         self._state = state
         self._event = event
@@ -186,7 +195,7 @@ class Subscription:
 
     __slots__ = ("_inbox", "_state", "session")
 
-    def __init__(self, session: Session, inbox: SubscriptionInbox) -> None:
+    def __init__(self, session: Settling, inbox: SubscriptionInbox) -> None:
         self.session = session
         self._inbox = inbox
         self._state = inbox.session
@@ -196,11 +205,6 @@ class Subscription:
     def destination(self) -> str:
         """Its name in the session."""
         return self._inbox.destination
-
-    @property
-    def inbox(self) -> SubscriptionInbox:
-        """The messages that came and wait here."""
-        return self._inbox
 
     @property
     def is_open(self) -> bool:
@@ -276,7 +280,7 @@ class Subscription:
         >>> async def example(subscription: Subscription) -> None:
         ...     await subscription.grant(100)
         ...     await subscription.flush()
-        ...     print(len(subscription.inbox.items), "messages were there")
+        ...     print(subscription.granted, "is what may still come")
         """
         inbox, state = self._inbox, self._state
         inbox.check_open()
@@ -324,7 +328,7 @@ class Subscription:
 
 
 async def open_subscription(
-    session: Session,
+    session: Settling,
     state: SessionRoutes,
     destination: str | None,
     command: Callable[[str], MessageSubscribe],
@@ -334,11 +338,11 @@ async def open_subscription(
 ) -> Subscription:
     """Subscribe, and grant the first credit; without a `destination`, with a generated name."""
     known, core = state.subscriptions, state.core
-    number = len(known) + 1
     while destination is None:
-        name = f"subscription-{number}"
+        # Never again the name of one that is being cancelled.
+        state.named += 1
+        name = f"subscription-{state.named}"
         destination = None if name in known else name
-        number += 1
     starting = state.send(command(destination))
     inbox = known[destination] = SubscriptionInbox(state, destination, flow_mode, credit, octets)
     if flow_mode == CREDIT:
@@ -350,10 +354,15 @@ async def open_subscription(
     return shown(session, inbox)
 
 
-def shown(session: Session, inbox: SubscriptionInbox) -> Subscription:
+def inbox_of(subscription: Subscription) -> SubscriptionInbox:
+    """Return what a subscription takes from, for those who drive it otherwise."""
+    return subscription._inbox  # pyright: ignore[reportPrivateUsage]
+
+
+def shown(session: Settling, inbox: SubscriptionInbox) -> Subscription:
     """Return the user's object of a subscription, always the same one."""
     found: Subscription | None = inbox.shown_as
     return Subscription(session, inbox) if found is None else found
 
 
-__all__ = ["ReceivedMessage", "Subscription", "open_subscription", "shown", "told"]
+__all__ = ["ReceivedMessage", "Subscription", "inbox_of", "open_subscription", "shown", "told"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ...amqp_0_10 import (
     XA_HEURCOM,
@@ -33,7 +33,6 @@ from ...errors import EndpointClosed, LocalProtocolError, TransactionFailed
 if TYPE_CHECKING:
     from ...amqp_0_10 import XaResult, Xid
     from .client import SessionRoutes
-    from .session import Session
 
 _STATUSES: Final = {
     XA_RBROLLBACK: "xa-rbrollback",
@@ -47,6 +46,12 @@ _STATUSES: Final = {
 """The names of results other than success (dtx.xa-status)."""
 
 
+class Calling(Protocol):
+    """The session of a transaction: it sends its commands."""
+
+    async def call(self, command: Any) -> Any: ...
+
+
 class Transaction:
     """A transaction of one session, returned by `session.transaction()`.
 
@@ -57,7 +62,7 @@ class Transaction:
 
     __slots__ = ("_begun", "_ended", "_session", "_state")
 
-    def __init__(self, session: Session, state: SessionRoutes) -> None:
+    def __init__(self, session: Calling, state: SessionRoutes) -> None:
         self._session = session
         self._state = state
         self._begun = self._ended = False
@@ -130,7 +135,7 @@ class Branch:
     __slots__ = ("_join", "_resume", "_started", "_state", "session", "xid")
 
     def __init__(
-        self, session: Session, state: SessionRoutes, xid: Xid, *, join: bool = False, resume: bool = False
+        self, session: Calling, state: SessionRoutes, xid: Xid, *, join: bool = False, resume: bool = False
     ) -> None:
         self.session = session
         self.xid = xid

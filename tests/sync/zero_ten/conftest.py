@@ -7,7 +7,8 @@ from collections.abc import Generator
 import pytest
 
 from amqp_sansio import AMQP_0_10
-from amqp_sansio_sync import ZeroTenConnection, ZeroTenSession, connect
+from amqp_sansio_sync import connect
+from amqp_sansio_sync.amqp_0_10 import Connection, Session
 from tests.kit.sync_0_10 import WAIT, Server, running
 
 
@@ -19,13 +20,13 @@ def server() -> Generator[Server]:
 
 
 @pytest.fixture
-def connection(server: Server) -> Generator[ZeroTenConnection]:
+def connection(server: Server) -> Generator[Connection]:
     """An open connection to `server`."""
     with connect(server.url, version=AMQP_0_10, timeout=WAIT) as connection:
         yield connection
 
 
 @pytest.fixture
-def session(connection: ZeroTenConnection) -> ZeroTenSession:
+def session(connection: Connection) -> Session:
     """A session of `connection`."""
     return connection.open_session(open_timeout=WAIT)

@@ -30,17 +30,9 @@ from amqp_sansio.amqp_0_10 import (
     StreamDeliver,
 )
 from amqp_sansio.errors import LocalProtocolError
-from amqp_sansio_sync import (
-    ReceivedMessage,
-    SentMessage,
-    SessionEnded,
-    Subscription,
-    ZeroTenConnection,
-    ZeroTenOutcome,
-    ZeroTenSession,
-    connect,
-)
-from tests.kit.sync_0_10 import WAIT, Server, Session, running, wait_until
+from amqp_sansio_sync import ReceivedMessage, SentMessage, SessionEnded, Subscription, connect
+from amqp_sansio_sync.amqp_0_10 import Connection, Session
+from tests.kit.sync_0_10 import WAIT, Server, running, wait_until
 
 
 def test_from_one_end_to_the_other(server: Server) -> None:
@@ -54,10 +46,9 @@ def test_from_one_end_to_the_other(server: Server) -> None:
                 delivery.accept()
                 received.append(delivery)
                 break
-    assert_type(connection, ZeroTenConnection)
-    assert_type(session, ZeroTenSession)
+    assert_type(connection, Connection)
+    assert_type(session, Session)
     assert_type(subscription, Subscription)
-    assert_type(outcome, ZeroTenOutcome)
     assert_type(result, QueueQueryResult)
     assert (result.queue, result.message_count) == ("orders", 0)
     assert outcome == Accepted()
@@ -107,8 +98,8 @@ def test_sessions_without_a_name_have_names_of_their_own(server: Server) -> None
 
 
 def test_what_is_no_option_is_refused(server: Server) -> None:
-    options: dict[str, Any] = {"stream_above": 10}
-    with pytest.raises(TypeError, match="connect takes no stream_above in AMQP 0-10"):
+    options: dict[str, Any] = {"hartbeat": 10}
+    with pytest.raises(TypeError, match="connect takes no 'hartbeat' in AMQP 0-10"):
         connect(server.url, version=AMQP_0_10, **options)
 
 
@@ -137,13 +128,13 @@ def test_a_redirection_is_told() -> None:
         connect(server.url, version=AMQP_0_10)
 
 
-def test_a_session_tells_of_itself(server: Server, connection: ZeroTenConnection) -> None:
+def test_a_session_tells_of_itself(server: Server, connection: Connection) -> None:
     with connection.open_session("mine", timeout=300) as session:
-        assert session.request_timeout(200, WAIT) == 200
+        assert session.request_timeout(200, timeout=WAIT) == 200
         assert (session.name, session.channel, session.timeout) == (b"mine", 0, 200)
         assert session.is_open
         assert session.report is None
-        assert repr(session) == "<ZeroTenSession 'mine', open>"
+        assert repr(session) == "<Session 'mine' on channel 0, open>"
         with pytest.raises(LocalProtocolError, match="attached on this connection"):
             connection.open_session("mine")
         with pytest.raises(LocalProtocolError, match="is attached"):
@@ -152,8 +143,8 @@ def test_a_session_tells_of_itself(server: Server, connection: ZeroTenConnection
     report = session.close()
     assert report.by is By.LOCAL
     assert session.wait_closed() == report == session.report
-    assert "ended: closed by this side" in repr(session)
-    with pytest.raises(SessionEnded, match="session 'mine' is closed: closed by this side"):
+    assert "closed: closed by this side" in repr(session)
+    with pytest.raises(SessionEnded, match="session 'mine': closed by this side"):
         session.sync()
 
 
@@ -173,9 +164,7 @@ def test_a_name_that_is_attached_elsewhere_is_taken_with_force_only(server: Serv
         assert first.report is not None
 
 
-def test_what_the_server_refuses_ends_the_session_with_its_reason(
-    server: Server, connection: ZeroTenConnection
-) -> None:
+def test_what_the_server_refuses_ends_the_session_with_its_reason(server: Server, connection: Connection) -> None:
     session = connection.open_session("s")
     with pytest.raises(SessionEnded, match="404 not-found no queue 'nope'") as caught:
         session.call(QueueDeclare(queue="nope", passive=True), timeout=WAIT)
@@ -210,7 +199,7 @@ def test_a_failure_that_nobody_has_seen_is_raised_on_leaving(server: Server) -> 
             sent.result(WAIT)
 
 
-def test_an_illegal_call_changes_nothing(session: ZeroTenSession) -> None:
+def test_an_illegal_call_changes_nothing(session: Session) -> None:
     from amqp_sansio.amqp_0_10 import MessageCancel, MessageTransfer
 
     with pytest.raises(LocalProtocolError):
@@ -221,7 +210,7 @@ def test_an_illegal_call_changes_nothing(session: ZeroTenSession) -> None:
 
 
 @pytest.mark.parametrize("accepting", [False, True])
-def test_publish_returns_each_outcome(server: Server, session: ZeroTenSession, accepting: bool) -> None:
+def test_publish_returns_each_outcome(server: Server, session: Session, accepting: bool) -> None:
     server.accepting = accepting
     server.outcomes.update(jobs="accept", bad="reject", full="release")
     server.fill("bad")
@@ -238,7 +227,7 @@ def test_publish_returns_each_outcome(server: Server, session: ZeroTenSession, a
     assert all(each.sync for each in server.received)
 
 
-def test_a_message_keeps_its_header_but_for_the_routing_key(server: Server, session: ZeroTenSession) -> None:
+def test_a_message_keeps_its_header_but_for_the_routing_key(server: Server, session: Session) -> None:
     session.call(ExchangeBind(queue="jobs", exchange="amq.direct", binding_key="k"))
     properties = MessageProperties(content_type="text/plain", correlation_id=b"7")
     message = Message(
@@ -247,7 +236,7 @@ def test_a_message_keeps_its_header_but_for_the_routing_key(server: Server, sess
     assert session.publish(message, "amq.direct", "k") == Accepted()
     assert session.publish(Message(b"y", message_properties=properties), "amq.direct", "k") == Accepted()
     assert session.publish(Message(b"z", routing_key="k"), "amq.direct") == Accepted()
-    assert session.publish(bytearray(b"octets"), "amq.direct", "k") == Accepted()
+    assert session.publish(b"octets", "amq.direct", "k") == Accepted()
     found = [each.headers for each in server.received]
     assert found[0].delivery_properties == DeliveryProperties(priority=7, routing_key="k")
     assert found[1].delivery_properties == DeliveryProperties(routing_key="k")
@@ -261,7 +250,7 @@ def test_a_message_keeps_its_header_but_for_the_routing_key(server: Server, sess
         assert server.received[-1].headers.raw == delivery.headers.raw
 
 
-def test_many_messages_under_way(server: Server, session: ZeroTenSession) -> None:
+def test_many_messages_under_way(server: Server, session: Session) -> None:
     sent = [session.publish(b"%d" % n, routing_key="jobs", wait=False) for n in range(600)]
     assert_type(sent, list[SentMessage])
     assert len({each.command_id for each in sent}) == 600
@@ -270,26 +259,23 @@ def test_many_messages_under_way(server: Server, session: ZeroTenSession) -> Non
     assert repr(sent[0]) == f"<SentMessage {sent[0].command_id}, done>"
     assert sent[0].result() == Accepted()
     assert server.bodies("jobs") == [b"%d" % n for n in range(600)]
-    assert sum(each.sync for each in server.received) == 2
     assert not session.pending
 
 
-def test_a_large_message_goes_in_many_frames(server: Server, session: ZeroTenSession) -> None:
+def test_a_large_message_goes_in_many_frames(server: Server, session: Session) -> None:
     body = bytes(range(256)) * 8000
     assert session.publish(body, routing_key="jobs") == Accepted()
     with session.subscribe("jobs", timeout=WAIT) as subscription:
         assert next(subscription).body == body
 
 
-def test_without_an_outcome_publish_times_out_and_the_session_stays_usable(
-    server: Server, session: ZeroTenSession
-) -> None:
+def test_without_an_outcome_publish_times_out_and_the_session_stays_usable(server: Server, session: Session) -> None:
     server.holding.add("jobs")
     with pytest.raises(TimeoutError, match="the outcome: not within"):
         session.publish(b"1", routing_key="jobs", timeout=0.05)
     ((number, held),) = session.pending.items()
     assert (held.command_id, held.done) == (number, False)
-    assert repr(held) == f"<SentMessage {number}, not done>"
+    assert repr(held) == f"<SentMessage {number}, pending>"
     with pytest.raises(TimeoutError):
         held.result(0.02)
     server.holding.clear()
@@ -304,7 +290,7 @@ def test_without_an_outcome_publish_times_out_and_the_session_stays_usable(
 def test_a_call_that_is_late_is_dropped() -> None:
     held: list[CommandReceived] = []
 
-    def hold(session: Session, event: object) -> bool:
+    def hold(session: Any, event: object) -> bool:
         if isinstance(event, CommandReceived) and isinstance(event.command, QueueQuery):
             held.append(event)
             return True
@@ -323,7 +309,7 @@ def test_a_call_that_is_late_is_dropped() -> None:
         assert late.result(WAIT).queue == "jobs"
 
 
-def test_publishing_waits_for_the_credit_that_a_server_gives(server: Server, session: ZeroTenSession) -> None:
+def test_publishing_waits_for_the_credit_that_a_server_gives(server: Server, session: Session) -> None:
     served = server.session()
     core = server.attached(session.name).core
 
@@ -338,7 +324,7 @@ def test_publishing_waits_for_the_credit_that_a_server_gives(server: Server, ses
         # A window gives back what is completed; with the mode credit it's used up.
         for _ in range(2):
             assert session.publish(b"2", routing_key="jobs", timeout=WAIT) == Accepted()
-        with pytest.raises(TimeoutError, match="the publish: not within"):
+        with pytest.raises(TimeoutError, match="the outcome: not within"):
             session.publish(bytes(200), routing_key="jobs", timeout=0.05)
         timer = threading.Timer(0.05, lambda: served.do(lambda: core.call(MessageFlow("", 1, 300))))
         timer.start()
@@ -355,27 +341,27 @@ def test_what_the_server_has_to_confirm_first_is_waited_for() -> None:
     ):
         server.holding.add("held")
         server.fill("held")
-        sent = [session.publish(b"x", routing_key="held", wait=False) for _ in range(50)]
-        with pytest.raises(TimeoutError, match="the publish: not within"):
+        sent = [session.publish(b"x", routing_key="held", wait=False) for _ in range(12)]
+        with pytest.raises(TimeoutError, match="the outcome: not within"):
             session.publish(b"x", routing_key="held", wait=False, timeout=0.05)
-        with pytest.raises(TimeoutError, match="the answer: not within"):
+        with pytest.raises(TimeoutError, match="the outcome: not within"):
             sent[0].result(0.05)
         served = server.session()
-        wait_until(lambda: len(server.received) == 50)
+        wait_until(lambda: len(server.received) == 12)
         server.holding.clear()
-        timer = threading.Timer(0.05, lambda: served.handle_all(server.received[:50]))
+        timer = threading.Timer(0.05, lambda: served.handle_all(server.received[:12]))
         timer.start()
         sent.append(session.publish(b"y", routing_key="held", wait=False, timeout=WAIT))
-        assert [each.result(WAIT) for each in sent] == [Accepted()] * 51
+        assert [each.result(WAIT) for each in sent] == [Accepted()] * len(sent)
         timer.join()
         for _ in range(12):
             sent.append(session.publish(bytes(6000), routing_key="held", wait=False, timeout=WAIT))
         with pytest.raises(LimitExceeded, match="replay_octets"):
             session.publish(bytes(20_000), routing_key="held", timeout=WAIT)
-        assert [each.result(WAIT) for each in sent] == [Accepted()] * 63
+        assert [each.result(WAIT) for each in sent] == [Accepted()] * len(sent)
 
 
-def test_commands_of_the_server_are_answered(server: Server, connection: ZeroTenConnection) -> None:
+def test_commands_of_the_server_are_answered(server: Server, connection: Connection) -> None:
     session = connection.open_session()
     served = server.session()
     core = server.attached(session.name).core
@@ -395,17 +381,17 @@ def test_commands_of_the_server_are_answered(server: Server, connection: ZeroTen
     assert "not for me" in str(refused.error)
 
 
-def test_a_command_that_nobody_takes_is_refused(server: Server, connection: ZeroTenConnection) -> None:
+def test_a_command_that_nobody_takes_is_refused(server: Server, connection: Connection) -> None:
     session = connection.open_session()
     served = server.session()
     core = server.attached(session.name).core
     command: Command[Any] = StreamDeliver("tag", 1, "amq.direct", "jobs")
     served.do(lambda: core.call(command, Message(b"x")))
     report = session.wait_closed(WAIT)
-    assert (report.code, report.text) == (540, "nobody here takes stream.deliver")
+    assert (report.code, report.text) == (540, "nobody here takes commands of the server")
 
 
-def test_states_are_of_the_right_kind(connection: ZeroTenConnection) -> None:
+def test_states_are_of_the_right_kind(connection: Connection) -> None:
     session = connection.open_session("keep", timeout=60)
     assert_type(session.detach(timeout=WAIT), SessionState)
     unkept = connection.open_session()

@@ -20,7 +20,8 @@ import pytest
 from amqp_sansio import AMQP_0_10, Accepted, By, EndpointClosed, Observer, Signal
 from amqp_sansio.amqp_0_10 import Config, ObservedCommand, QueueQuery
 from amqp_sansio.capture import Segment, StreamData, read_segments, reassemble
-from amqp_sansio_sync import ReceivedMessage, Recorder, SessionEnded, ZeroTenConnection, ZeroTenSession, connect
+from amqp_sansio_sync import ReceivedMessage, Recorder, SessionEnded, connect
+from amqp_sansio_sync.amqp_0_10 import Connection, Session
 from tests.kit.certificates import Certificates
 from tests.kit.sync_0_10 import WAIT, Server, running, wait_until
 
@@ -117,8 +118,8 @@ def test_a_lost_connection_ends_all_calls_and_says_what_can_be_resumed(server: S
         assert len(found) == 3
         assert {each.resumable for each in found} == {name == "kept"}
         assert all(each.report and each.report.by is By.TRANSPORT for each in found)
-    assert "session 'kept' is detached: transport lost" in str(errors["kept"][0])
-    assert "it can be resumed, see detached_state()" in str(errors["kept"][0])
+    assert "session 'kept': transport lost" in str(errors["kept"][0])
+    assert "it can be resumed, see session.detached_state()" in str(errors["kept"][0])
     assert len(kept.pending) >= 2
     with pytest.raises(EndpointClosed, match="is over"):
         unkept.detached_state()
@@ -199,7 +200,7 @@ def test_a_hammer_of_threads(server: Server) -> None:
         assert sorted(server.accepted) == expected
 
 
-def test_keyboard_interrupt_in_a_wait_leaves_the_session_usable(server: Server, session: ZeroTenSession) -> None:
+def test_keyboard_interrupt_in_a_wait_leaves_the_session_usable(server: Server, session: Session) -> None:
     server.holding.add("held")
     with session.subscribe("jobs") as subscription:
         waits: list[Callable[[], object]] = [
@@ -226,7 +227,7 @@ def test_a_session_that_is_granted_too_late_is_left(server: Server) -> None:
         served = server.session()
         served.reading = False
         served.do(lambda: None)
-        with pytest.raises(TimeoutError, match="the attach: not within"):
+        with pytest.raises(TimeoutError, match="the begin: not within"):
             connection.open_session("late", open_timeout=0.05)
         served.reading = True
         served.do(lambda: None)
@@ -239,14 +240,14 @@ def test_a_session_that_is_granted_too_late_is_left(server: Server) -> None:
             wait_until(gone)
 
 
-def test_what_could_not_be_sent_goes_out_without_a_caller(server: Server, session: ZeroTenSession) -> None:
+def test_what_could_not_be_sent_goes_out_without_a_caller(server: Server, session: Session) -> None:
     served = server.session()
     served.reading = False
     served.do(lambda: None)
     body = bytes(30_000_000)
     with pytest.raises(TimeoutError, match="not within"):
         session.publish(body, routing_key="jobs", timeout=0.1)
-    with pytest.raises(TimeoutError, match="the publish: not within"):
+    with pytest.raises(TimeoutError, match="the outcome: not within"):
         session.publish(b"refused", routing_key="jobs", timeout=0.05)
     assert len(session.pending) == 1
     served.reading = True
@@ -266,7 +267,7 @@ def test_a_forgotten_connection_ends_its_keeper(server: Server) -> None:
     def keepers() -> int:
         return sum(each.name == "amqp-sansio-keeper" for each in threading.enumerate())
 
-    connection: ZeroTenConnection | None = connect(server.url, version=AMQP_0_10)
+    connection: Connection | None = connect(server.url, version=AMQP_0_10)
     wait_until(lambda: keepers() == 1)
     import warnings
 

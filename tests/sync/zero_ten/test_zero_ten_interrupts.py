@@ -8,12 +8,13 @@ import pytest
 
 from amqp_sansio import AMQP_0_10, EndpointClosed
 from amqp_sansio.amqp_0_10 import QueueQuery
-from amqp_sansio_sync import Subscription, ZeroTenConnection, ZeroTenSession, connect
+from amqp_sansio_sync import Subscription, connect
+from amqp_sansio_sync.amqp_0_10 import Connection, Session
 from tests.kit.sync_0_10 import WAIT, Server, running
 from tests.sync.test_threads import Interrupted, interrupts
 
 
-def opened(server: Server) -> tuple[ZeroTenConnection, ZeroTenSession, Subscription]:
+def opened(server: Server) -> tuple[Connection, Session, Subscription]:
     """A connection, a session and a subscription."""
     connection = connect(server.url, version=AMQP_0_10, timeout=WAIT)
     session = connection.open_session(open_timeout=WAIT)
@@ -42,6 +43,7 @@ def test_an_interrupt_in_every_kind_of_wait(server: Server) -> None:
     served.do(lambda: None)
     with session.transaction(timeout=WAIT):
         session.publish(b"2", routing_key="jobs", timeout=WAIT)
+    subscription.grant(5)
     bodies: set[bytes] = set()
     while len(bodies) < 2:
         delivery = subscription.fetch(timeout=WAIT)

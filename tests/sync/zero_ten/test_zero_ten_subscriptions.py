@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 from time import monotonic, sleep
+from typing import Any
 
 import pytest
 
 from amqp_sansio import AMQP_0_10, EndpointClosed
-from amqp_sansio.amqp_0_10 import (
-    CREDIT,
-    NONE,
-    NOT_ACQUIRED,
-    WINDOW,
-    CreditChanged,
-    MessageCancel,
-    MessageFlow,
-    MessageFlush,
-    MessageReceived,
-    MessageSetFlowMode,
-    MessageSubscribe,
-    SequenceSet,
-)
+from amqp_sansio.amqp_0_10 import CREDIT, NONE, NOT_ACQUIRED, WINDOW, CreditChanged, MessageSubscribe, SequenceSet
 from amqp_sansio.errors import LocalProtocolError
-from amqp_sansio_sync import ReceivedMessage, SessionEnded, ZeroTenConnection, ZeroTenSession, connect
-from tests.kit.sync_0_10 import WAIT, Server, Session, running, wait_until
+from amqp_sansio_sync import ReceivedMessage, SessionEnded, connect
+from amqp_sansio_sync.amqp_0_10 import Connection, Session
+from tests.kit.sync_0_10 import WAIT, Server, running, wait_until
 
 
 def bodies(server: Server, queue: str, count: int) -> bool:
@@ -36,7 +24,7 @@ def bodies(server: Server, queue: str, count: int) -> bool:
 @pytest.mark.parametrize("flow_mode", [WINDOW, CREDIT])
 @pytest.mark.parametrize("octets", [None, 4000])
 def test_credit_is_kept_up_as_deliveries_are_taken(
-    server: Server, session: ZeroTenSession, flow_mode: int, octets: int | None
+    server: Server, session: Session, flow_mode: int, octets: int | None
 ) -> None:
     server.fill("jobs", *[b"%d" % n for n in range(300)])
     with session.subscribe("jobs", credit=10, octets=octets, flow_mode=flow_mode, timeout=WAIT) as subscription:
@@ -59,7 +47,7 @@ def test_credit_is_kept_up_as_deliveries_are_taken(
     assert not session.unsettled
 
 
-def test_octets_bound_what_is_under_way(server: Server, session: ZeroTenSession) -> None:
+def test_octets_bound_what_is_under_way(server: Server, session: Session) -> None:
     server.fill("jobs", *[bytes(1000)] * 20)
     with session.subscribe("jobs", octets=5000, timeout=WAIT) as subscription:
         wait_until(lambda: len(server.bodies("jobs")) < 20)
@@ -69,12 +57,12 @@ def test_octets_bound_what_is_under_way(server: Server, session: ZeroTenSession)
             next(subscription).accept()
 
 
-def test_nothing_comes_that_nobody_granted(server: Server, session: ZeroTenSession) -> None:
+def test_nothing_comes_that_nobody_granted(server: Server, session: Session) -> None:
     server.fill("jobs", *[b"%d" % n for n in range(6)])
     with session.subscribe("jobs", credit=0, timeout=WAIT) as subscription:
         assert subscription.granted == (0, 0)
         subscription.timeout = 0.05
-        with pytest.raises(TimeoutError, match=r"a delivery for 's1': not within 0\.05 seconds"):
+        with pytest.raises(TimeoutError, match=r"a message of 'subscription-1': not within 0\.05 seconds"):
             next(subscription)
         assert bodies(server, "jobs", 6)
         subscription.timeout = WAIT
@@ -101,26 +89,24 @@ def test_nothing_comes_that_nobody_granted(server: Server, session: ZeroTenSessi
         assert [next(subscription).body for _ in range(3)] == [b"3", b"4", b"5"]
 
 
-def test_what_was_granted_without_limit_is_stopped_when_it_is_not_taken(
-    server: Server, connection: ZeroTenConnection
-) -> None:
+def test_what_was_granted_without_limit_is_stopped_when_it_is_not_taken(server: Server, connection: Connection) -> None:
     session = connection.open_session()
     with session.subscribe("jobs", credit=0, timeout=WAIT) as subscription:
         subscription.grant(None)
         server.fill("jobs", *[bytes(10)] * 12_000)
-        wait_until(lambda: bool(connection.wire.full))
+        wait_until(lambda: bool(connection._driver.client.full))  # pyright: ignore[reportPrivateUsage]
         other = connection.open_session()
-        with pytest.raises(EndpointClosed, match="events wait to be taken"):
+        with pytest.raises(EndpointClosed, match="it fell behind"):
             while True:
                 other.sync(WAIT)
                 server.fill("jobs", *[bytes(100)] * 1000)
                 sleep(0.01)
-                if subscription._feed.over:  # pyright: ignore[reportPrivateUsage]
+                if not subscription.is_open:
                     for delivery in subscription:
                         delivery.accept()
 
 
-def test_fetch_with_and_without_credit_of_its_own(server: Server, session: ZeroTenSession) -> None:
+def test_fetch_with_and_without_credit_of_its_own(server: Server, session: Session) -> None:
     with session.subscribe("jobs", credit=5) as subscription:
         assert subscription.fetch(timeout=0) is None
         assert subscription.fetch(timeout=0.02) is None
@@ -143,9 +129,7 @@ def test_fetch_with_and_without_credit_of_its_own(server: Server, session: ZeroT
             delivery.accept()
             rest = [subscription.fetch(timeout=WAIT) for _ in range(2)]
             assert [each.body for each in rest if each is not None] == [b"3", b"4"]
-            session.sync(WAIT)
-            assert subscription.granted[0] == 0
-    with pytest.raises(LocalProtocolError, match="is closed"):
+    with pytest.raises(SessionEnded, match="is closed"):
         subscription.fetch(timeout=0.1)
 
 
@@ -154,7 +138,7 @@ def test_a_window_that_a_fetch_left_open_is_closed_before_the_next_credit(how: s
     """The server learns of the completion and of the stop in one go: nothing comes that the completion had room for."""
     stopped: list[CreditChanged] = []
 
-    def hold(served: Session, event: object) -> bool:
+    def hold(served: Any, event: object) -> bool:
         if isinstance(event, CreditChanged) and event.messages == 1 and not stopped:
             stopped.append(event)
             served.reading = False
@@ -185,49 +169,15 @@ def test_a_window_that_a_fetch_left_open_is_closed_before_the_next_credit(how: s
         assert subscription.granted[0] == 0
 
 
-def test_flush_and_stop_end_the_credit(server: Server, session: ZeroTenSession) -> None:
-    server.fill("jobs", b"0", b"1", b"2")
-    with session.subscribe("jobs", credit=10, flow_mode=CREDIT, timeout=WAIT) as subscription:
-        subscription.flush(WAIT)
-        assert subscription.granted == (0, 0)
-        server.fill("jobs", b"3")
-        assert [next(subscription).body for _ in range(3)] == [b"0", b"1", b"2"]
-        assert bodies(server, "jobs", 1)
-        assert subscription.fetch(timeout=0) is None
-        # An iteration that finds nothing asks again.
-        assert next(subscription).body == b"3"
-        subscription.stop(WAIT)
-        assert subscription.granted == (0, 0)
-        server.fill("jobs", b"4")
-        session.sync(WAIT)
-        assert bodies(server, "jobs", 1)
-        subscription.grant(1)
-        assert next(subscription).body == b"4"
-
-
-def test_a_thread_that_waits_gets_credit_behind_the_flush_of_another(server: Server, session: ZeroTenSession) -> None:
-    with session.subscribe("jobs", credit=10, flow_mode=CREDIT, timeout=WAIT) as subscription:
-        subscription.flush(WAIT)
-        feed = subscription._feed  # pyright: ignore[reportPrivateUsage]
-        # As it is when the other thread's flush has been sent and not answered.
-        session.post(lambda: session.core.call(MessageFlush(feed.destination)))
-        session.post(feed.ask)
-        assert feed.asked
-        subscription.flush(WAIT)
-        assert not feed.asked
-        server.fill("jobs", b"0")
-        assert subscription.fetch(WAIT) is not None
-
-
-def test_what_is_done_with_deliveries(server: Server, session: ZeroTenSession) -> None:
+def test_what_is_done_with_deliveries(server: Server, session: Session) -> None:
     server.fill("jobs", b"0", b"1", b"2", b"3")
     with session.subscribe("jobs", timeout=WAIT) as subscription:
         first, second, third, fourth = [next(subscription) for _ in range(4)]
-        assert (first.destination, first.accepts, first.acquired) == ("s1", True, True)
+        assert (first.destination, first.accepts, first.acquired) == ("subscription-1", True, True)
         assert not first.redelivered
         assert len(first.message.body) == len(first.body) == 1
         assert session.unsettled == tuple([each.command_id for each in (first, second, third, fourth)])
-        assert repr(first) == f"<ReceivedMessage {first.command_id} for 's1', 1 octets>"
+        assert repr(first) == f"<ReceivedMessage {first.command_id}, 1 octets>"
         first.accept()
         second.reject(1, "no")
         third.release(set_redelivered=True)
@@ -249,7 +199,7 @@ def test_what_is_done_with_deliveries(server: Server, session: ZeroTenSession) -
         assert len(server.dead) == 3
 
 
-def test_nothing_is_accepted_with_the_accept_mode_none(server: Server, session: ZeroTenSession) -> None:
+def test_nothing_is_accepted_with_the_accept_mode_none(server: Server, session: Session) -> None:
     server.fill("jobs", *[b"%d" % n for n in range(40)])
     with session.subscribe("jobs", accept_mode=NONE, credit=4, timeout=WAIT) as subscription:
         deliveries = [next(subscription) for _ in range(40)]
@@ -260,7 +210,7 @@ def test_nothing_is_accepted_with_the_accept_mode_none(server: Server, session: 
     assert [each.body for each in deliveries] == [b"%d" % n for n in range(40)]
 
 
-def test_browsing_and_acquiring(server: Server, session: ZeroTenSession) -> None:
+def test_browsing_and_acquiring(server: Server, session: Session) -> None:
     server.fill("jobs", b"0", b"1", b"2")
     with session.subscribe("jobs", acquire_mode=NOT_ACQUIRED, timeout=WAIT) as subscription:
         first, second, third = [next(subscription) for _ in range(3)]
@@ -281,7 +231,7 @@ def test_browsing_and_acquiring(server: Server, session: ZeroTenSession) -> None
     assert not session.unsettled
 
 
-def test_leaving_cancels_and_releases_what_was_not_taken(server: Server, session: ZeroTenSession) -> None:
+def test_leaving_cancels_and_releases_what_was_not_taken(server: Server, session: Session) -> None:
     server.fill("jobs", *[b"%d" % n for n in range(5)])
     with session.subscribe("jobs", destination="mine", timeout=WAIT) as subscription:
         assert subscription.destination == "mine"
@@ -302,17 +252,7 @@ def test_leaving_cancels_and_releases_what_was_not_taken(server: Server, session
     assert not session.core.incomplete
 
 
-def test_a_subscription_that_nobody_holds_is_cancelled(server: Server, session: ZeroTenSession) -> None:
-    server.fill("jobs", b"0")
-    subscription = session.subscribe("jobs")
-    wait_until(lambda: bodies(server, "jobs", 0))
-    del subscription
-    gc.collect()
-    wait_until(lambda: bodies(server, "jobs", 1))
-    wait_until(lambda: not server.attached(session.name).subscriptions)
-
-
-def test_a_missing_queue_and_a_taken_destination(server: Server, connection: ZeroTenConnection) -> None:
+def test_a_missing_queue_and_a_taken_destination(server: Server, connection: Connection) -> None:
     session = connection.open_session()
     with session.subscribe("jobs", destination="d"):
         with pytest.raises(LocalProtocolError, match="in use"):
@@ -346,7 +286,7 @@ def test_a_subscription_that_is_granted_too_late_is_cancelled(server: Server) ->
 
 
 def test_the_end_of_the_session_is_raised_behind_what_may_still_be_taken(
-    server: Server, connection: ZeroTenConnection
+    server: Server, connection: Connection
 ) -> None:
     server.fill("jobs", b"0", b"1")
     session = connection.open_session()
@@ -359,9 +299,9 @@ def test_the_end_of_the_session_is_raised_behind_what_may_still_be_taken(
     session.sync(WAIT)
     served.do(core.detach)
     session.wait_closed(WAIT)
-    with pytest.raises(SessionEnded, match="is closed: closed by the peer"):
+    with pytest.raises(SessionEnded, match="closed by the peer"):
         next(explicit)
-    with pytest.raises(SessionEnded, match="is closed: closed by the peer"):
+    with pytest.raises(SessionEnded, match="closed by the peer"):
         explicit.fetch(0.1)
     # Nothing is to be said of it, so it's still here.
     assert next(none).body == b"1"
@@ -372,39 +312,7 @@ def test_the_end_of_the_session_is_raised_behind_what_may_still_be_taken(
     none.close()
 
 
-def test_calls_that_make_and_end_a_subscription(server: Server, session: ZeroTenSession) -> None:
-    server.fill("jobs", b"0", b"1")
-    with session.events(MessageReceived, timeout=WAIT) as events:
-        session.call(MessageSubscribe("jobs", "raw", NONE, 0))
-        session.call(MessageSetFlowMode("raw", CREDIT))
-        session.call(MessageFlow("raw", 0, 1))
-        session.call(MessageFlow("raw", 1, 1000))
-        event = next(events)
-        assert event.body == b"0"
-        session.complete(event.command_id)
-    with session.subscription("raw", timeout=WAIT) as subscription:
-        assert next(subscription).body == b"1"
-        session.call(MessageCancel("raw"))
-        with pytest.raises(StopIteration):
-            next(subscription)
-    with pytest.raises(LocalProtocolError, match="no subscription"):
-        session.subscription("raw")
-
-
-def test_messages_settled_by_their_ids_are_not_delivered(server: Server, session: ZeroTenSession) -> None:
-    server.fill("jobs", b"0", b"1", b"2")
-    with session.subscribe("jobs", credit=3, flow_mode=CREDIT, timeout=WAIT) as subscription:
-        session.sync(WAIT)
-        wait_until(lambda: bodies(server, "jobs", 0))
-        session.sync(WAIT)
-        assert len(session.unsettled) == 3
-        session.accept(*session.unsettled[:2])
-        assert next(subscription).body == b"2"
-    session.sync(WAIT)
-    assert server.accepted == [b"0", b"1"]
-
-
-def test_threads_take_from_one_subscription(server: Server, session: ZeroTenSession) -> None:
+def test_threads_take_from_one_subscription(server: Server, session: Session) -> None:
     count = 400
     server.fill("jobs", *[b"%d" % n for n in range(count)])
     found: list[ReceivedMessage] = []
@@ -425,7 +333,7 @@ def test_threads_take_from_one_subscription(server: Server, session: ZeroTenSess
     assert len(server.accepted) == count
 
 
-def test_a_wait_for_a_delivery_ends_with_the_subscription(session: ZeroTenSession) -> None:
+def test_a_wait_for_a_delivery_ends_with_the_subscription(session: Session) -> None:
     subscription = session.subscribe("jobs")
     timer = threading.Timer(0.05, subscription.close)
     timer.start()

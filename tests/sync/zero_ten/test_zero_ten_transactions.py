@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from amqp_sansio import AMQP_0_10, Accepted
 from amqp_sansio.amqp_0_10 import NONE, CommandReceived, Message, QueueDeclare, TxCommit, TxSelect, XaResult, Xid
 from amqp_sansio.errors import LocalProtocolError, TransactionFailed
-from amqp_sansio_sync import SessionEnded, ZeroTenConnection, ZeroTenSession, connect
-from tests.kit.sync_0_10 import WAIT, Server, Session, running
+from amqp_sansio_sync import SessionEnded, connect
+from amqp_sansio_sync.amqp_0_10 import Connection, Session
+from tests.kit.sync_0_10 import WAIT, Server, running
 
 XID = Xid(7, b"global", b"branch")
 
 
-def test_a_commit_makes_it_happen(server: Server, session: ZeroTenSession) -> None:
+def test_a_commit_makes_it_happen(server: Server, session: Session) -> None:
     server.fill("jobs", b"1", b"2")
     server.fill("out")
     with session.subscribe("jobs", credit=1, timeout=WAIT) as subscription:
         with session.transaction(timeout=WAIT) as transaction:
-            assert repr(transaction) == "<ZeroTenTransaction begun>"
+            assert repr(transaction).endswith(", open>")
             delivery = next(subscription)
             message = Message(delivery.body, headers=delivery.headers)
             assert session.publish(message, routing_key="out") == Accepted()
@@ -27,10 +30,10 @@ def test_a_commit_makes_it_happen(server: Server, session: ZeroTenSession) -> No
         assert server.bodies("out") == [b"1"]
         assert server.accepted == [b"1"]
         assert delivery.command_id not in session.unsettled
-        assert repr(transaction) == "<ZeroTenTransaction over>"
-        with pytest.raises(LocalProtocolError, match="the transaction is over"):
+        assert repr(transaction).endswith(", ended>")
+        with pytest.raises(LocalProtocolError, match="the transaction has ended"):
             transaction.commit()
-        with pytest.raises(LocalProtocolError, match="begun once"), transaction:
+        with pytest.raises(LocalProtocolError, match="has begun already"), transaction:
             pytest.fail("it can't begin")
         with pytest.raises(LocalProtocolError, match="hasn't begun"):
             session.transaction().rollback()
@@ -38,9 +41,7 @@ def test_a_commit_makes_it_happen(server: Server, session: ZeroTenSession) -> No
     assert (kinds.count(TxSelect), kinds.count(TxCommit)) == (1, 1)
 
 
-def test_an_exception_rolls_back_and_what_was_accepted_is_unsettled_again(
-    server: Server, session: ZeroTenSession
-) -> None:
+def test_an_exception_rolls_back_and_what_was_accepted_is_unsettled_again(server: Server, session: Session) -> None:
     server.fill("jobs", b"1")
     server.fill("out")
     with session.subscribe("jobs", timeout=WAIT) as subscription:
@@ -58,7 +59,7 @@ def test_an_exception_rolls_back_and_what_was_accepted_is_unsettled_again(
     assert kinds.count(TxSelect) == 1
 
 
-def test_commit_and_rollback_by_hand(server: Server, session: ZeroTenSession) -> None:
+def test_commit_and_rollback_by_hand(server: Server, session: Session) -> None:
     server.fill("out")
     with session.transaction(timeout=WAIT) as transaction:
         session.publish(b"1", routing_key="out")
@@ -70,17 +71,17 @@ def test_commit_and_rollback_by_hand(server: Server, session: ZeroTenSession) ->
     assert server.bodies("out") == [b"2"]
 
 
-def test_one_transaction_at_a_time(session: ZeroTenSession) -> None:
+def test_one_transaction_at_a_time(session: Session) -> None:
     with session.transaction():
-        with pytest.raises(LocalProtocolError, match="another transaction"), session.transaction():
+        with pytest.raises(LocalProtocolError, match="has a transaction that is open"), session.transaction():
             pytest.fail("it can't begin")
-        with pytest.raises(LocalProtocolError, match="another transaction"), session.branch(XID):
+        with pytest.raises(LocalProtocolError, match="selected for standard transactions"), session.branch(XID):
             pytest.fail("it can't begin")
     with session.transaction():
         pass
 
 
-def test_a_transaction_needs_explicit_accepts(session: ZeroTenSession) -> None:
+def test_a_transaction_needs_explicit_accepts(session: Session) -> None:
     with (
         session.subscribe("jobs", accept_mode=NONE),
         pytest.raises(LocalProtocolError, match="accept-mode is none"),
@@ -91,7 +92,7 @@ def test_a_transaction_needs_explicit_accepts(session: ZeroTenSession) -> None:
         session.publish(b"x", routing_key="jobs")
 
 
-def test_a_session_that_fails_rolls_back(server: Server, connection: ZeroTenConnection) -> None:
+def test_a_session_that_fails_rolls_back(server: Server, connection: Connection) -> None:
     session = connection.open_session()
     with pytest.raises(SessionEnded, match="no queue 'nope'"), session.transaction():
         session.publish(b"x", routing_key="jobs")
@@ -102,7 +103,7 @@ def test_a_session_that_fails_rolls_back(server: Server, connection: ZeroTenConn
 def test_a_rollback_without_an_answer_is_noted() -> None:
     from amqp_sansio.amqp_0_10 import TxRollback
 
-    def mute(session: Session, event: object) -> bool:
+    def mute(session: Any, event: object) -> bool:
         return isinstance(event, CommandReceived) and isinstance(event.command, TxRollback)
 
     with running(script=mute) as server, connect(server.url, version=AMQP_0_10, close_timeout=0.2) as connection:
@@ -110,11 +111,11 @@ def test_a_rollback_without_an_answer_is_noted() -> None:
         with pytest.raises(RuntimeError) as caught, session.transaction(timeout=0.05):
             raise RuntimeError("mine")
         (note,) = caught.value.__notes__
-        assert note.startswith("the transaction could not be rolled back: tx.rollback: not within")
+        assert note.startswith("the transaction could not be rolled back: the commit or rollback: not within")
         session.core.detach()
 
 
-def test_a_branch_in_two_phases(server: Server, session: ZeroTenSession) -> None:
+def test_a_branch_in_two_phases(server: Server, session: Session) -> None:
     server.fill("jobs", b"1")
     server.fill("out")
     with session.subscribe("jobs", timeout=WAIT) as subscription:
@@ -130,14 +131,11 @@ def test_a_branch_in_two_phases(server: Server, session: ZeroTenSession) -> None
         assert server.bodies("out") == [b"x"]
         assert server.accepted == [b"1"]
         assert session.recover() == []
-        with pytest.raises(LocalProtocolError, match="is ended"):
+        with pytest.raises(LocalProtocolError, match="works for none"):
             branch.end()
-        with pytest.raises(LocalProtocolError, match="started once"):
-            branch.start()
-        assert repr(branch) == f"<Branch {XID!r}>"
 
 
-def test_a_branch_in_one_phase_and_one_without_work(server: Server, session: ZeroTenSession) -> None:
+def test_a_branch_in_one_phase_and_one_without_work(server: Server, session: Session) -> None:
     with session.branch(XID) as branch:
         session.publish(b"x", routing_key="jobs")
     branch.commit(one_phase=True)
@@ -147,7 +145,7 @@ def test_a_branch_in_one_phase_and_one_without_work(server: Server, session: Zer
     assert not empty.prepare()
 
 
-def test_an_exception_fails_a_branch(server: Server, session: ZeroTenSession) -> None:
+def test_an_exception_fails_a_branch(server: Server, session: Session) -> None:
     server.fill("jobs", b"1")
     with session.subscribe("jobs", timeout=WAIT) as subscription:
         delivery = next(subscription)
@@ -166,7 +164,7 @@ def test_an_exception_fails_a_branch(server: Server, session: ZeroTenSession) ->
     assert server.bodies("jobs") == [b"1"]
 
 
-def test_a_branch_is_suspended_resumed_and_rolled_back(server: Server, session: ZeroTenSession) -> None:
+def test_a_branch_is_suspended_resumed_and_rolled_back(server: Server, session: Session) -> None:
     with session.branch(XID) as branch:
         session.publish(b"in", routing_key="jobs")
         branch.set_timeout(60)
@@ -180,7 +178,7 @@ def test_a_branch_is_suspended_resumed_and_rolled_back(server: Server, session: 
     assert server.bodies("jobs") == [b"out"]
 
 
-def test_two_sessions_work_for_a_branch(server: Server, connection: ZeroTenConnection) -> None:
+def test_two_sessions_work_for_a_branch(server: Server, connection: Connection) -> None:
     with connection.open_session() as one, connection.open_session() as two:
         with one.branch(XID), two.branch(XID, join=True):
             one.publish(b"1", routing_key="jobs")
@@ -190,7 +188,7 @@ def test_two_sessions_work_for_a_branch(server: Server, connection: ZeroTenConne
         assert server.bodies("jobs") == [b"1", b"2"]
 
 
-def test_what_the_server_has_decided_itself_is_told_and_forgotten(server: Server, session: ZeroTenSession) -> None:
+def test_what_the_server_has_decided_itself_is_told_and_forgotten(server: Server, session: Session) -> None:
     with session.branch(XID) as branch:
         session.publish(b"x", routing_key="jobs")
     branch.prepare()
@@ -203,7 +201,7 @@ def test_what_the_server_has_decided_itself_is_told_and_forgotten(server: Server
     assert session.recover() == []
 
 
-def test_an_unknown_branch_ends_the_session(connection: ZeroTenConnection) -> None:
+def test_an_unknown_branch_ends_the_session(connection: Connection) -> None:
     session = connection.open_session()
     with pytest.raises(SessionEnded) as caught:
         session.branch(XID).commit()
@@ -214,7 +212,7 @@ def test_an_unknown_branch_ends_the_session(connection: ZeroTenConnection) -> No
     assert caught.value.code == 530
 
 
-def test_a_branch_that_is_to_be_rolled_back_cannot_be_joined(connection: ZeroTenConnection) -> None:
+def test_a_branch_that_is_to_be_rolled_back_cannot_be_joined(connection: Connection) -> None:
     with connection.open_session() as one, connection.open_session() as two:
         with one.branch(XID) as branch:
             one.publish(b"x", routing_key="jobs")
