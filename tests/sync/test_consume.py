@@ -94,9 +94,9 @@ def test_a_settlement_is_told_though_the_application_stops(
 FORGETFUL = """
 import sys
 from amqp_sansio.amqp_0_9_1 import QueueDeclare
-from amqp_sansio_sync import connect, keeper, wire
+from amqp_sansio_sync import connect, driver, keeper
 
-wire.SOON = 60.0                            # nothing but the end tells it
+driver.SOON = 60.0                          # nothing but the end tells it
 channel = connect(sys.argv[1]).open_channel()
 deliveries = channel.consume("jobs", prefetch=5)
 one = next(deliveries)

@@ -122,9 +122,9 @@ class Driver:
         operation: Coroutine[Any, Any, _R],
         timeout: float | None = None,
         what: str = "the answer",
-        written: bool = False,
+        sent: bool = False,
     ) -> _R:
-        """Carry out an operation of the client, and wait where it waits; return its result. With `written` wait also
+        """Carry out an operation of the client, and wait where it waits; return its result. With `sent` wait also
         until the socket has taken what was queued; otherwise the heartbeat thread sees to that.
 
         Raises what it raises, and TimeoutError after `timeout` seconds.
@@ -145,12 +145,11 @@ class Driver:
             except BaseException as interruption:
                 error = interruption
         if self._unsent and not self.ended:
-            if not written:
-                self.keeper.ring()
+            if sent:
+                until = monotonic() + timeout if deadline is None and timeout is not None else deadline
+                self._wait(self._written, timeout, until, what)
             else:
-                if deadline is None and timeout is not None:
-                    deadline = monotonic() + timeout
-                self._wait(self._written, timeout, deadline, what)
+                self.keeper.ring()
         return result
 
     def post(self, later: bool, command: Callable[..., object], *arguments: Any) -> None:
