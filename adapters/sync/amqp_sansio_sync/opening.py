@@ -102,9 +102,7 @@ def _open(driver: Driver, uri: AmqpUri, deadline: float, seconds: float) -> None
         text = f"no connection to {uri} within {seconds:g} seconds, it is {state}"
         raise TimeoutError(text) from None
     except EndpointClosed as error:
-        if isinstance(driver, Driver):
-            raise driver.client.not_opened(uri, error.report) from error.__cause__
-        raise EndpointClosed(f"no connection to {uri}: {error.report or error}", error.report) from error.__cause__
+        raise driver.client.not_opened(uri, error.report) from error.__cause__
 
 
 def _left(deadline: float) -> float:

@@ -22,7 +22,7 @@ _SHARE: Final = 4
 _IDS: Final = 1 << 32
 
 Outcome: TypeAlias = Accepted | Rejected | Released
-"""What becomes of a message."""
+"""The outcome of a message."""
 
 
 class SentMessage:
