@@ -343,3 +343,15 @@ def test_a_client_pickles_at_any_time(seconds: float) -> None:
     again = pickle.loads(pickle.dumps(world.client))
     assert again.recovery.state is world.client.recovery.state
     assert list(again.topology.queues) == ["jobs"]
+
+
+def test_a_channel_that_is_being_closed_when_the_connection_is_lost_is_closed() -> None:
+    world = Recovers()
+    channel = world.channel()
+    closing = world.start(channel.close())
+    world.client.data_to_send(world.now)
+    world.cut()
+    world.turn(1.0)
+    assert closing.done
+    assert not channel.is_open
+    assert world.connection.is_open

@@ -528,7 +528,8 @@ class ClassicClient(BaseClient["Core"]):
         state = self.channels.get(number)
         if state is None or (self.keeps() and state.error is None and not state.closing):
             return
-        del self.channels[number]
+        if self.channels.pop(number, None) is None:
+            return  # `keeps` has noted the loss, which ends the channels that are being closed.
         state.end(report, cause)
         if cause is not None and state.error is not None:
             self.unseen[number] = state.error
