@@ -56,10 +56,14 @@ def offers(header: bytes, seen: list[bytes]) -> Answer:
     return answer
 
 
-@pytest.mark.parametrize("spoken", [{each} for each in Version] + [{AMQP_0_8, AMQP_0_9_1}, set(Version)], ids=str)
-def test_the_newest_that_the_server_speaks(connect: Callable[..., Any], spoken: set[Version]) -> None:
+@pytest.mark.parametrize(
+    "spoken",
+    [*[(each,) for each in Version], (AMQP_0_8, AMQP_0_9_1), tuple(Version)],
+    ids=lambda versions: " ".join(each.label for each in versions),
+)
+def test_the_newest_that_the_server_speaks(connect: Callable[..., Any], spoken: tuple[Version, ...]) -> None:
     async def main() -> None:
-        settings = Settings(seed=b"versions", users={"guest": "guest"}, versions=tuple(spoken))
+        settings = Settings(seed=b"versions", users={"guest": "guest"}, versions=spoken)
         async with serve_broker(settings, port=0) as server:
             await asyncio.to_thread(lambda: run(use(server.port)))
 
