@@ -23,11 +23,12 @@ RUN: Final = {
         "403 remote",
         "the user lacks the permission, or the password is wrong",
     ],
+    "versions.md": [*("Accepted()", "1", "b'hello' jobs"), *("Accepted()", "Properties(subject='greeting') b'hello'")],
     "testing.md": ["transport [1]", "{'number': 1}"],
     "messaging.md": ["Accepted()", "b'hello' {'try': 1}", "Accepted()", "{'n': 1}", "PING"],
 }
 """Pages whose code talks to a broker at localhost, and the lines that it prints. Their tests are run, too."""
-QUEUES: Final = {"messaging.md": ["jobs", "rpc"]}
+QUEUES: Final = {"versions.md": ["letters"], "messaging.md": ["jobs", "rpc"]}
 """The queues that a page takes for granted."""
 INTERNAL: Final = {"conversion", "frontends"}
 """Packages of the broker's own."""

@@ -38,7 +38,7 @@ def port(broker: EmbeddedBroker) -> int:
     return broker.port
 
 
-@pytest.mark.parametrize("needle", ["async with connect(url)", 'channel.consume("jobs", prefetch=10)'])
+@pytest.mark.parametrize("needle", ["async with connect(url, recover=True)", 'channel.consume("jobs", prefetch=10)'])
 def test_the_clients(needle: str, port: int, capsys: pytest.CaptureFixture[str]) -> None:
     code = block(needle).replace("@localhost/", f"@127.0.0.1:{port}/")
     exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
@@ -54,12 +54,6 @@ def test_the_client_of_any_version(broker: EmbeddedBroker, version: str, capsys:
     assert capsys.readouterr().out == "Accepted()\nb'hello' greeting\n"
 
 
-def test_the_client_of_0_10(port: int, capsys: pytest.CaptureFixture[str]) -> None:
-    code = block("version=AMQP_0_10").replace("@localhost/", f"@127.0.0.1:{port}/")
-    exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
-    assert capsys.readouterr().out == "Accepted()\n1\nb'hello' jobs\n"
-
-
 def test_without_docker(broker: EmbeddedBroker) -> None:
     def run_my_service(url: str) -> None:
         with connect(url) as connection:
@@ -73,7 +67,9 @@ def test_without_docker(broker: EmbeddedBroker) -> None:
 
 def test_the_broker() -> None:
     namespace: dict[str, object] = {"__name__": "readme"}
-    exec(compile(block("await broker.serve_forever()"), "README.md", "exec"), namespace)
+    page = (README.parent / "docs" / "broker.md").read_text(encoding="utf-8")
+    served, _ = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    exec(compile(served, "broker.md", "exec"), namespace)
 
     async def serve_for_a_while() -> None:
         main = cast("Callable[[], Coroutine[object, object, None]]", namespace["main"])
@@ -100,10 +96,6 @@ def test_any_event_loop(port: int, capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "Opened(" in printed
     assert "Closed(" in printed
-
-
-def test_without_a_network() -> None:
-    exec(compile(block("client.next_deadline"), "README.md", "exec"), {})
 
 
 def test_the_server(capsys: pytest.CaptureFixture[str]) -> None:
