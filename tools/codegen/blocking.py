@@ -373,6 +373,18 @@ def _functions(node: ast.ClassDef) -> list[Function]:
     return [each for each in node.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
 
 
+def _attributes(node: ast.ClassDef) -> list[Function]:
+    """Return the attributes that a class describes, as the properties that they are in the blocking class."""
+    found: list[Function] = []
+    for line, following in zip(node.body, node.body[1:], strict=False):
+        if isinstance(line, ast.AnnAssign) and isinstance(following, ast.Expr):
+            head = f"def {ast.unparse(line.target)}(self) -> {ast.unparse(line.annotation)}:"
+            (made,) = ast.parse(f"@property\n{head}\n    {ast.unparse(following)}").body
+            assert isinstance(made, ast.FunctionDef)
+            found.append(made)
+    return found
+
+
 def _decorators(item: Function) -> list[str]:
     return [ast.unparse(each) for each in item.decorator_list]
 
@@ -402,7 +414,7 @@ class _Writer:
         if shape.item:
             lines += ["", self._iteration()]
         before: Function | None = None
-        for item in _functions(self._node):
+        for item in [*_attributes(self._node), *_functions(self._node)]:
             if self._is_written(item):
                 follows = before is not None and before.name == item.name
                 lines += [self._method(item)] if follows else ["", self._method(item)]

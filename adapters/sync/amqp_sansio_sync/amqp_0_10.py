@@ -85,6 +85,11 @@ class Branch(Timed[transactions.Branch]):
 
     __slots__ = ()
 
+    @property
+    def xid(self) -> Xid:
+        """The name of the distributed transaction's branch."""
+        return self._inner.xid
+
     def start(self, timeout: float | None = None) -> None:
         """Let the session work for the branch (dtx.start): a new one, with `join` one that another session has started,
         with `resume` one that this session has suspended.
@@ -169,6 +174,11 @@ class ReceivedMessage(Blocking[subscriptions.ReceivedMessage]):
     def __init__(self, driver: Driver, inner: subscriptions.ReceivedMessage, session: Session) -> None:
         super().__init__(driver, inner)
         self.session = session
+
+    @property
+    def context(self) -> Any:
+        """The value that the hook `on_deliver` returned for it; there is none without the hook."""
+        return self._inner.context
 
     @property
     def event(self) -> MessageReceived:

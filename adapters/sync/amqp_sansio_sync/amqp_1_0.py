@@ -375,6 +375,11 @@ class ReceivedDelivery(Blocking[receivers.ReceivedDelivery]):
         self.receiver = receiver
 
     @property
+    def context(self) -> Any:
+        """The value that the hook `on_deliver` returned for it; there is none without the hook."""
+        return self._inner.context
+
+    @property
     def message(self) -> Message:
         """The message; its sections are decoded on access, which may raise CodecError."""
         return self._inner.message

@@ -133,6 +133,8 @@ class Branch:
     """
 
     __slots__ = ("_join", "_resume", "_started", "_state", "session", "xid")
+    xid: Xid
+    """The name of the distributed transaction's branch."""
 
     def __init__(
         self, session: Calling, state: SessionRoutes, xid: Xid, *, join: bool = False, resume: bool = False
