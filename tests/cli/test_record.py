@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from amqp_sansio import Accepted, EndpointClosed
 from amqp_sansio.capture import (
     CaptureDamage,
     ConnectionEnd,
@@ -22,7 +24,10 @@ from amqp_sansio.capture import (
     read_segments,
     reassemble,
 )
+from amqp_sansio_pytest import EmbeddedBroker
+from amqp_sansio_sync import connect
 from tests.kit.captures import named
+from tests.kit.certificates import make_certificates
 
 Handler = Callable[[socket.socket], None]
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -279,3 +284,40 @@ def _echo(connection: socket.socket) -> None:
     with connection:
         while data := connection.recv(65536):
             connection.sendall(data)
+
+
+def test_between_tls_and_tls_the_octets_above_it_are_recorded(start: Callable[..., Proxy], tmp_path: Path) -> None:
+    """The proxy has a certificate for clients, and verifies that of the broker."""
+    files = make_certificates(tmp_path)
+    theirs = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    theirs.load_cert_chain(files.server, files.server_key)
+    output = tmp_path / "session.pcapng"
+    own = ("--tls-cert", str(files.server), "--tls-key", str(files.server_key))
+    with EmbeddedBroker(definitions={"queues": ["jobs"]}, ssl=theirs) as broker:
+        proxy = start(broker.port, output, *own, "--upstream-ca", str(files.ca))
+        url = f"amqps://guest:guest@127.0.0.1:{proxy.port}/?cacertfile={files.ca}"
+        with connect(url) as connection:
+            assert connection.open_channel(confirm=True).publish(b"hello", routing_key="jobs") == Accepted()
+        proxy.stop()
+        ours, answers = streams_of(output)
+        assert ours.startswith(b"AMQP\x00\x00\x09\x01") and b"hello" in ours and b"guest" not in ours
+        assert answers.startswith(b"\x01\x00\x00")
+        # The system's authorities don't know this broker.
+        careful = start(broker.port, tmp_path / "refused.pcapng", *own, "--upstream-tls")
+        with pytest.raises((EndpointClosed, OSError)):
+            connect(url.replace(f":{proxy.port}/", f":{careful.port}/"), timeout=20)
+        assert "certificate verify failed" in careful.stop()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--tls-key", "key.pem"], "need --tls-cert"),
+        (["--tls-cert", "nowhere.pem"], "nowhere.pem: no such file"),
+        (["--upstream-ca", "nowhere.pem"], "nowhere.pem: no such file"),
+    ],
+)
+def test_unusable_files_for_tls_are_one_line(cli: Run, tmp_path: Path, options: list[str], words: str) -> None:
+    addresses = ["--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:1", "--output", tmp_path / "x.pcapng"]
+    done = cli("record", *addresses, *options)
+    assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1

@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import ssl
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +18,7 @@ from amqp_sansio_asyncio import serve_broker
 
 from .errors import CommandError, describe, say
 from .record import Address, announce, cut_torn_end, parse_address
+from .tls import make_context
 
 _COLLECT = (10_000, 20, 10)
 """Garbage collection thresholds: new objects for a young collection, and collections for an older one."""
@@ -92,33 +92,6 @@ def make_settings(
         raise CommandError(str(error)) from None
 
 
-def make_context(certificate: Path | None, key: Path | None, authority: Path | None) -> ssl.SSLContext | None:
-    """Return the TLS context, if there is a certificate; with an authority, client certificates are checked.
-
-    Raises CommandError.
-    """
-    if certificate is None:
-        if key is not None or authority is not None:
-            raise CommandError("--tls-key and --tls-ca need --tls-cert")
-        return None
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    for path in (certificate, key, authority):
-        if path is not None and not path.is_file():
-            raise CommandError(f"{path}: no such file")
-    terminal = sys.stdin is not None and sys.stdin.isatty()
-    try:
-        context.load_cert_chain(certificate, key, None if terminal else _no_password)
-    except (OSError, ssl.SSLError) as error:
-        raise CommandError(f"{certificate}: isn't a certificate with its key ({_reason(error)})") from None
-    if authority is not None:
-        try:
-            context.load_verify_locations(authority)
-        except (OSError, ssl.SSLError) as error:
-            raise CommandError(f"{authority}: isn't a certificate ({_reason(error)})") from None
-        context.verify_mode = ssl.CERT_OPTIONAL
-    return context
-
-
 async def _serve(
     settings: Settings,
     address: Address,
@@ -165,10 +138,6 @@ async def _serve(
     say(f"stopped; {count} connection{'' if count == 1 else 's'} closed")
 
 
-def _no_password() -> str:
-    raise CommandError("the key of --tls-cert is encrypted, and there is no terminal to ask for its password")
-
-
 def _unusable(error: OSError, address: Address) -> str:
     """Return one line about an unusable address or recording."""
     if error.filename is not None:
@@ -176,8 +145,3 @@ def _unusable(error: OSError, address: Address) -> str:
     if isinstance(error, socket.gaierror) or error.errno is None:
         return f"{endpoint(*address)}: {error.strerror or error}".lower()
     return f"{endpoint(*address)}: {os.strerror(error.errno).lower()}"
-
-
-def _reason(error: OSError) -> str:
-    reason: object = getattr(error, "reason", None)
-    return str(reason or error.strerror or error).replace("_", " ").lower()

@@ -121,7 +121,7 @@ def build_parser() -> argparse.ArgumentParser:
     record = commands.add_parser(
         "record",
         help="a proxy that records connections",
-        description="Forwards connections to a broker and appends their octets to a pcapng file.",
+        description="Forwards connections to a broker and appends their octets to a pcapng file, above TLS.",
     )
     record.add_argument("--listen", metavar="HOST:PORT", required=True)
     record.add_argument("--upstream", metavar="HOST:PORT", required=True)
@@ -134,6 +134,13 @@ def build_parser() -> argparse.ArgumentParser:
     )
     record.add_argument(
         "--record-secrets", action="store_true", help="record SASL responses as they are (default: as asterisks)"
+    )
+
+    record.add_argument("--tls-cert", metavar="FILE", type=Path, help="use TLS with clients, with this certificate")
+    record.add_argument("--tls-key", metavar="FILE", type=Path, help="its key, if it is in another file")
+    record.add_argument("--upstream-tls", action="store_true", help="use TLS with the broker, and verify it")
+    record.add_argument(
+        "--upstream-ca", metavar="FILE", type=Path, help="the authority of its certificate (default: the system's)"
     )
 
     broker = commands.add_parser(
@@ -330,6 +337,9 @@ def _run(arguments: argparse.Namespace) -> int:
                 arguments.output,
                 arguments.ready_file,
                 arguments.record_secrets,
+                (arguments.tls_cert, arguments.tls_key),
+                arguments.upstream_tls,
+                arguments.upstream_ca,
             )
         case "broker":
             from .broker import broker_command

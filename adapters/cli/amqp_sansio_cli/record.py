@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from ssl import SSLContext
 from typing import BinaryIO, Literal
 
 from amqp_sansio.capture import CaptureReader, NotACapture, PcapngWriter, endpoint
 from amqp_sansio.capture.redact import Redactor
 
 from .errors import CommandError, describe, say
+from .tls import make_context, upstream_context
 
 READ_SIZE = 65_536
 _NO_LINGER = struct.pack("ii", 1, 0)
@@ -42,13 +44,25 @@ def parse_address(text: str) -> Address:
     return host, int(port)
 
 
-def record(listen: Address, upstream: Address, output: Path, ready_file: Path | None, secrets: bool) -> int:
+def record(
+    listen: Address,
+    upstream: Address,
+    output: Path,
+    ready_file: Path | None,
+    secrets: bool,
+    tls: tuple[Path | None, Path | None] = (None, None),
+    upstream_tls: bool = False,
+    upstream_ca: Path | None = None,
+) -> int:
     """Run the proxy until SIGINT or SIGTERM; return the exit status.
 
-    Raises CommandError if the address or the file is unusable.
+    `tls` are the certificate for clients and its key, if they use TLS. With `upstream_tls` the broker does, and its
+    certificate is verified, against `upstream_ca` or the system's authorities. What is recorded is above TLS. Raises
+    CommandError if an address or a file is unusable.
     """
+    contexts = make_context(*tls, None), upstream_context(upstream_tls, upstream_ca)
     with Recording(output) as recording:
-        proxy = Proxy(upstream, recording, secrets=secrets)
+        proxy = Proxy(upstream, recording, secrets=secrets, contexts=contexts)
         asyncio.run(proxy.run(listen, ready_file))
     say(f"{proxy.count} connections, {recording.size} octets in {output}")
     return 0
@@ -97,9 +111,20 @@ class Recording:
 
 
 class Proxy:
-    """Passes octets between the two sides and records them on arrival."""
+    """Passes octets between the two sides and records them on arrival.
 
-    def __init__(self, upstream: Address, recording: Recording, *, secrets: bool) -> None:
+    `contexts` are those of TLS with clients and with the broker; None: without TLS.
+    """
+
+    def __init__(
+        self,
+        upstream: Address,
+        recording: Recording,
+        *,
+        secrets: bool,
+        contexts: tuple[SSLContext | None, SSLContext | None] = (None, None),
+    ) -> None:
+        self._with_clients, self._with_broker = contexts
         self.count = 0
         self._upstream = upstream
         self._recording = recording
@@ -115,7 +140,7 @@ class Proxy:
         self._recording.on_error = stop.set
         try:
             host, port = await _one_address(listen)
-            server = await asyncio.start_server(self._accept, host, port)
+            server = await asyncio.start_server(self._accept, host, port, ssl=self._with_clients)
         except OSError as error:
             where = endpoint(*listen)
             raise CommandError(f"{where}: {error.strerror or error}".lower()) from None
@@ -150,7 +175,7 @@ class Proxy:
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            server_reader, server_writer = await asyncio.open_connection(*self._upstream)
+            server_reader, server_writer = await asyncio.open_connection(*self._upstream, ssl=self._with_broker)
         except OSError as error:
             say(f"upstream {endpoint(*self._upstream)}: {error.strerror or error}")
             _reset(writer)
@@ -198,11 +223,14 @@ class _Link:
                 # The receiver is gone: its own direction records how.
                 return
         self._end(sender, reset=False)
-        if writer.can_write_eof() and not writer.transport.is_closing():
-            try:
-                writer.write_eof()
-            except OSError:
-                return
+        if writer.transport.is_closing():
+            return
+        if not writer.can_write_eof():
+            # TLS ends in both directions at once.
+            writer.close()
+            return
+        with suppress(OSError):
+            writer.write_eof()
 
     def close(self) -> None:
         """Write the end of the connection, by the side that ended first."""
