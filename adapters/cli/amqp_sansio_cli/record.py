@@ -57,7 +57,7 @@ def record(
     """Run the proxy until SIGINT or SIGTERM; return the exit status.
 
     `tls` are the certificate for clients and its key, if they use TLS. With `upstream_tls` the broker does, and its
-    certificate is verified, against `upstream_ca` or the system's authorities. What is recorded is above TLS. Raises
+    certificate is verified, against `upstream_ca` or the system's authorities. The recording is above TLS. Raises
     CommandError if an address or a file is unusable.
     """
     contexts = make_context(*tls, None), upstream_context(upstream_tls, upstream_ca)
