@@ -138,10 +138,11 @@ def test_generated_code_does_what_its_fields_say() -> None:
 
 
 def test_lines_stay_within_their_width() -> None:
+    # Fields that may be left out nest as deep as a record is long; blocking classes are as wide as others.
+    wide = {composites.PATH, *blocking.generate()}
     for name in GENERATED:
+        width = 120 if name in wide else 100
         for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
-            # Fields that may be left out nest as deep as a record is long; blocking classes are as wide as others.
-            width = 120 if name in {composites.PATH, *blocking.generate()} else 100
             assert len(line) <= width, f"{name}: {line}"
     assert call("f(a, b)", 4) == ["f(a, b)"]
     assert call("f(" + "a" * 60 + ", " + "b" * 60 + ")", 4, "+ ") == [
