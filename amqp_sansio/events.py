@@ -96,10 +96,12 @@ class Pending(Generic[_T_co]):
         return f"<Pending {self.key} {state}>"
 
     def __getstate__(self) -> tuple[object, ...]:
-        return self.key, self.done, self._result, self._error, self.again
+        state = self.key, self.done, self._result, self._error
+        return state if self.again is None else (*state, self.again)
 
-    def __setstate__(self, state: tuple[tuple[object, ...], bool, object, AmqpError | None, Any]) -> None:
-        self.key, self.done, self._result, self._error, self.again = state
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.key, self.done, self._result, self._error, *again = state
+        self.again = again[0] if again else None
         self.waiters = None
 
 

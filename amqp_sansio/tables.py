@@ -191,24 +191,9 @@ class _Connection:
     """One connection's observer, lifecycle and counts."""
 
     __slots__ = (
-        "complete",
-        "counts",
-        "events",
-        "fields",
-        "gaps",
-        "held",
-        "label",
-        "lifecycle",
-        "observer",
-        "protocol",
-        "sides",
-        "start",
-        "violations",
-        "with_connections",
-        "with_events",
-        "with_messages",
-        "with_violations",
-    )
+        "complete", "counts", "events", "fields", "gaps", "held", "label", "lifecycle", "observer", "protocol", "sides",
+        "start", "violations", "with_connections", "with_events", "with_messages", "with_violations",
+    )  # fmt: skip
 
     def __init__(
         self, start: ConnectionStart, tables: tuple[str, ...], body: str, secrets: bool, limits: Limits

@@ -24,29 +24,10 @@ class Connection:
     """
 
     __slots__ = (
-        "address",
-        "calm",
-        "client",
-        "clock",
-        "due_ns",
-        "ended",
-        "ended_by",
-        "first",
-        "first_seq",
-        "first_ts_ns",
-        "flow",
-        "gaps",
-        "how",
-        "id",
-        "incarnation",
-        "order",
-        "port",
-        "reset_at",
-        "reset_by",
-        "reset_offset",
-        "second",
+        "address", "calm", "client", "clock", "due_ns", "ended", "ended_by", "first", "first_seq", "first_ts_ns",
+        "flow", "gaps", "how", "id", "incarnation", "order", "port", "reset_at", "reset_by", "reset_offset", "second",
         "started",
-    )
+    )  # fmt: skip
 
     def __init__(self, segment: Segment, incarnation: int) -> None:
         ends = [(segment.src, segment.sport), (segment.dst, segment.dport)]

@@ -55,31 +55,10 @@ class Direction:
     """
 
     __slots__ = (
-        "acked",
-        "base",
-        "base_is_guess",
-        "disputed",
-        "exact",
-        "fin",
-        "fin_out",
-        "floor",
-        "held",
-        "history",
-        "history_size",
-        "hole",
-        "hole_at",
-        "mark",
-        "mark_at",
-        "missing",
-        "name",
-        "out",
-        "pending",
-        "pos",
-        "ready",
-        "syn",
-        "top",
-        "voids",
-    )
+        "acked", "base", "base_is_guess", "disputed", "exact", "fin", "fin_out", "floor", "held", "history",
+        "history_size", "hole", "hole_at", "mark", "mark_at", "missing", "name", "out", "pending", "pos", "ready",
+        "syn", "top", "voids",
+    )  # fmt: skip
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -169,7 +169,7 @@ def test_what_may_not_be_read(one_line: OneLine, command: str, given: str) -> No
             (["report", "x", "--output", "o.html", "--frames", value], "argument --frames: is a number from 1")
             for value in ("0", "-1", "1.5", "many", NUMBER, "")
         ],
-        (["report", "x"], "required: --output"),
+        (["report", "x"], "needs --output FILE.html"),
         (["report", "CAPTURE", "--output", LONG], "x: file name too long"),
         (["report", "CAPTURE", "--output", ""], ".: is a folder"),
         (["report", "CAPTURE", "--output", "no/folder"], "there is no folder no"),

@@ -46,7 +46,7 @@ class Conversation(ABC):
     def __init__(self, *, late: bool = False, body: str = "keep", limits: Limits | None = None) -> None:
         client = None if late else CLIENT
         self.observer = Observer(client=client, body=body, limits=limits)
-        self.beside = Observer(client=client, body=body, limits=limits, records=False)
+        self.beside: Observer | None = Observer(client=client, body=body, limits=limits, records=False)
         self.lifecycle = Lifecycle(limits)
         self.events: list[ObserverEvent] = []
         self.messages: list[MessageRecord] = []
@@ -70,7 +70,8 @@ class Conversation(ABC):
         self.arrivals.append((sender, octets))
         self.now += SECOND
         self.observer.receive_data(octets, sender, self.now)
-        self.beside.receive_data(octets, sender, self.now)
+        if self.beside is not None:
+            self.beside.receive_data(octets, sender, self.now)
         return self._take()
 
     def gap(self, sender: str, octets: int) -> Self:
@@ -78,13 +79,15 @@ class Conversation(ABC):
         self.arrivals.append((sender, octets))
         self.now += SECOND
         self.observer.receive_gap(sender, octets, self.now)
-        self.beside.receive_gap(sender, octets, self.now)
+        if self.beside is not None:
+            self.beside.receive_gap(sender, octets, self.now)
         return self._take()
 
     def finish(self) -> Self:
         self.now += SECOND
         self.observer.finish(self.now)
-        self.beside.finish(self.now)
+        if self.beside is not None:
+            self.beside.finish(self.now)
         self._take()
         self.messages += self.lifecycle.finish()
         return self
@@ -119,7 +122,8 @@ class Conversation(ABC):
 
     def _take(self) -> Self:
         events = take(self.observer)
-        assert take(self.beside) == [unrecorded(event) for event in events]
+        if self.beside is not None:
+            assert take(self.beside) == [unrecorded(event) for event in events]
         for event in events:
             self.events.append(event)
             self.messages += self.lifecycle.observe(event)

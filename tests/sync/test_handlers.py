@@ -133,7 +133,8 @@ class Served:
         self.version = version
 
     def use(self) -> Using:
-        """Fill the queue and connect."""
+        """Fill the queue and connect; a connection before that isn't gone yet would get what is filled in."""
+        wait_until(lambda: all(session.ended.is_set() for session in self.server.sessions))
         if self.version is AMQP_1_0:
             self.server.node("jobs").clear()
             self.server.fill("jobs", *BODIES)

@@ -27,28 +27,10 @@ class Account:
     """
 
     __slots__ = (
-        "_announced",
-        "_asked",
-        "_blocked_at",
-        "_channels",
-        "_publishes",
-        "_series_of_channels",
-        "blocked",
-        "blocked_ns",
-        "closed",
-        "errors",
-        "first_ns",
-        "holding",
-        "last",
-        "last_ns",
-        "marks",
-        "opened_channels",
-        "problems",
-        "redelivered",
-        "silence",
-        "unconfirmed",
-        "unsettled",
-    )
+        "_announced", "_asked", "_blocked_at", "_channels", "_publishes", "_series_of_channels", "blocked",
+        "blocked_ns", "closed", "errors", "first_ns", "holding", "last", "last_ns", "marks", "opened_channels",
+        "problems", "redelivered", "silence", "unconfirmed", "unsettled",
+    )  # fmt: skip
 
     def __init__(self, deliveries: Series, publishes: Series, channels: Series) -> None:
         self.holding = Holding(deliveries)

@@ -28,7 +28,6 @@ from ..codec.frames import (
     RARE,
     check_plain,
 )
-from ..codec.methods import BasicDeliver, BasicPublish
 from ..codec.rule_ids import rule_id
 from ..codec.table import check_tables
 from ..codec.violation import FRAME_ERROR, Violation
@@ -44,16 +43,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..._core.observation import Setting
-    from ..._core.receive_buffer import ReceiveBuffer
     from ..codec.dialect import Dialect
     from ..codec.method import Method
 
 _HEADER_BEGIN: Final = 0x41
-_WAITED_FOR: Final = 16_384
-"""Most octets of a message that is waited for, from the begin of its method to the end of its body."""
-_HEADER_BEGINS: Final = 19
-"""Octets of a content header's frame up to the size of the body."""
-_WITH_CONTENT: Final = (BasicPublish.ID, BasicDeliver.ID)
 _ASKED_BY: Final = {
     "connection.start-ok": "connection.start",
     "connection.secure-ok": "connection.secure",
@@ -72,7 +65,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
     """Observes 0-8 and 0-9-1. `undecided` says that frames alone must tell which of the two it is."""
 
     __slots__ = (
-        "asked", "dialect", "frame_max", "hurried", "properties", "reader", "start", "tables", "tune", "undecided",
+        "asked", "dialect", "frame_max", "properties", "reader", "start", "tables", "tune", "undecided",
     )  # fmt: skip
 
     smallest = 7
@@ -93,7 +86,6 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         super().__init__(setting, model, Direction(Side.SERVER, server), Direction(Side.CLIENT, client))
         self.asked: dict[tuple[int, str, bool], int] = {}
         self.frame_max = -1
-        self.hurried = False
         self.reader = ObserverFastPath(1 << 32, 1 << 32)
         self.start: Any = None
         self.tune: Any = None
@@ -101,27 +93,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
 
     def fastpath(self, direction: Direction, /) -> Observed | None:
         """The unit that comes next, where it's a common one that is all there."""
-        buffer = direction.buffer
-        event = self.reader.read(buffer, self)
-        if event is not None or not buffer.held or not buffer.want(OVERHEAD) or buffer.data[buffer.pos] != METHOD:
-            return event
-        # Frames that straddle arrivals are joined.
-        return self.reader.read(buffer, self) if buffer.want(self._whole(buffer)) else None
-
-    def gap(self, client: bool, octets: int, at_ns: int) -> None:
-        """Octets are missing: the begin of a content that was waited for is taken as it is."""
-        direction = self.directions[client]
-        self.hurried = True
-        while direction.mode == IN_FRAMES and self.frame(direction):
-            pass
-        super().gap(client, octets, at_ns)
-        self.hurried = False
-
-    def end_octets(self, direction: Direction) -> None:
-        """Nothing follows: nothing is waited for."""
-        before, self.hurried = self.hurried, True
-        super().end_octets(direction)
-        self.hurried = before
+        return self.reader.read(direction.buffer, self)
 
     def rule(self, name: str) -> str:
         """The full id of a rule, in the version that is spoken."""
@@ -193,8 +165,6 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
                 direction.told = offset
                 self.report(direction, fault, direction.when(offset + 7), None, number)
             return True
-        if kind == METHOD and not self.hurried and len(buffer) < self._whole(buffer):
-            return False
         if not buffer.want(size + OVERHEAD):
             return False
         data = buffer.data
@@ -222,36 +192,6 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             unit, content = ("frame", payload) if rare else (event, None)
             self.observe(direction, number, unit, event, content, offset, size + OVERHEAD, at_ns)
         return True
-
-    def _whole(self, buffer: ReceiveBuffer) -> int:
-        """The octets of a method's frame, of a small publish or delivery with its content, as far as is known.
-
-        They are worth waiting for: in one step they take a third of the time.
-        """
-        size: int
-        _, number, size = FRAME.unpack_from(buffer.data, buffer.pos)
-        end = size + OVERHEAD
-        if end > _WAITED_FOR or size < 4 or not buffer.want(end) or buffer.data[buffer.pos + end - 1] != END:
-            return end
-        if METHOD_ID.unpack_from(buffer.data, buffer.pos + 7)[0] not in _WITH_CONTENT:
-            return end
-        # Frames of other channels that come between are taken when they are there.
-        if not buffer.want(end + 7):
-            return end + OVERHEAD
-        kind, channel, size = FRAME.unpack_from(buffer.data, buffer.pos + end)
-        if kind != HEADER or channel != number:
-            return end
-        if not buffer.want(end + _HEADER_BEGINS):
-            return end + _HEADER_BEGINS
-        body: int
-        _, _, body = CONTENT_HEADER.unpack_from(buffer.data, buffer.pos + end + 7)
-        begin = end + size + OVERHEAD
-        whole = begin + (body + OVERHEAD if body else 0)
-        if whole > min(_WAITED_FOR, self.limits.unparsed, self.limits.bodies):
-            return end
-        if body and buffer.want(begin + 7):
-            return whole if FRAME.unpack_from(buffer.data, buffer.pos + begin) == (BODY, number, body) else end
-        return whole
 
     def _largest(self, kind: int) -> int:
         """The largest payload that is waited for."""

@@ -193,19 +193,9 @@ class Message:
     """
 
     __slots__ = (
-        "_application_properties",
-        "_bare",
-        "_body",
-        "_content",
-        "_delivery_annotations",
-        "_footer",
-        "_header",
-        "_index",
-        "_message_annotations",
-        "_payload",
-        "_places",
-        "_properties",
-    )
+        "_application_properties", "_bare", "_body", "_content", "_delivery_annotations", "_footer", "_header",
+        "_index", "_message_annotations", "_payload", "_places", "_properties",
+    )  # fmt: skip
 
     # From the wire only the payload is there at first; any other slot is filled when it's asked for.
     _payload: bytes

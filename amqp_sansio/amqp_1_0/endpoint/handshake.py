@@ -92,18 +92,9 @@ class Handshake(SaslExchange[Config]):
     """The opening and the close of a connection, client and server, with its layers and its idle time-outs."""
 
     __slots__ = (
-        "_half",
-        "_incoming_max",
-        "_max_frame",
-        "_model",
-        "_sasl_hostname",
-        "_side",
-        "_stage",
-        "_tls",
-        "own_open",
-        "peer_close",
-        "peer_open",
-    )
+        "_half", "_incoming_max", "_max_frame", "_model", "_sasl_hostname", "_side", "_stage", "_tls", "own_open",
+        "peer_close", "peer_open",
+    )  # fmt: skip
 
     def __init__(self, role: Role, config: Config) -> None:
         super().__init__(role, config)

@@ -65,20 +65,9 @@ class Transport:
     """
 
     __slots__ = (
-        "bodies",
-        "check_open",
-        "config",
-        "connection",
-        "events",
-        "half",
-        "limits",
-        "max_frame",
-        "model",
-        "out",
-        "serial",
-        "sessions",
-        "side",
-    )
+        "bodies", "check_open", "config", "connection", "events", "half", "limits", "max_frame", "model", "out",
+        "serial", "sessions", "side",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -175,18 +164,9 @@ class SessionEnd(SessionModel):
     """
 
     __slots__ = (
-        "asked",
-        "channel",
-        "leaving",
-        "next_delivery_id",
-        "opening",
-        "report",
-        "requested",
-        "side",
-        "stalled",
-        "transport",
-        "window",
-    )
+        "asked", "channel", "leaving", "next_delivery_id", "opening", "report", "requested", "side", "stalled",
+        "transport", "window",
+    )  # fmt: skip
 
     def __init__(self, transport: Transport, initiator: int | None) -> None:
         SessionModel.__init__(self, transport.model, initiator)

@@ -116,18 +116,9 @@ class SessionHalf:
     """
 
     __slots__ = (
-        "allowance",
-        "begin",
-        "channel",
-        "counted",
-        "deliveries",
-        "handles",
-        "initial_outgoing_id",
-        "next_outgoing_id",
-        "state",
-        "window_known",
-        "window_limit",
-    )
+        "allowance", "begin", "channel", "counted", "deliveries", "handles", "initial_outgoing_id", "next_outgoing_id",
+        "state", "window_known", "window_limit",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.state = states.Session.UNMAPPED
@@ -432,21 +423,9 @@ class LinkModel:
     """
 
     __slots__ = (
-        "answered",
-        "available",
-        "credit_known",
-        "credit_limit",
-        "current",
-        "delivery_count",
-        "drain_wanted",
-        "granted",
-        "halves",
-        "name",
-        "quick",
-        "sender",
-        "session",
-        "unsettled",
-    )
+        "answered", "available", "credit_known", "credit_limit", "current", "delivery_count", "drain_wanted", "granted",
+        "halves", "name", "quick", "sender", "session", "unsettled",
+    )  # fmt: skip
 
     def __init__(self, session: SessionModel, name: str, sender: int) -> None:
         self.session = session
@@ -666,17 +645,9 @@ class DeliveryModel:
     """One delivery. `states` and `settled` are what each side said of it; `size` the payload so far, in octets."""
 
     __slots__ = (
-        "delivery_id",
-        "delivery_tag",
-        "link",
-        "message_format",
-        "progress",
-        "rcv_settle_mode",
-        "resumed",
-        "settled",
-        "size",
-        "states",
-    )
+        "delivery_id", "delivery_tag", "link", "message_format", "progress", "rcv_settle_mode", "resumed", "settled",
+        "size", "states",
+    )  # fmt: skip
 
     def __init__(self, link: LinkModel, delivery_id: int, delivery_tag: bytes) -> None:
         self.link = link

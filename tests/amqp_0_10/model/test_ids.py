@@ -392,6 +392,7 @@ def test_an_observer_loses_sight_of_what_an_endpoint_refuses(name: str) -> None:
     talk, ids = watching(SIZE, acquire_mode=amqp.NOT_ACQUIRED), amqp.SequenceSet([(0, 3 * SIZE - 1)])
     said: Any = amqp.MessageAcquire(ids) if name == "acquire" else amqp.MessageReject(ids)
     octets = frames(said)
+    talk.beside = None
     steps = count_steps(lambda: talk.client(*[octets] * 200))
     assert steps < 200 * 3 * SIZE * 2
 

@@ -217,13 +217,3 @@ def test_the_hash_is_that_of_the_body() -> None:
         sha256(b"whole").hexdigest(),
         sha256(b"twotwo").hexdigest(),
     ]
-
-
-@pytest.mark.parametrize("frames", [1, 2])
-def test_what_comes_between_the_frames_of_a_message_does_not_wait_for_the_rest(frames: int) -> None:
-    talk = Talk().login().channel()
-    parts = [talk.octets(talk.named("basic.publish"), 1), header(1, 8), frame(3, 1, b"12345678")]
-    talk.client(*parts[:frames], talk.octets(talk.named("channel.open"), 3))
-    talk.server(talk.named("channel.open-ok"), channel=3).client(*parts[frames:]).finish()
-    assert [unit.event for unit in talk.observed[-3:]] == ["channel.open", "channel.open-ok", "basic.publish"]
-    assert not talk.violations
