@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from amqp_sansio import EndpointClosed
+from amqp_sansio_sync import connect
 from tests.interop.brokers.maven import class_path
 from tests.interop.brokers.process import HOST, BrokerError, Program, answers, free_ports
 
@@ -93,6 +95,8 @@ def run_brokerj(folder: Path) -> Generator[BrokerJ]:
     )
     try:
         server.wait_until(lambda: all(answers(port, GREETING) for port in ports.values()))
+        # Its ports answer before the virtual host is active.
+        server.wait_until(lambda: _lets_in(f"amqp://{user}:{password}@{HOST}:{plain}/{vhost}"))
         yield BrokerJ(
             version=version,
             host=HOST,
@@ -106,6 +110,14 @@ def run_brokerj(folder: Path) -> Generator[BrokerJ]:
         )
     finally:
         server.stop()
+
+
+def _lets_in(url: str) -> bool:
+    try:
+        connect(url, timeout=10).close()
+    except (EndpointClosed, OSError):
+        return False
+    return True
 
 
 def _configuration(ports: dict[str, int], user: str, password: str, vhost: str) -> dict[str, object]:
