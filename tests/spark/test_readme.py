@@ -1,4 +1,4 @@
-"""The README's Spark code runs as it stands, over the captures that the repository carries."""
+"""The Spark code of the README and of the queries' page runs as it stands, over the captures of the repository."""
 
 import re
 from pathlib import Path
@@ -6,20 +6,21 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.spark
 
 
 def test_spark(spark: SparkSession, carried_captures: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)
+    pages = [(ROOT / name).read_text() for name in ("README.md", "docs/queries.md")]
+    blocks, queries = [re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL) for page in pages]
     (code,) = [text for text in blocks if "amqp-capture" in text]
     here = code.replace("captures/*.pcapng", f"{carried_captures}/o091_pika_*.pcapng")
     namespace = {"__name__": "readme"}
     exec(compile(here, "README.md", "exec"), namespace)
     assert "consumer_tag" in capsys.readouterr().out
-    (further,) = [text for text in blocks if "histories(" in text]
-    exec(compile(further, "README.md", "exec"), namespace)
+    (further,) = [text for text in queries if "histories(" in text]
+    exec(compile(further, "queries.md", "exec"), namespace)
     shown = capsys.readouterr().out
     assert "p99_ms" in shown
     assert "p50_ms" in shown

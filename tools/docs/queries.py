@@ -22,6 +22,17 @@ spark.sql("select protocol, count(*) from amqp_connections group by all").show()
 spark.sql(QUERIES["unacked"].sql).show()
 ```
 
+The same steps as a table, and a worked query:
+
+```python
+from amqp_sansio_spark import QUERIES, histories, register
+
+steps = histories(tables.messages, tables.events)  # publish, confirm, deliver, redeliver, settle, dead-letter
+steps.where("what = 'deliver'").selectExpr("percentile(latency_ns, 0.99) / 1e6 as p99_ms").show()
+register(spark, tables.cache())  # views: amqp_messages, amqp_histories, amqp_topology, ...
+spark.sql(QUERIES["slowest_consumers"].sql).show()
+```
+
 The views are lazy, and belong to the session. With `cache()` one pass over the capture serves all queries.
 
 | view | content |
