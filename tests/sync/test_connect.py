@@ -118,6 +118,11 @@ def test_a_client_certificate_is_shown(certificates: Certificates) -> None:
         assert connection.is_open
 
 
+def test_a_file_for_tls_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"a file for TLS that isn't there: .*none\.pem"):
+        connect(f"amqps://localhost?cacertfile={tmp_path / 'none.pem'}")
+
+
 def test_tls_to_a_port_without_is_told(server: Server) -> None:
     with pytest.raises(ssl.SSLError, match="perhaps the port is one without TLS"):
         connect(server.url.replace("amqp:", "amqps:"), timeout=WAIT)

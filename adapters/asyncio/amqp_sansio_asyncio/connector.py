@@ -117,7 +117,8 @@ class Establisher:
                     uri.host,
                     uri.port,
                     ssl=context,
-                    server_hostname=server_name,
+                    # Without a name asyncio would take the host; the empty one sends none.
+                    server_hostname=None if context is None else server_name or "",
                     ssl_shutdown_timeout=config.close_timeout if context is not None else None,
                 )
         except TimeoutError as error:

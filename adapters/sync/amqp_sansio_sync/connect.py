@@ -21,7 +21,7 @@ from .classic import Connection
 from .driver import Driver
 from .opening import open_connection, open_transport
 from .recording import RecordTarget
-from .tls import tls
+from .tls import tls_for
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -134,7 +134,7 @@ def connect(
     made = [(each, *new_connection(given, each, options, secrets.token_urlsafe)) for each in uris]
     for place, (uri, client, inner) in enumerate(made):
         try:
-            driver = open_connection(client, uri, tls(uri, ssl), timeout, record, record_secrets)
+            driver = open_connection(client, uri, tls_for(uri, ssl), timeout, record, record_secrets)
         except (OSError, EndpointClosed):
             if place == len(uris) - 1:
                 raise
@@ -164,7 +164,7 @@ def _recover(
 
     def reopen(place: int) -> tuple[Any, Callable[[], Transport]]:
         uri = uris[place]
-        return new_core(uri), lambda: open_transport(uri, tls(uri, ssl), seconds)
+        return new_core(uri), lambda: open_transport(uri, tls_for(uri, ssl), seconds)
 
     driver.recover(policy, tuple(map(str, uris)), reopen)
 

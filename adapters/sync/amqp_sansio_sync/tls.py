@@ -1,42 +1,35 @@
-"""The TLS settings of a URL."""
+"""The TLS context of a URL."""
 
 from __future__ import annotations
 
+import errno
 import ssl
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from amqp_sansio.client.tls import NO_FILE, tls_settings
 
 if TYPE_CHECKING:
     from amqp_sansio.uri import AmqpUri
 
 
-def tls(uri: AmqpUri, given: ssl.SSLContext | None) -> tuple[ssl.SSLContext | None, str | None]:
-    """Return the context and the server name for TLS; None and None for amqp URLs."""
-    if not uri.tls:
-        if given is not None:
-            raise ValueError("an ssl context was given for an amqp:// URL; write amqps://")
+def tls_for(uri: AmqpUri, given: ssl.SSLContext | None) -> tuple[ssl.SSLContext | None, str | None]:
+    """Return the context and the server name; None and None for amqp URLs. Raises ValueError and OSError."""
+    settings = tls_settings(uri, None if given is None else given.check_hostname)
+    if settings is None:
         return None, None
     if given is not None:
-        if any(each is not None for each in (uri.cacertfile, uri.certfile, uri.keyfile, uri.verify)):
-            raise ValueError("TLS is set up by the URL and by an ssl context; use one of them")
-        context = given
-    else:
-        context = ssl.create_default_context(cafile=uri.cacertfile)
-        if uri.verify == "verify_none":
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        if uri.certfile is not None:
-            context.load_cert_chain(uri.certfile, uri.keyfile)
-        elif uri.keyfile is not None:
-            raise ValueError("the URL has a keyfile but no certfile")
-    name = uri.server_name_indication or uri.host
-    if name == "disable":
-        if context.check_hostname:
-            raise ValueError(
-                "server_name_indication=disable leaves no name to check the certificate against; "
-                "it needs verify=verify_none"
-            )
-        return context, None
-    return context, name
+        return given, settings.server_name
+    for path in settings.files:
+        if not Path(path).is_file():
+            raise FileNotFoundError(errno.ENOENT, NO_FILE, path)
+    context = ssl.create_default_context(cafile=settings.cacertfile)
+    if not settings.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if settings.certfile is not None:
+        context.load_cert_chain(settings.certfile, settings.keyfile)
+    return context, settings.server_name
 
 
-__all__ = ["tls"]
+__all__ = ["tls_for"]
