@@ -224,7 +224,9 @@ class NeutralConnection(Blocking[Connection]):
 
 def inner_of(value: Any) -> Any:
     """Return the client's object of a blocking one; anything else as it is."""
-    return value._inner if isinstance(value, Blocking) else value  # pyright: ignore
+    if not isinstance(value, Blocking):
+        return value
+    return value._inner  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType, reportUnknownVariableType]
 
 
 def inners_of(values: Iterable[Any]) -> list[Any]:
