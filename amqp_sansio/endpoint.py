@@ -33,7 +33,7 @@ class CloseHint(Enum):
     KEEP = "keep"
     """Leave it open."""
     CLOSE_WHEN_SENT = "close-when-sent"
-    """Write what is queued, then close the transport."""
+    """Write what is queued, then close the transport; CLOSE_NOW follows after `close_timeout` seconds."""
     CLOSE_NOW = "close-now"
     """Close the transport at once without writing more."""
 

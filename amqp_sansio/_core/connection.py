@@ -153,9 +153,12 @@ class BaseConnection(Generic[_C]):
 
     def handle_timeout(self, now: float) -> None:
         """Send what keeps the connection alive if it is due, or give up on a peer that is silent, stuck in the
-        opening, or doesn't answer a close."""
+        opening, doesn't answer a close, or doesn't read this end's last octets."""
         self._clock.advance(now)
         if self.is_ending:
+            if self._close_hint is CloseHint.CLOSE_WHEN_SENT and self._timers.due(now):
+                self._close_hint = CloseHint.CLOSE_NOW
+                self._out.clear()
             return
         for name in self._timers.due(now):
             if name == "close":
@@ -175,7 +178,7 @@ class BaseConnection(Generic[_C]):
     def next_deadline(self) -> float | None:
         """When `handle_timeout` is wanted, in seconds on the caller's clock; None: never."""
         if self.is_ending:
-            return None
+            return self._timers.next if self._close_hint is CloseHint.CLOSE_WHEN_SENT else None
         deadline = self._timers.next
         for other in (self._send_deadline(), self._silence_deadline()):
             if other is not None and (deadline is None or other < deadline):
@@ -357,6 +360,8 @@ class BaseConnection(Generic[_C]):
             self._close_hint = hint
         if hint is CloseHint.CLOSE_NOW:
             self._out.clear()
+        elif self._clock.now is not None:
+            self._timers.set("close", self._clock.now + self.config.close_timeout)
         self._events.append(Closed(Scope.CONNECTION, 0, report))
 
     def _end_of_octets(self, signal: Signal) -> Event | Signal:

@@ -212,6 +212,23 @@ def test_timeouts_after_the_end_change_nothing(version: Version, side: Side) -> 
 
 @EVERY
 @BOTH_SIDES
+def test_last_octets_that_nobody_takes_are_given_up(version: Version, side: Side) -> None:
+    ends = joined(version).open()
+    end = ends.ends[side]
+    ends.ends[side.other].close()
+    ends.write(side.other)
+    ends.arrive(side)
+    due = ends.now + end.config.close_timeout
+    assert (end.close_hint, end.next_deadline) == (CloseHint.CLOSE_WHEN_SENT, due)
+    end.handle_timeout(due - 0.1)
+    assert end.close_hint is CloseHint.CLOSE_WHEN_SENT
+    end.handle_timeout(due)
+    assert (end.close_hint, end.next_deadline, end.send_backlog) == (CloseHint.CLOSE_NOW, None, 0)
+    assert end.next_event() is Signal.NEED_DATA
+
+
+@EVERY
+@BOTH_SIDES
 @pytest.mark.parametrize("now", [math.nan, math.inf, -math.inf, 4.0])
 def test_time_that_is_no_time_or_runs_backwards_is_refused(version: Version, side: Side, now: float) -> None:
     end = joined(version).ends[side]

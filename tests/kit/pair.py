@@ -274,8 +274,8 @@ class Joined(Generic[C]):
 
     @property
     def deadline(self) -> float | None:
-        """The earlier deadline of the two ends."""
-        deadlines = [end.next_deadline for end in self.ends.values()]
+        """The earlier deadline of the two ends. Everything is written, so an end that wants to close has closed."""
+        deadlines = [end.next_deadline for end in self.ends.values() if end.close_hint is CloseHint.KEEP]
         return min([each for each in deadlines if each is not None], default=None)
 
     def take(self, side: Side, kind: type[Any] | None = None) -> list[Any]:

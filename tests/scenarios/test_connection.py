@@ -315,8 +315,9 @@ async def test_a_close_that_nobody_answers_ends_in_time(world: World, broker: Sc
     assert not connection.is_open
 
 
-async def test_a_close_in_time_while_the_socket_is_full(world: World, broker: ScriptedBroker) -> None:
-    """Nothing is read at the other end: neither the messages get through, nor the close."""
+@pytest.mark.parametrize("closed_by", [By.LOCAL, By.REMOTE])
+async def test_a_close_in_time_while_the_socket_is_full(world: World, broker: ScriptedBroker, closed_by: By) -> None:
+    """Nothing is read at the other end: neither the messages get through, nor the close or its answer."""
     connection = await world.connect(broker.url, heartbeat=0.0, close_timeout=0.1)
     channel = await connection.open_channel()
     broker.peer.hold()
@@ -333,6 +334,11 @@ async def test_a_close_in_time_while_the_socket_is_full(world: World, broker: Sc
     while published != before:
         before = published
         await world.pause(0.05)
-    assert (await connection.close()).by is By.LOCAL
+    if closed_by is By.LOCAL:
+        report = await connection.close()
+    else:
+        assert broker.faults.close_connections(320, "CONNECTION_FORCED - shutdown") == 1
+        report = await connection.wait_closed()
+    assert report.by is closed_by
     with pytest.raises(EndpointClosed):
         await publishing

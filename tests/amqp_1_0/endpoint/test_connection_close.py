@@ -42,7 +42,6 @@ def test_a_close_is_the_last_frame_and_is_answered(side: Side) -> None:
         assert closed == Closed(Scope.CONNECTION, 0, CloseReport(By.LOCAL if each is side else By.REMOTE))
         assert pair.ends[each].close_hint is CloseHint.CLOSE_WHEN_SENT
         assert pair.ends[each].report == closed.report
-        assert pair.ends[each].next_deadline is None
     assert not [event for each in SIDES for event in pair.events[each] if isinstance(event, Failed)]
 
 
