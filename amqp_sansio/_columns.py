@@ -39,6 +39,7 @@ COLUMNS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         ("hint", "string"),
         ("close_condition", "string"),
         ("server_container", "string"),
+        ("connection_name", "string"),
     ),
     "events": (
         ("connection", "string"),

@@ -33,12 +33,14 @@ from .observer import Violation as Broken
 from .versions import AMQP_0_10
 
 if TYPE_CHECKING:
-    from .lifecycle import MessageRecord
+    from .lifecycle import ConnectionRecord, MessageRecord
     from .versions import Version
 
-_SCHEMA: Final = 2
+_SCHEMA: Final = 3
 _INT64_MAX: Final = (1 << 63) - 1
 _YEAR: Final = 366 * 86_400
+SILENCE: Final = "heartbeat timeout"
+"""The begin of the hint of a connection that ended since a side was silent."""
 
 Row: TypeAlias = tuple[str, tuple[Any, ...]]
 """The name of a table, and one value for each of its columns."""
@@ -191,8 +193,8 @@ class _Connection:
     """One connection's observer, lifecycle and counts."""
 
     __slots__ = (
-        "complete", "counts", "events", "fields", "gaps", "held", "label", "lifecycle", "observer", "protocol", "sides",
-        "start", "violations", "with_connections", "with_events", "with_messages", "with_violations",
+        "complete", "counts", "events", "fields", "gaps", "heard", "held", "label", "lifecycle", "observer", "protocol",
+        "sides", "start", "violations", "with_connections", "with_events", "with_messages", "with_violations",
     )  # fmt: skip
 
     def __init__(
@@ -219,6 +221,7 @@ class _Connection:
         self.sides: dict[str, str] = {}
         self.held: list[tuple[str, tuple[Any, ...]]] = []
         self.counts = {start.a: 0, start.b: 0}
+        self.heard = {start.a: start.ts_ns, start.b: start.ts_ns}
         self.gaps = 0
         self.events = 0
         self.violations = 0
@@ -226,6 +229,7 @@ class _Connection:
 
     def data(self, item: StreamData, rows: list[Row]) -> None:
         self.counts[item.sender] += len(item.data)
+        self.heard[item.sender] = item.ts_ns
         self.observer.receive_data(item.data, item.sender, item.ts_ns)
         self.take(rows)
 
@@ -412,6 +416,8 @@ class _Connection:
         server = names.get("server", start.server)
         ended = item.how != "end-of-capture"
         closed_by = known.closed_by or ("transport" if ended else None)
+        silent = self.silent(item, known)
+        hint = silent or (known.hint if ended or known.closed_by else "")
         ended_by = item.how if item.by is None else f"{item.how} of the {self.sides.get(item.by, item.by)}"
         return "connections", (
             self.label,
@@ -443,9 +449,32 @@ class _Connection:
             lifecycle.counted,
             self.violations,
             ended_by,
-            plain(known.hint) if known.hint and (ended or known.closed_by) else None,
+            plain(hint) or None,
             plain(known.close_condition),
             plain(known.server_container),
+            plain(known.connection_name),
+        )
+
+    def silent(self, item: ConnectionEnd, known: ConnectionRecord) -> str:
+        """Say that one side ended the connection since the other was silent for longer than agreed; "" if it didn't.
+
+        Any octets are a sign of life (0-9-1 section 4.2.7, 0-10 part 1 section 9, 1.0 part 2 section 2.4.5).
+        """
+        by = known.closed_by or (None if item.by is None else self.sides.get(item.by))
+        if by is None or (known.closed_by and known.close_code in (None, 0, 200) and not known.close_condition):
+            return ""
+        side, limit = ("client", known.client_timeout) if by == "server" else ("server", known.server_timeout)
+        label = next((label for label, each in self.sides.items() if each == side), None)
+        if limit is None or label is None:
+            return ""
+        quiet = (item.ts_ns if item.by_ns is None else item.by_ns) - self.heard[label]
+        if quiet < limit * 1e9:
+            return ""
+        how = "its close" if known.closed_by else "a reset" if item.how == "rst" else "a FIN"
+        return (
+            f"{SILENCE}: the {side} sent nothing for {quiet / 1e9:.1f} s, {limit:g} s were agreed, and the {by} ended "
+            f"the connection by {how}; usually a call blocks the thread or loop that sends the {side}'s heartbeats, or "
+            "the network is gone"
         )
 
 
@@ -464,4 +493,4 @@ def _label(version: Version | None) -> str | None:
     return None if version is None else version.label
 
 
-__all__ = ["BODIES", "COLUMNS", "FlowReplay", "Row", "damage_row", "plain", "replay_segments", "skew_of"]
+__all__ = ["BODIES", "COLUMNS", "SILENCE", "FlowReplay", "Row", "damage_row", "plain", "replay_segments", "skew_of"]

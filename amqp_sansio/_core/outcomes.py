@@ -250,8 +250,12 @@ class ConnectionRecord:
     usual cause of such an end, "" if none is known.
 
     `channel_max`, `frame_max` (octets) and `heartbeat` (seconds) are the negotiated values. In 1.0 each side announces
-    its own: they are the smaller ones, the idle time-out in whole seconds, rounded up; 0 is none. `container` is the
-    client's container-id, `server_container` the server's.
+    its own: they are the smaller ones, the idle time-out in whole seconds, rounded up; 0 is none. `client_timeout` and
+    `server_timeout` are the seconds that this side may be silent for, None without limit. `container` is the client's
+    container-id, `server_container` the server's.
+
+    `connection_name` is the client's own name for the connection, from its properties (`connection_name`; in 0-10 else
+    `qpid.client_process`); in 1.0, without one, its container-id.
     """
 
     version: Version | None = None
@@ -276,6 +280,9 @@ class ConnectionRecord:
     hint: str = ""
     close_condition: str | None = None
     server_container: str | None = None
+    connection_name: str | None = None
+    client_timeout: float | None = None
+    server_timeout: float | None = None
 
 
 def refused_version(header: bytes, hint: str = "connect with the version the server offers") -> dict[str, str]:
@@ -289,7 +296,8 @@ class Records:
 
     `messages` has the columns of units that are messages, by their names; `notes` reads those that say something of the
     connection into `facts`, by the names of `ConnectionRecord`. With `needs_context` only a unit that has a context is
-    a message. `peer_names` are the properties in which a peer names itself. `counted` is the number of messages.
+    a message. `peer_names` are the properties in which a peer names itself, `own_names` those in which a client names
+    the connection, the best first. `counted` is the number of messages.
     """
 
     __slots__ = ("counted", "facts", "version")
@@ -298,6 +306,7 @@ class Records:
     notes: ClassVar[Mapping[str, Callable[[Any, Observed, Any], None]]] = {}
     needs_context: ClassVar = False
     peer_names: ClassVar[Mapping[str, str]] = {"product": "product", "version": "version"}
+    own_names: ClassVar[tuple[str, ...]] = ("connection_name",)
 
     def __init__(self, version: Version) -> None:
         self.version = version
@@ -340,15 +349,18 @@ class Records:
         raise NotImplementedError
 
     def name_peer(self, event: Observed, properties: Mapping[str, Any] | None) -> None:
-        """Take the sender's product and version from its properties."""
-        for name, fact in self.peer_names.items():
+        """Take the sender's product and version from its properties, and the name of a client's connection."""
+        side = event.sender.value
+        facts = [(name, f"{side}_{fact}") for name, fact in self.peer_names.items()]
+        if side == "client":
+            facts += [(name, "connection_name") for name in reversed(self.own_names)]
+        for name, fact in facts:
             try:
                 value = None if properties is None else properties.get(name)
             except CodecError:
                 return
             if isinstance(value, (str, bytes)):
-                text = str(value) if isinstance(value, str) else value.decode("utf-8", "surrogateescape")
-                self.facts[f"{event.sender.value}_{fact}"] = text
+                self.facts[fact] = str(value) if isinstance(value, str) else value.decode("utf-8", "surrogateescape")
 
     def name_user(self, mechanism: str | None, response: bytes | None) -> None:
         """Take the mechanism, and of a first response of PLAIN the user's name; never a secret."""
@@ -393,7 +405,11 @@ class ConnectionClassRecords(Records):
 
     def _tune_ok(self, event: Observed, method: Any) -> None:
         self.phase = "tuned"
-        self.facts.update(channel_max=method.channel_max, heartbeat=method.heartbeat or 0)
+        heartbeat = method.heartbeat or 0
+        limit = float(heartbeat) if heartbeat else None
+        self.facts.update(
+            channel_max=method.channel_max, heartbeat=heartbeat, client_timeout=limit, server_timeout=limit
+        )
 
     def _open(self, event: Observed, method: Any) -> None:
         self.phase = "tuned"

@@ -24,9 +24,9 @@ class Connection:
     """
 
     __slots__ = (
-        "address", "calm", "client", "clock", "due_ns", "ended", "ended_by", "first", "first_seq", "first_ts_ns",
-        "flow", "gaps", "how", "id", "incarnation", "order", "port", "reset_at", "reset_by", "reset_offset", "second",
-        "started",
+        "address", "calm", "client", "clock", "due_ns", "ended", "ended_at", "ended_by", "first", "first_seq",
+        "first_ts_ns", "flow", "gaps", "how", "id", "incarnation", "order", "port", "reset_at", "reset_by",
+        "reset_offset", "second", "started",
     )  # fmt: skip
 
     def __init__(self, segment: Segment, incarnation: int) -> None:
@@ -50,7 +50,8 @@ class Connection:
         self.due_ns = NEVER
         self.order = 0
         self.gaps = 0
-        self.ended_by = ""  # the sender of the FIN that came out first
+        self.ended_by = ""  # the sender of the FIN that came out first, and its time
+        self.ended_at = 0
         self.reset_by: Direction | None = None
         self.reset_at = 0
         self.reset_offset = 0
@@ -215,16 +216,17 @@ class Connection:
             return
         reset = self.reset_by
         whole = self.first.syn and self.second.syn and not self.gaps
-        by, at = self.ended_by or None, self.clock
+        by, by_ns, at = self.ended_by or None, self.ended_at, self.clock
         if self.first.fin_out and self.second.fin_out:
             how = "fin"
         elif reset is not None:
-            how, by, at = "rst", reset.name, max(at, self.reset_at)
+            how, at = "rst", max(at, self.reset_at)
+            by, by_ns = reset.name, self.reset_at
             whole = whole and self.reset_offset <= reset.pos
         else:
             whole = False
         self.how = how
-        items.append(ConnectionEnd(self.id, at, by, how, whole))
+        items.append(ConnectionEnd(self.id, at, by, how, whole, by_ns if by else None))
 
     def _put(self, direction: Direction, entry: Ready, items: list[Item]) -> None:
         direction.ready.popleft()
@@ -237,7 +239,8 @@ class Connection:
             items.append(StreamData(self.id, direction.name, entry.data, self.clock, entry.offset))
         elif entry.reason == "fin":
             direction.fin_out = True
-            self.ended_by = self.ended_by or direction.name
+            if not self.ended_by:
+                self.ended_by, self.ended_at = direction.name, entry.ts_ns
         else:
             self.gaps += 1
             self.start(items)

@@ -146,7 +146,7 @@ class ConnectionEnd:
 
     `how` is `fin` (both directions ended in order), `rst`, `reuse` (a new connection took over the
     4-tuple) or `end-of-capture`. `by` is the endpoint that sent the RST or the first FIN, or None.
-    `complete` says that every octet from the SYN to the end was captured.
+    `by_ns` is when it did. `complete` says that every octet from the SYN to the end was captured.
     """
 
     connection: str
@@ -154,6 +154,7 @@ class ConnectionEnd:
     by: str | None
     how: str
     complete: bool
+    by_ns: int | None = None
 
 
 Item = ConnectionStart | StreamData | StreamGap | StreamDamage | ConnectionEnd

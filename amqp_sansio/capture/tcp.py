@@ -14,7 +14,7 @@ DEFAULT_LIMIT: Final = 16 * 1024 * 1024
 DEFAULT_GRACE_NS: Final = 1_000_000_000
 DEFAULT_PATIENCE_NS: Final = 300_000_000_000
 
-_SCHEMA: Final = 2
+_SCHEMA: Final = 3
 _HALF: Final = 1 << 31
 _MASK: Final = (1 << 32) - 1
 _WINDOW: Final = 1 << 30

@@ -63,14 +63,20 @@ def queue_of(message: Message) -> str | None:
     """
     if message.protocol != AMQP_1_0:
         return message.queue
-    address = message.address
-    if not address:
-        return None
+    return queue_at(message.address) if message.address else None
+
+
+def queue_at(address: str) -> str:
+    """Return the queue that an address of 1.0 names, else the address itself.
+
+    >>> queue_at("/queues/a%2Fb"), queue_at("jobs")
+    ('a/b', 'jobs')
+    """
     try:
         node = parse(address)
     except BadAddress:
-        node = None
+        return address
     return node.name if node is not None and node.kind is NodeKind.QUEUE else address
 
 
-__all__ = ["Route", "queue_of", "route_of"]
+__all__ = ["Route", "queue_at", "queue_of", "route_of"]

@@ -63,12 +63,14 @@ def test_the_page_as_text(cli: Run, tmp_path: Path) -> None:
     assert (printed.returncode, printed.stderr) == (0, "")
     text = printed.stdout
     assert text.startswith(f"{REJECTS}\n\n2026-11-20 09:39:11.321 to ")
-    assert "\nWHAT STANDS OUT\n\n- warning: 25 % of all deliveries came again: 3 of 12\n" in text
+    finding = "warning: 25 % of all deliveries came again: 127.0.0.1:"
+    assert f"\nWHAT STANDS OUT\n\n- {finding}" in text
     assert "\nversion  dialect       connections  messages  bad ends  violations   octets\n" in text
     assert "\n0-9-1    0-9-1-rabbit            1        18         0           0  4.53 kB\n" in text
     assert cli("report", named(REJECTS), "--format", "md", "--output", ticket).returncode == 0
     md = ticket.read_text(encoding="utf-8")
-    assert "\n## What stands out\n\n- warning: 25 % of all deliveries came again: 3 of 12\n" in md
+    assert f"\n## What stands out\n\n- {finding}" in md
+    assert ": 3 of 12, 3 of them from amq.gen-6MBnDbd1rdrPiJDFsvEx7A connection d2d7d895\n" in md
     assert "\n| 0-9-1 | 0-9-1-rabbit | 1 | 18 | 0 | 0 | 4.53 kB |\n" in md
     assert "\n\n\n" not in md + text
     assert "needs --output FILE.html" in one_line(cli("report", named(REJECTS)))

@@ -362,6 +362,7 @@ _VIEWS: Mapping[str, tuple[_Shown, ...]] = {
         _column("opened (UTC)", _with("opened_ns", _day), drops=2),
         _column("lasted", _lasted, right=True),
         _column("user, vhost", _login, least=_LEAST, drops=3),
+        _column("name", _plain("connection_name"), least=_LEAST, drops=6),
         _column("product", _peer, least=_LEAST),
         _column("up", _with("bytes_client", octets), right=True, drops=5),
         _column("down", _with("bytes_server", octets), right=True, drops=4),

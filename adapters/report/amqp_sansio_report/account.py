@@ -155,7 +155,8 @@ class Account:
 
     def holders(self, connection: Connection) -> Iterator[Holder]:
         """Yield the consumers and links of the connection."""
-        return self.holding.finish(connection.connection, connection.client, connection.ended_ns, self.closed)
+        who = f"{connection.label} · {connection.product}" if connection.product else connection.label
+        return self.holding.finish(connection.connection, who, connection.ended_ns, self.closed)
 
     def _end_channel(self, channel: int, ts_ns: int) -> None:
         if channel in self._channels:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from amqp_sansio import amqp_0_8, amqp_0_9_1
+from amqp_sansio.tables import SILENCE
 
 FAULTS: Final = frozenset(
     {
@@ -23,6 +24,7 @@ _TITLES: Final[Mapping[str, str]] = {
     "normal": "closed in order",
     "client-error": "closed by the client with an error",
     "server-error": "closed by the server with an error",
+    "heartbeat": "lost to a heartbeat timeout",
     "refused": "refused by the server",
     "transport": "lost: TCP ended without a close",
     "open": "open at the end of the capture",
@@ -31,8 +33,9 @@ _TITLES: Final[Mapping[str, str]] = {
 
 
 _USUAL: Final[Mapping[str, str]] = {
+    "heartbeat": "a call that blocks the thread or loop which sends the heartbeats; or a network that is gone",
     "transport": "a program that ended, crashed or was killed without closing; or something between the two, a proxy "
-    "or a firewall, that cut the connection"
+    "or a firewall, that cut the connection",
 }
 
 
@@ -65,6 +68,8 @@ def cause_of(
     hint: str | None,
 ) -> str:
     """Return the one of `records.CAUSES` for a row of connections."""
+    if hint is not None and hint.startswith(SILENCE):
+        return "heartbeat"
     if closed_by is None:
         return "open" if protocol is not None else "other"
     if closed_by == "transport":

@@ -9,17 +9,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from amqp_sansio.histories.places import queue_at
+
 from .causes import cause_title
 from .measures import Histogram, Series, edges, rates, width_for
 from .scales import DURATION_MARKS, OCTET_MARKS, count, duration, octets
 
 if TYPE_CHECKING:
+    from .backlog import Backlog
     from .gather import Gather
     from .records import Connection, Holder
 
 BINS: Final = 300
 """Most steps of a chart of rates."""
 _POINTS: Final = 600
+_QUEUES: Final = 3
+"""Most queues whose backlog is drawn."""
 _PICTURE: Final = 260
 QUANTILES: Final = ((0.5, "p50"), (0.95, "p95"), (0.99, "p99"))
 
@@ -216,9 +221,27 @@ def charts(gather: Gather) -> dict[str, Chart]:
     }
     for name, title in LATENCY_TITLES.items():
         found[f"latency-{name}"] = _picture(gather, name, f"{title} over time", start, end)
+    for number, (queue, backlog) in enumerate(slow_queues(gather)):
+        found[f"backlog-{number + 1}"] = TimeChart(
+            f"Queue {queue}",
+            start,
+            end,
+            [
+                _line("ready, at least", "c4", backlog.levels(), filled=True),
+                _level("published", "c1", backlog.published),
+                _level("delivered", "c2", backlog.delivered),
+            ],
+        )
     for number, holder in enumerate(gather.holders):
         found[f"holder-{number + 1}"] = holder_chart(holder, start, end)
     return found
+
+
+def slow_queues(gather: Gather) -> list[tuple[str, Backlog]]:
+    """Return the queues of the consumers that were without room for longest, with their backlogs if these are known."""
+    names = dict.fromkeys(queue_at(holder.source) for holder in gather.slow if holder.source)
+    known = [(name, gather.backlogs.get(name)) for name in names]
+    return [(name, backlog) for name, backlog in known if backlog is not None][:_QUEUES]
 
 
 def span(gather: Gather) -> tuple[int, int]:
@@ -256,7 +279,10 @@ def value_text(value: float, unit: str) -> str:
 
 
 def _level(name: str, colour: str, series: Series, *, filled: bool = False) -> Line:
-    points = series.levels()
+    return _line(name, colour, series.levels(), filled=filled)
+
+
+def _line(name: str, colour: str, points: list[tuple[int, int]], *, filled: bool = False) -> Line:
     if len(points) > _POINTS:
         points = _thin(points, -(-len(points) // (_POINTS // 2)))
     return Line(name, colour, list(points), filled)
@@ -332,7 +358,7 @@ def _gantt(gather: Gather, start: int, end: int) -> GanttChart:
     rows = [
         GanttRow(
             one.connection,
-            one.client,
+            one.label,
             " · ".join(part for part in (one.protocol or "not AMQP", one.product, one.user, one.vhost) if part),
             one.server,
             one.opened_ns,

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from amqp_sansio.capture import Clocks
 from amqp_sansio.histories import HISTORY_COLUMNS
+from amqp_sansio.histories.places import queue_at
 from amqp_sansio.tables import COLUMNS
 
 from .account import Account
+from .backlog import Backlogs
 from .causes import FAULTS, cause_of, fault
 from .holding import WATCHED
 from .measures import Clouds, Histogram, Largest, Series, Top, priority
@@ -34,6 +36,11 @@ def _columns(table: str, *names: str) -> Any:
     return itemgetter(*[places[name] for name in names])
 
 
+STEP: Final = (
+    *("history", "what", "ts_ns", "connection", "seq", "exchange", "queue", "message_id", "body_size"),
+    *("since_publish_ns", "certainty"),
+)
+"""The columns of a step of `histories` that are needed here; only deliveries and redeliveries are."""
 _EVENT: Final = _columns(
     "events", "connection", "seq", "ts_ns", "sender", "channel", "event", "size", "fields", "answers"
 )
@@ -42,12 +49,7 @@ _MESSAGE: Final = _columns(
     *("connection", "ts_ns", "channel", "kind", "exchange", "routing_key", "address", "redelivered", "body_size"),
     *("outcome", "settled_ns", "ended_ns", "latency_ns", "seq", "sender", "queue", "consumer_tag", "link"),
 )
-_STEP: Final = itemgetter(
-    *[
-        [name for name, _ in HISTORY_COLUMNS].index(name)
-        for name in ("what", "ts_ns", "connection", "seq", "queue", "since_publish_ns", "certainty")
-    ]
-)
+_STEP: Final = itemgetter(*[[name for name, _ in HISTORY_COLUMNS].index(name) for name in STEP])
 _VIOLATION: Final = _columns(
     "violations", "connection", "seq", "ts_ns", "sender", "rule", "severity", "text", "channel"
 )
@@ -56,7 +58,7 @@ _CONNECTION: Final = _columns(
     *("connection", "client", "server", "protocol", "opened_ns", "closed_ns", "closed_by", "close_code", "close_text"),
     *("client_product", "client_version", "server_product", "server_version", "mechanism", "user", "vhost"),
     *("bytes_client", "bytes_server", "gaps", "complete", "heartbeat", "events", "messages", "violations"),
-    *("ended_by", "hint", "close_condition", "dialect"),
+    *("ended_by", "hint", "close_condition", "dialect", "connection_name"),
 )
 
 
@@ -142,6 +144,14 @@ class Gather:
         self.faults = Top(bounds.keys)
         self.details = Largest[Connection](bounds.connections)
         self.holders = Largest[Holder](bounds.holders)
+        self.slow = Largest[Holder](bounds.holders)
+        """The consumers and links that were without room for longest."""
+        self.backlogs = Backlogs(bounds.queues)
+        self.loops = Top(bounds.keys, 0)
+        """Redeliveries by the message's history, its queue, its id and the octets of its body."""
+        self.again = Largest[Incident](bounds.incidents)
+        self.takers = Largest[Incident](bounds.incidents)
+        """The last redeliveries: as steps of their histories, and with the consumers that got them."""
         self.problems = Largest[Incident](bounds.incidents)
         self.silences = Largest[Incident](bounds.incidents)
         self.blockings = Largest[Incident](bounds.incidents)
@@ -209,6 +219,7 @@ class Gather:
             mine = getattr(self, name)
             if isinstance(value, (Top, Series, Histogram, Clouds, Largest)):
                 mine.merge(value)
+        self.backlogs.merge(other.backlogs)
         for name in ("octets_over_time", "messages_over_time", "latencies", "latencies_over_time", "sizes", "slowest"):
             for key, value in getattr(other, name).items():
                 getattr(self, name)[key].merge(value)
@@ -296,6 +307,8 @@ class Gather:
                 self.keys.add((place, key), row_priority, (body_size,))
                 open_ = account.publish(ts_ns, outcome, settled_ns, ended_ns)
                 self.unconfirmed += open_
+                if outcome != "returned":
+                    self.backlogs.publish(self._queue(key if exchange == "" else None, address), ts_ns)
                 text = " → ".join([part for part in (place, key) if part])
         else:
             source = self._clip(queue or address or key)
@@ -304,8 +317,13 @@ class Gather:
                 self.redelivered_over_time.add(ts_ns)
                 account.redelivered += 1
             name = self._clip(consumer_tag or link) if kind == "deliver" else "basic.get"
+            if redelivered:
+                self.takers.add((-ts_ns, connection, seq), Incident(connection, ts_ns, seq, channel, name, source))
             account.holding.message(channel, name, source, ts_ns, outcome, settled_ns, ended_ns)
             open_ = settled_ns is None and outcome != "settled"
+            gone_back = outcome in ("released", "modified") or (outcome is None and settled_ns is None)
+            back_ns = (ended_ns if settled_ns is None else settled_ns) if gone_back else None
+            self.backlogs.deliver(self._queue(queue, address), ts_ns, again=bool(redelivered), back_ns=back_ns)
             account.unsettled += open_
             self.unsettled += open_
             text = source
@@ -317,13 +335,19 @@ class Gather:
             self.latency(name, ts_ns, latency_ns, connection=connection, seq=seq, text=text)
 
     def _step(self, row: Sequence[Any]) -> None:
-        what, ts_ns, connection, seq, queue, since_ns, certainty = _STEP(row)
+        history, what, ts_ns, connection, seq, exchange, queue, message_id, size, since_ns, certainty = _STEP(row)
+        text = self._clip(queue)
+        if what == "redeliver":
+            self.loops.add((history, text, self._clip(message_id), str(size)), priority(connection, seq))
+            self.again.add((-ts_ns, connection, seq), Incident(connection, ts_ns, seq, None, history, text))
         if what != "deliver" or since_ns is None:
             return
         if certainty == "possible":
             self.unsure += 1
             return
-        text = self._clip(queue)
+        if exchange:
+            # A publish to the default exchange names its queue itself.
+            self.backlogs.publish(text, ts_ns - since_ns)
         self.latency("path", ts_ns - since_ns, since_ns, connection=connection, seq=seq, text=text)
 
     def _violation(self, row: Sequence[Any]) -> None:
@@ -349,7 +373,8 @@ class Gather:
     def _connection(self, row: Sequence[Any], flow: str) -> None:
         (connection, client, server, protocol, opened_ns, closed_ns, closed_by, code, text, product, version,
          server_product, server_version, mechanism, user, vhost, octets_client, octets_server, gaps, complete,
-         heartbeat, events, messages, violations, ended_by, hint, condition, dialect) = _CONNECTION(row)  # fmt: skip
+         heartbeat, events, messages, violations, ended_by, hint, condition, dialect, name) = (
+             _CONNECTION(row))  # fmt: skip
         account = self._accounts.pop(connection, None) or self._account(connection)
         self._accounts.pop(connection, None)
         clip = self._clip
@@ -362,6 +387,7 @@ class Gather:
             condition, clip(text), hint or "", ended_by or "",
             clip(" ".join(part for part in (product, version) if part)), clip(user), clip(vhost),
             octets_client, octets_server, events, messages, violations, gaps, complete, heartbeat,
+            clip(name),
         )  # fmt: skip
         account.tell(found)
         row_priority = priority(connection, -1)
@@ -383,8 +409,10 @@ class Gather:
             self.vhosts.add((found.vhost,), row_priority)
             server_name = " ".join(part for part in (server_product, server_version) if part)
             self.servers.add((clip(server_name),), row_priority)
-        name = condition if condition is not None else "" if code is None else str(code)
-        self.ends.add((cause, closed_by or "", name, found.text, found.hint), row_priority)
+        said = condition if condition is not None else "" if code is None else str(code)
+        # The figures in the hint of a heartbeat timeout are those of one connection.
+        alike = "" if cause == "heartbeat" else found.hint
+        self.ends.add((cause, closed_by or "", said, found.text, alike), row_priority)
         self.opened.add(opened_ns)
         self.open_connections.add(opened_ns)
         if closed:
@@ -397,18 +425,24 @@ class Gather:
         for holder in account.holders(found):
             rank = (-holder.open, -holder.full_ns, -holder.peak, -holder.deliveries, connection, holder.channel or 0)
             self.holders.add((*rank, holder.name), holder)
+            if holder.full_ns:
+                self.slow.add((-holder.full_ns, *rank, holder.name), holder)
         self.blocked_ns += found.blocked_ns
         for begin, end in found.blocked:
             self.blocked_connections.add(begin)
             self.blocked_connections.add(end, -1)
-            incident = Incident(connection, begin, None, 0, "blocked", client or "", end - begin)
+            incident = Incident(connection, begin, None, 0, "blocked", found.label, end - begin)
             self.blockings.add((begin - end, connection, begin), incident)
         for side, (quiet_ns, begin) in sorted(account.silence.items()):
             limit_ns = account.idle_limit(side, protocol, heartbeat)
             if limit_ns and quiet_ns > limit_ns:
-                incident = Incident(connection, begin, None, None, str(limit_ns), client or "", quiet_ns, side)
-                self.missed += quiet_ns >= 2 * limit_ns
+                incident = Incident(connection, begin, None, None, str(limit_ns), found.label, quiet_ns, side)
+                self.missed += quiet_ns >= 2 * limit_ns and cause != "heartbeat"
                 self.silences.add((-(quiet_ns * 1000 // limit_ns), connection, side), incident)
+
+    def _queue(self, queue: str | None, address: str | None) -> str:
+        """Return the name of a queue, also of one that an address of 1.0 names."""
+        return self._clip(queue or (queue_at(address) if address else None))
 
     def _clip(self, text: str | None) -> str:
         most = self.bounds.text
@@ -417,4 +451,4 @@ class Gather:
         return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-__all__ = ["KINDS", "LATENCIES", "SIDES", "FileCount", "Gather"]
+__all__ = ["KINDS", "LATENCIES", "SIDES", "STEP", "FileCount", "Gather"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from .charts import charts
 from .findings import Finding, findings, plural
 from .markup import Content, Markup, data, element, join
+from .records import BAD
 from .scales import clock, count, day, duration, moment, octets
 from .sections import Sections
 
@@ -100,7 +101,7 @@ def _header(gather: Gather) -> Markup:
 
 def _tiles(gather: Gather) -> Markup:
     confirm, settle = (gather.latencies["publish"].quantile(0.99), gather.latencies["deliver"].quantile(0.99))
-    bad = sum(gather.causes.get(cause, 0) for cause in ("client-error", "server-error", "refused", "transport"))
+    bad = sum(gather.causes.get(cause, 0) for cause in BAD)
     errors = sum(rule.errors for rule in gather.rules.values())
     left = gather.unsettled + gather.unconfirmed
     tiles: list[tuple[str, str, str]] = [
@@ -130,7 +131,7 @@ def _findings(found: Sequence[Finding], sections: Sections, there: set[str]) -> 
     for one in found:
         link = f"#{one.section}" if one.section in there else None
         title = element("span" if link is None else "a", one.text, href=link)
-        where = sections.link(one.connection, one.seq) if one.connection else None
+        where = sections.link(one.connection, one.seq, f"connection {one.connection[:8]}") if one.connection else None
         more = element("div", join([one.more, where], " "), class_="more") if one.more or where else None
         items.append(
             element("li", element("span", one.level, class_=f"badge {one.level}"), element("div", title, more))

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 _INSTALL: Final = "plots need matplotlib: pip install 'amqp-sansio[plots]'"
 _COLOURS: Final = {
     **{"c1": "#2262c6", "c2": "#0b8a7d", "c3": "#7a3fc4", "c4": "#c26a00", "c5": "#c62828", "c6": "#66748a"},
-    **{"normal": "#8fa0b5", "client-error": "#d98200", "server-error": "#c62828", "refused": "#b8257f"},
+    **{
+        "normal": "#8fa0b5",
+        "client-error": "#d98200",
+        "server-error": "#c62828",
+        "refused": "#b8257f",
+        "heartbeat": "#0b6fa4",
+    },
     **{"transport": "#7a3fc4", "open": "#2262c6", "other": "#c3cad4", "blocked": "#e0a100"},
 }
 _WIDTH: Final = 11.0

@@ -18,6 +18,7 @@ class Bounds:
     | `keys` | different keys counted exactly, and rows in the sample used beyond that |
     | `connections` | connections listed individually |
     | `holders` | consumers and links with their own chart |
+    | `queues` | queues whose backlog is followed; with more there is none |
     | `incidents` | problems, silences, blocked times, slow and open messages listed individually, of each |
     | `joined` | messages among which deliveries are joined to publishes, in one process |
     | `files` | files listed individually |
@@ -33,6 +34,7 @@ class Bounds:
     keys: int = 4096
     connections: int = 200
     holders: int = 12
+    queues: int = 256
     incidents: int = 40
     joined: int = 200_000
     files: int = 100
@@ -43,10 +45,13 @@ class Bounds:
     diagram_octets: int = 1_400_000
 
 
-CAUSES = ("normal", "client-error", "server-error", "refused", "transport", "open", "other")
-"""How connections end: closed normally; closed with an error by the client, or by the server; refused by the server
-before it was open; without the protocol's close; still open at the end; no AMQP.
+CAUSES = ("normal", "client-error", "server-error", "heartbeat", "refused", "transport", "open", "other")
+"""How connections end: closed normally; closed with an error by the client, or by the server; by one side since the
+other was silent for too long; refused by the server before it was open; without the protocol's close; still open at the
+end; no AMQP.
 """
+BAD = ("client-error", "server-error", "heartbeat", "refused", "transport")
+"""Those that are abnormal."""
 
 
 @dataclass
@@ -79,6 +84,8 @@ class Connection:
     gaps: int
     complete: bool
     heartbeat: int | None
+    name: str = ""
+    """The client's own name for it."""
     errors: int = 0
     """Number of violations that are errors."""
     channels: int = 0
@@ -94,9 +101,14 @@ class Connection:
     """The first few problems, with their times."""
 
     @property
+    def label(self) -> str:
+        """Its name, if it has one, and the client's address."""
+        return f"{self.name} · {self.client}" if self.name else self.client or self.connection[:8]
+
+    @property
     def bad(self) -> bool:
         """Whether it ended abnormally."""
-        return self.cause in ("client-error", "server-error", "refused", "transport")
+        return self.cause in BAD
 
     @property
     def score(self) -> int:
@@ -118,6 +130,7 @@ class Holder:
 
     connection: str
     client: str
+    """The connection's label and product."""
     name: str
     source: str
     """The queue or address."""
@@ -174,4 +187,4 @@ class RuleCount:
         self.first = min(self.first, other.first)
 
 
-__all__ = ["CAUSES", "Bounds", "Connection", "Holder", "Incident", "RuleCount"]
+__all__ = ["BAD", "CAUSES", "Bounds", "Connection", "Holder", "Incident", "RuleCount"]

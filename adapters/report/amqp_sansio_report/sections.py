@@ -28,7 +28,7 @@ class Sections:
         self._gather = gather
         self._charts = charts
         self._shown = frozenset(shown)
-        self._clients = {one.connection: one.client for one in gather.details}
+        self._known = {one.connection: one for one in gather.details}
         start, end = gather.first_ns or 0, gather.last_ns or 0
         self._one_day = start // 86_400_000_000_000 == end // 86_400_000_000_000
 
@@ -50,13 +50,19 @@ class Sections:
         )
         return [(name, title, make()) for name, title, make in makers]
 
-    def link(self, connection: str, seq: int | None = None, text: str = "") -> Markup:
-        """Return a connection's name, with a link to its sequence diagram if there is one."""
-        shown = text or self._clients.get(connection) or connection[:8]
+    def link(self, connection: str, seq: int | None = None, text: str = "", at_ns: int | None = None) -> Markup:
+        """Return a connection's name, with a link to its sequence diagram if there is one, at a unit or a time."""
+        known = self._known.get(connection)
+        shown = text or (connection[:8] if known is None else known.label)
+        tip = connection if known is None or not known.product else f"{known.product}, {connection}"
         if connection not in self._shown:
-            return element("span", shown, class_="conn", title=connection)
-        target = f"#seq-{connection}" if seq is None else f"#seq-{connection}/{seq}"
-        return element("a", shown, class_="conn", href=target, title=connection)
+            return element("span", shown, class_="conn", title=tip)
+        target = f"#seq-{connection}"
+        if seq is not None:
+            target = f"{target}/{seq}"
+        elif at_ns is not None:
+            target = f"{target}/at/{at_ns - (0 if known is None else known.opened_ns)}"
+        return element("a", shown, class_="conn", href=target, title=tip)
 
     def _chart(self, name: str) -> Markup:
         return render(self._charts[name], name)
@@ -250,7 +256,7 @@ class Sections:
             (
                 holder.source,
                 holder.name,
-                self.link(holder.connection),
+                self.link(holder.connection, at_ns=holder.oldest_ns),
                 count(holder.deliveries),
                 count(holder.peak),
                 holder.limit and f"{holder.limit} {count(holder.could)}",
@@ -265,7 +271,8 @@ class Sections:
         note = ""
         if gather.holders.cut:
             note = f"{len(holders)} of {plural(gather.holders.count, 'consumer')} and links: those that hold most."
-        parts = [self._chart("unsettled")]
+        queues = [self._chart(name) for name in self._charts if name.startswith("backlog-")]
+        parts = [self._chart("unsettled"), *queues]
         if rows:
             headings = ("queue or address", "consumer or link", "connection", "deliveries", "held at most",
                         "could hold", "no room for", "never settled", "oldest (UTC)")  # fmt: skip
@@ -343,12 +350,13 @@ class Sections:
     def _heartbeats(self) -> Markup:
         gather = self._gather
         parts = [self._chart("blocked")]
-        blocked = [(self._at(one.ts_ns), duration(one.amount), self.link(one.connection)) for one in gather.blockings]
+        blocked = [(self._at(one.ts_ns), duration(one.amount), self.link(one.connection, at_ns=one.ts_ns))
+                   for one in gather.blockings]  # fmt: skip
         if blocked:
             note = f"The longest {len(blocked)} of {count(gather.blockings.count)}." if gather.blockings.cut else ""
             parts.append(table(("blocked from (UTC)", "for", "connection"), blocked, right={1}, note=note))
         silences = [
-            (self.link(one.connection), one.sender, duration(int(one.what)), duration(one.amount),
+            (self.link(one.connection, at_ns=one.ts_ns), one.sender, duration(int(one.what)), duration(one.amount),
              f"{one.amount / int(one.what):.1f} times", self._at(one.ts_ns))
             for one in gather.silences
         ]  # fmt: skip

@@ -14,6 +14,7 @@ from amqp_sansio.histories import HISTORY_COLUMNS
 from amqp_sansio.tables import FlowReplay, damage_row
 from amqp_sansio_report import Bounds, Diagram, Gather, diagrams
 from amqp_sansio_report import Report as Page
+from amqp_sansio_report.gather import STEP
 from amqp_sansio_report.report import choose
 
 from .joining import histories
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 _PICKLED = "pickled binary"
 _ARROW = pa.schema([("pickled", pa.binary())])
-_STEPS = ("what", "ts_ns", "connection", "seq", "queue", "since_publish_ns", "certainty")
 
 
 class Report(Page):
@@ -56,7 +56,7 @@ def report(
     gather = _merged(tables.sorted_segments, _GatherTask(empty, tables.skew_ns), empty)
     if join and gather.messages:
         joined = histories(tables.messages, tables.events, skew_ns=tables.skew_ns)
-        steps = joined.where("what = 'deliver'").select(*_STEPS)
+        steps = joined.where("what in ('deliver', 'redeliver')").select(*STEP)
         gather.merge(_merged(steps, _StepsTask(Gather(bounds)), Gather(bounds)))
     chosen, flows = choose(gather)
     return Report(gather, _diagrams(tables, chosen, flows, bounds))

@@ -90,6 +90,7 @@ class Records(ConnectionClassRecords):
     messages: ClassVar = _MESSAGES
     peer_names: ClassVar = {"product": "product", "qpid.client_version": "version", "version": "version"}
     """Qpid's clients have their version under a name of their own."""
+    own_names: ClassVar = ("connection_name", "qpid.client_process")
 
     def explain(self, event: Observed, unit: int) -> tuple[int | None, str | None] | None:
         """Code and text of an exception, a reject or a return; file.reject has none."""

@@ -290,10 +290,13 @@
       item.after(holder);
     }
   };
+  // Places in a diagram: #seq-ID, #seq-ID/UNIT, and #seq-ID/at/NANOSECONDS after the connection's begin.
   show_unit = (hash) => {
-    const [id, seq] = decodeURIComponent(hash).replace(/^#seq-/, "").split("/");
+    const [id, part, at] = decodeURIComponent(hash).replace(/^#seq-/, "").split("/");
     const index = diagrams.findIndex((one) => one.id === id);
     if (!hash.startsWith("#seq-") || index < 0) return false;
+    const before = at === undefined ? [] : diagrams[index].units.filter((unit) => unit.t <= Number(at));
+    const seq = at === undefined ? part : before.length ? String(before[before.length - 1].seq) : undefined;
     if (diagrams[index] !== current || (seq && !items.has(Number(seq)))) {
       search.value = "";
       open(index);
