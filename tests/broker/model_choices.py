@@ -64,20 +64,11 @@ SINGLE: tuple[dict[str, Any], ...] = (
     {"x-single-active-consumer": True}, {"x-single-active-consumer": True}, {"x-single-active-consumer": False}
 )  # fmt: skip
 FAULTY: tuple[dict[str, Any], ...] = (
-    {"x-dead-letter-routing-key": "qa"},
-    {"x-message-ttl": -1},
-    {"x-message-ttl": 2**32},
-    {"x-expires": 0},
-    {"x-max-length": "3"},
-    {"x-max-length": True},
-    {"x-max-priority": 256},
-    {"x-overflow": "no-overflow"},
-    {"x-single-active-consumer": 1},
-    {"x-dead-letter-exchange": 7},
-    {"x-queue-type": "stream"},
-    {"x-queue-type": "quorum"},
-    {"x-unknown": 1},
-)
+    {"x-dead-letter-routing-key": "qa"}, {"x-message-ttl": -1}, {"x-message-ttl": 2**32}, {"x-expires": 0},
+    {"x-max-length": "3"}, {"x-max-length": True}, {"x-max-priority": 256}, {"x-overflow": "no-overflow"},
+    {"x-single-active-consumer": 1}, {"x-dead-letter-exchange": 7}, {"x-queue-type": "stream"},
+    {"x-queue-type": "quorum"}, {"x-unknown": 1},
+)  # fmt: skip
 """Most of them are refused, by some only where everything has to be known."""
 
 
@@ -128,31 +119,15 @@ HEADERS: tuple[dict[str, Any] | None, ...] = (
     None, None, {"h": 1}, {"h": True}, {"h": 2, "k": "v"}, {"k": "v", "x-h": 1}
 )  # fmt: skip
 MATCHES: tuple[dict[str, Any], ...] = (
-    {},
-    {},
-    {"h": 1},
-    {"x-match": "all", "h": 2, "k": "v"},
-    {"x-match": "any", "h": 1, "k": "v"},
-    {"x-match": "any"},
-    {"k": None},
-    {"x-match": "all-with-x", "x-h": 1},
-    {"x-match": "any-with-x", "x-h": 2, "h": 1},
+    {}, {}, {"h": 1}, {"x-match": "all", "h": 2, "k": "v"}, {"x-match": "any", "h": 1, "k": "v"}, {"x-match": "any"},
+    {"k": None}, {"x-match": "all-with-x", "x-h": 1}, {"x-match": "any-with-x", "x-h": 2, "h": 1},
     {"x-match": "none"},
-)
+)  # fmt: skip
 MAIL = st.builds(
-    Mail,
-    st.sampled_from((0, 0, 3, 6)),
-    rarely(None, 1, 4, 5, 9),
-    st.sampled_from((None, None, None, 0, 1000, 5000)),
-    st.sampled_from(HEADERS),
-    SELDOM,
-    rarely(False, False, False, True),
-    st.booleans(),
-    rarely(True, False),
-    SELDOM,
-    NEVER,
-    NEVER,
-)
+    Mail, st.sampled_from((0, 0, 3, 6)), rarely(None, 1, 4, 5, 9),
+    st.sampled_from((None, None, None, 0, 1000, 5000)), st.sampled_from(HEADERS), SELDOM,
+    rarely(False, False, False, True), st.booleans(), rarely(True, False), SELDOM, NEVER, NEVER,
+)  # fmt: skip
 
 
 class Credit(NamedTuple):

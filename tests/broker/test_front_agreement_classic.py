@@ -45,29 +45,14 @@ def rarely(*names: str) -> tuple[dict[str, Any], ...]:
 
 
 ARGUMENTS = (
-    ("x-message-ttl", 0),
-    ("x-message-ttl", 1000),
-    ("x-message-ttl", 5000),
-    ("x-expires", 3000),
-    ("x-expires", 10_000),
-    ("x-max-length", 0),
-    ("x-max-length", 2),
-    ("x-max-length-bytes", 20),
-    ("x-overflow", "drop-head"),
-    ("x-overflow", "reject-publish"),
-    ("x-overflow", "reject-publish-dlx"),
-    ("x-dead-letter-exchange", ""),
-    ("x-dead-letter-exchange", "amq.fanout"),
-    ("x-dead-letter-exchange", "near"),
-    ("x-dead-letter-exchange", "nowhere"),
-    ("x-dead-letter-routing-key", "one"),
-    ("x-dead-letter-routing-key", "a.b"),
-    ("x-max-priority", 1),
-    ("x-max-priority", 10),
-    ("x-single-active-consumer", True),
-    ("x-delivery-limit", 0),
-    ("x-delivery-limit", 2),
-)
+    ("x-message-ttl", 0), ("x-message-ttl", 1000), ("x-message-ttl", 5000), ("x-expires", 3000),
+    ("x-expires", 10_000), ("x-max-length", 0), ("x-max-length", 2), ("x-max-length-bytes", 20),
+    ("x-overflow", "drop-head"), ("x-overflow", "reject-publish"), ("x-overflow", "reject-publish-dlx"),
+    ("x-dead-letter-exchange", ""), ("x-dead-letter-exchange", "amq.fanout"), ("x-dead-letter-exchange", "near"),
+    ("x-dead-letter-exchange", "nowhere"), ("x-dead-letter-routing-key", "one"),
+    ("x-dead-letter-routing-key", "a.b"), ("x-max-priority", 1), ("x-max-priority", 10),
+    ("x-single-active-consumer", True), ("x-delivery-limit", 0), ("x-delivery-limit", 2),
+)  # fmt: skip
 DEAD = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "one"}
 PLAIN: dict[str, Any] = {}
 NARROW = {"x-max-length": 1, "x-overflow": "reject-publish"}
@@ -79,19 +64,10 @@ QUEUE_ARGUMENTS: st.SearchStrategy[dict[str, Any]] = st.one_of(
 )
 HEADERS: Options = (PLAIN, {"h": "1"}, {"i": "2"}, {"h": "1", "i": "2"}, {"h": "2", "i": "1"})
 PROPERTIES: tuple[dict[str, Any], ...] = mostly(
-    PLAIN,
-    {"size": 10},
-    {"size": 30, "priority": 4},
-    {"priority": 1},
-    {"priority": 9, "mandatory": True},
-    {"priority": 5, "size": 30, "ttl": 4.0},
-    {"ttl": 0.0},
-    {"ttl": 1.0},
-    {"ttl": 4.0, "mandatory": True},
-    {"mandatory": True},
-    {"immediate": True},
-    {"mandatory": True, "immediate": True, "ttl": 0.0},
-)
+    PLAIN, {"size": 10}, {"size": 30, "priority": 4}, {"priority": 1}, {"priority": 9, "mandatory": True},
+    {"priority": 5, "size": 30, "ttl": 4.0}, {"ttl": 0.0}, {"ttl": 1.0}, {"ttl": 4.0, "mandatory": True},
+    {"mandatory": True}, {"immediate": True}, {"mandatory": True, "immediate": True, "ttl": 0.0},
+)  # fmt: skip
 WITHOUT_IMMEDIATE = tuple([each for each in PROPERTIES if "immediate" not in each])
 """What RabbitMQ's clients may ask for."""
 TYPES = ("direct", "fanout", "topic", "headers")

@@ -23,20 +23,9 @@ def test_a_segment_has_everything_of_its_packet() -> None:
     (row,) = rows(pcap([(1_700_000_000, 123_456, frame)]))
     assert isinstance(row, Segment)
     assert row == Segment(
-        ts_ns=1_700_000_000_123_456_000,
-        file="f",
-        packet=0,
-        src="10.0.0.1",
-        sport=40000,
-        dst="10.0.0.2",
-        dport=5672,
-        seq=5,
-        ack=6,
-        flags=0x18,
-        wire_len=3,
-        payload=b"abc",
-        point="",
-    )
+        ts_ns=1_700_000_000_123_456_000, file="f", packet=0, src="10.0.0.1", sport=40000, dst="10.0.0.2", dport=5672,
+        seq=5, ack=6, flags=0x18, wire_len=3, payload=b"abc", point="",
+    )  # fmt: skip
     assert row.flow == "10.0.0.1:40000-10.0.0.2:5672"
 
 

@@ -365,15 +365,10 @@ def test_properties_round_trip(peer: Facing, wire: Wire010, session: amqp.Sessio
         routing_key="key", priority=7, delivery_mode=2, ttl=600_000, timestamp=1_700_000_000
     )
     properties = amqp.MessageProperties(
-        message_id=UUID(int=7),
-        correlation_id=b"\x00\xffcorrelation",
-        reply_to=amqp.ReplyTo("amq.direct", "replies"),
-        content_type="text/plain",
-        content_encoding="identity",
-        user_id=brokerj.user.encode(),
-        app_id=b"core",
-        application_headers={"a": 1},
-    )
+        message_id=UUID(int=7), correlation_id=b"\x00\xffcorrelation",
+        reply_to=amqp.ReplyTo("amq.direct", "replies"), content_type="text/plain", content_encoding="identity",
+        user_id=brokerj.user.encode(), app_id=b"core", application_headers={"a": 1},
+    )  # fmt: skip
     message = amqp.Message(b"body", delivery_properties=delivery, message_properties=properties)
     assert wire.publish(session, "amq.direct", message) == Accepted()
     destination = wire.subscribe(session, queue, credit=1)

@@ -121,18 +121,6 @@ async def fill(target: Channel, queue: str, bodies: list[bytes]) -> None:
 
 
 __all__ = [
-    "asks",
-    "broker",
-    "channel",
-    "client",
-    "client_of",
-    "driver_of",
-    "fill",
-    "left_in",
-    "scripted",
-    "session_state",
-    "state_of",
-    "until",
-    "url_of",
-    "waiting_in",
-]
+    "asks", "broker", "channel", "client", "client_of", "driver_of", "fill", "left_in", "scripted", "session_state",
+    "state_of", "until", "url_of", "waiting_in",
+]  # fmt: skip

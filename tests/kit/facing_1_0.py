@@ -152,17 +152,6 @@ class Facing(Faced[Connection]):
 
 
 __all__ = [
-    "AMQP_HEADER",
-    "BOTH_SIDES",
-    "CLIENT",
-    "EMPTY",
-    "SASL_HEADER",
-    "SERVER",
-    "TLS_HEADER",
-    "Facing",
-    "Sent",
-    "octets_of",
-    "parse",
-    "sasl",
-    "their_open",
-]
+    "AMQP_HEADER", "BOTH_SIDES", "CLIENT", "EMPTY", "SASL_HEADER", "SERVER", "TLS_HEADER", "Facing", "Sent",
+    "octets_of", "parse", "sasl", "their_open",
+]  # fmt: skip

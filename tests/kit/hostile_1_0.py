@@ -18,30 +18,16 @@ CHANNELS = (0, 0, 0, 1, 2)
 NAMES = ("a", "b", "c", "", "ü" * 120)
 TAGS = (b"", b"a", b"b", b"c", b"x" * 32)
 STATES: tuple[Any, ...] = (
-    None,
-    amqp.Accepted(),
-    amqp.Accepted(),
-    amqp.Released(),
-    amqp.Rejected(amqp.Error(amqp.Symbol("x:no"), "why")),
-    amqp.Modified(True, False, {amqp.Symbol("a"): 1}),
-    amqp.Received(0, 0),
-    amqp.Received(2, 5),
-    amqp.Received(0xFFFF_FFFF, 0xFFFF_FFFF),
-    amqp.Declared(b"t"),
-    amqp.TransactionalState(b"t"),
-    amqp.TransactionalState(b"t", amqp.Accepted()),
-    amqp.Described(amqp.Symbol("x:own"), [1]),
-)
+    None, amqp.Accepted(), amqp.Accepted(), amqp.Released(), amqp.Rejected(amqp.Error(amqp.Symbol("x:no"), "why")),
+    amqp.Modified(True, False, {amqp.Symbol("a"): 1}), amqp.Received(0, 0), amqp.Received(2, 5),
+    amqp.Received(0xFFFF_FFFF, 0xFFFF_FFFF), amqp.Declared(b"t"), amqp.TransactionalState(b"t"),
+    amqp.TransactionalState(b"t", amqp.Accepted()), amqp.Described(amqp.Symbol("x:own"), [1]),
+)  # fmt: skip
 TERMINI: tuple[Any, ...] = (None, "q", "q", "q", "dynamic", "coordinator", "other")
 PAYLOADS = (
-    b"",
-    amqp.Message(b"x").encode(),
-    amqp.Message(b"y" * 300).encode(),
-    amqp.Message("text").encode(),
-    amqp.Message(AmqpValue(amqp.Discharge(b"t"))).encode(),
-    b"\x00\x53\x75\xa0\x05ab",
-    b"\xff",
-)
+    b"", amqp.Message(b"x").encode(), amqp.Message(b"y" * 300).encode(), amqp.Message("text").encode(),
+    amqp.Message(AmqpValue(amqp.Discharge(b"t"))).encode(), b"\x00\x53\x75\xa0\x05ab", b"\xff",
+)  # fmt: skip
 ERRORS: tuple[Any, ...] = (
     None,
     None,

@@ -76,15 +76,9 @@ from tests.kit.octets_0_10 import HEADER, Sent, open_, parse, start_ok, tune_ok
 
 FRAME_SIZE = 4096
 ARGUMENTS: tuple[dict[str, Any], ...] = (
-    {"x-max-length": 2},
-    {"x-message-ttl": 1000},
-    {"x-max-priority": 3},
-    {"x-dead-letter-exchange": "amq.fanout"},
-    {"qpid.max_count": 2},
-    {"no-local": True},
-    {"x-max-length": -1},
-    {"unheard-of": 1},
-)
+    {"x-max-length": 2}, {"x-message-ttl": 1000}, {"x-max-priority": 3}, {"x-dead-letter-exchange": "amq.fanout"},
+    {"qpid.max_count": 2}, {"no-local": True}, {"x-max-length": -1}, {"unheard-of": 1},
+)  # fmt: skip
 USUAL: tuple[type[Any], ...] = (
     *(MessageTransfer, MessageTransfer, MessageTransfer, MessageTransfer, MessageTransfer, MessageTransfer),
     *(MessageSubscribe, MessageSubscribe, MessageSubscribe, MessageFlow, MessageFlow, MessageFlow, MessageFlow),

@@ -222,25 +222,12 @@ class HostileServer:
 
 
 _ATTACKS: Final[tuple[Callable[[HostileServer, bytes], list[Act]], ...]] = (
-    *([HostileServer._mutate] * 4),
-    *([HostileServer._made_up] * 6),
-    *([HostileServer._close] * 2),
-    HostileServer._wrong_size,
-    HostileServer._cut,
-    HostileServer._drop,
-    HostileServer._repeat,
-    HostileServer._replay,
-    HostileServer._reorder,
-    HostileServer._garbage,
-    HostileServer._alien,
-    HostileServer._huge,
-    HostileServer._heartbeats,
-    HostileServer._stop,
-    HostileServer._end,
-    HostileServer._pause,
-    HostileServer._ignore,
+    *([HostileServer._mutate] * 4), *([HostileServer._made_up] * 6), *([HostileServer._close] * 2),
+    HostileServer._wrong_size, HostileServer._cut, HostileServer._drop, HostileServer._repeat, HostileServer._replay,
+    HostileServer._reorder, HostileServer._garbage, HostileServer._alien, HostileServer._huge,
+    HostileServer._heartbeats, HostileServer._stop, HostileServer._end, HostileServer._pause, HostileServer._ignore,
     HostileServer._challenge_without_end,
-)
+)  # fmt: skip
 
 
 # Units.
@@ -297,20 +284,11 @@ _MAPS: Final[tuple[dict[str, Any], ...]] = (
 )
 _CONDITIONS: Final = ("amqp:connection:redirect", "amqp:link:redirect", "amqp:not-found", "x", "", "amqp:link:stolen")
 ALIENS: Final = (
-    b"HTTP/1.1 400 Bad Request\r\nServer: x\r\n\r\n",
-    b"\x15\x03\x01\x00\x02\x02\x46",
-    b"AMQP\0\0\x09\x01",
-    b"AMQP\1\1\0\x0a",
-    b"AMQP\0\1\0\0",
-    b"AMQP\3\1\0\0",
-    b"AMQP\2\1\0\0",
-    b"AMQP\1\1\x08\0",
-    b"SSH-2.0-OpenSSH_9.0\r\n",
-    b"\0" * 64,
-    facing.frame(facing.METHOD, 0, b"\0\x0a\0\x0a"),
-    octets_0_10.HEARTBEAT,
+    b"HTTP/1.1 400 Bad Request\r\nServer: x\r\n\r\n", b"\x15\x03\x01\x00\x02\x02\x46", b"AMQP\0\0\x09\x01",
+    b"AMQP\1\1\0\x0a", b"AMQP\0\1\0\0", b"AMQP\3\1\0\0", b"AMQP\2\1\0\0", b"AMQP\1\1\x08\0",
+    b"SSH-2.0-OpenSSH_9.0\r\n", b"\0" * 64, facing.frame(facing.METHOD, 0, b"\0\x0a\0\x0a"), octets_0_10.HEARTBEAT,
     facing_1_0.EMPTY,
-)
+)  # fmt: skip
 HEARTBEATS: Final[dict[Version, bytes]] = {
     AMQP_0_8: facing.frame(facing.HEARTBEAT, 0),
     AMQP_0_9_1: facing.frame(facing.HEARTBEAT, 0),

@@ -30,29 +30,13 @@ from tests.kit.small import small_limits
 from tools.conformance.rules import RULES_FOLDER, Rules, read_rules
 
 LIMITS: Final = small_limits(
-    header=4000,
-    channels=5,
-    requests=6,
-    calls=40,
-    unsettled=12,
-    unconfirmed=40,
-    consumers=5,
-    replay=30,
+    header=4000, channels=5, requests=6, calls=40, unsettled=12, unconfirmed=40, consumers=5, replay=30,
     replay_octets=30_000,
-)
+)  # fmt: skip
 BROKER_LIMITS: Final = BrokerLimits(
-    exchanges=16,
-    queues=16,
-    bindings=24,
-    consumers=8,
-    transactions=12,
-    transaction_octets=10_000,
-    memory_high=4_000_000,
-    memory_low=3_000_000,
-    backlog_high=20_000,
-    backlog_low=5000,
-    kept_links=4,
-)
+    exchanges=16, queues=16, bindings=24, consumers=8, transactions=12, transaction_octets=10_000,
+    memory_high=4_000_000, memory_low=3_000_000, backlog_high=20_000, backlog_low=5000, kept_links=4,
+)  # fmt: skip
 SHARED: Final = "shared"
 TURNS: Final = 10_000
 HISTORY: Final = 1_000_000

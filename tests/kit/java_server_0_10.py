@@ -109,14 +109,9 @@ class Session(sync_0_10.Session):
             if subscribe.queue == name
         ]
         return amqp.QueueQueryResult(
-            name,
-            durable=declared.durable,
-            exclusive=declared.exclusive,
-            auto_delete=declared.auto_delete,
-            arguments=declared.arguments,
-            message_count=len(waiting),
-            subscriber_count=len(users),
-        )
+            name, durable=declared.durable, exclusive=declared.exclusive, auto_delete=declared.auto_delete,
+            arguments=declared.arguments, message_count=len(waiting), subscriber_count=len(users),
+        )  # fmt: skip
 
     def _bound(self, command: amqp.ExchangeBound) -> amqp.ExchangeBoundResult:
         server = self.server

@@ -244,14 +244,10 @@ def exception(
     field: int | None = None, text: str | None = None,
 ) -> bytes:  # fmt: skip
     return command(
-        0x0303,
-        u16(code),
-        None if number is None else u32(number),
-        None if class_code is None else u8(class_code),
-        None if command_code is None else u8(command_code),
-        None if field is None else u8(field),
+        0x0303, u16(code), None if number is None else u32(number), None if class_code is None else u8(class_code),
+        None if command_code is None else u8(command_code), None if field is None else u8(field),
         None if text is None else str16(text),
-    )
+    )  # fmt: skip
 
 
 def transfer(

@@ -28,26 +28,12 @@ RESULTS: dict[str, Any] = {
     )
 }
 COMMANDS: tuple[Any, ...] = (
-    amqp.QueueQuery("q"),
-    amqp.QueueDelete("q"),
-    amqp.MessageSubscribe("q", "d", 0, 0),
-    amqp.MessageSubscribe("q", "e", 1, 0),
-    amqp.MessageSetFlowMode("d", 0),
-    amqp.MessageSetFlowMode("e", 1),
-    amqp.MessageStop("d"),
-    amqp.MessageStop("e"),
-    amqp.MessageFlush("d"),
-    amqp.MessageCancel("d"),
-    amqp.MessageCancel("e"),
-    amqp.TxSelect(),
-    amqp.TxCommit(),
-    amqp.TxRollback(),
-    amqp.DtxSelect(),
-    amqp.DtxStart(XIDS[0]),
-    amqp.DtxEnd(XIDS[0]),
-    amqp.DtxCommit(XIDS[0]),
-    amqp.QueueQuery("q" * 300),
-)
+    amqp.QueueQuery("q"), amqp.QueueDelete("q"), amqp.MessageSubscribe("q", "d", 0, 0),
+    amqp.MessageSubscribe("q", "e", 1, 0), amqp.MessageSetFlowMode("d", 0), amqp.MessageSetFlowMode("e", 1),
+    amqp.MessageStop("d"), amqp.MessageStop("e"), amqp.MessageFlush("d"), amqp.MessageCancel("d"),
+    amqp.MessageCancel("e"), amqp.TxSelect(), amqp.TxCommit(), amqp.TxRollback(), amqp.DtxSelect(),
+    amqp.DtxStart(XIDS[0]), amqp.DtxEnd(XIDS[0]), amqp.DtxCommit(XIDS[0]), amqp.QueueQuery("q" * 300),
+)  # fmt: skip
 OVER = CloseReport(By.LOCAL, 0, "over")
 
 

@@ -129,20 +129,9 @@ def test_a_diagram_of_a_hostile_connection_stays_data() -> None:
 
     fields = {"queue": EVIL, EVIL: {"x": EVIL}}
     unit = Unit(
-        0,
-        5,
-        "client",
-        1,
-        EVIL,
-        9,
-        "other",
-        summary(fields),
-        None,
-        field_lines(fields),
-        [],
-        EVIL,
+        0, 5, "client", 1, EVIL, 9, "other", summary(fields), None, field_lines(fields), [], EVIL,
         [(EVIL, "error", EVIL)],
-    )
+    )  # fmt: skip
     html = page(hostile_gather(), [Diagram("00" * 16, EVIL, EVIL, "0-9-1", 0, 1, [unit])])
     outline = Outline(html)
     (one,) = outline.data()

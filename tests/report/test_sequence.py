@@ -21,15 +21,10 @@ from tests.kit.captures import named
 from tests.report.making import Outline, rows_in, segments_in
 
 NAMES = (
-    "o091_pika_basic.pcap",
-    "o091_aiopika_channels_interleaved.pcap",
-    "o_mixed_4_protocols.pcap",
-    "o010_messaging_basic.pcap",
-    "o10_proton_rabbit_basic.pcap",
-    "o08_amqplib_rabbit_basic.pcap",
-    "o091_pika_mid_connection.pcap",
-    "o091d_exchange_seqwrap.pcap",
-)
+    "o091_pika_basic.pcap", "o091_aiopika_channels_interleaved.pcap", "o_mixed_4_protocols.pcap",
+    "o010_messaging_basic.pcap", "o10_proton_rabbit_basic.pcap", "o08_amqplib_rabbit_basic.pcap",
+    "o091_pika_mid_connection.pcap", "o091d_exchange_seqwrap.pcap",
+)  # fmt: skip
 EVERYTHING = Bounds(frames=100_000, octets=1 << 20)
 
 

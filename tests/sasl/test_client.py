@@ -27,15 +27,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 SECRET = "s3cret-t0ken"
 ALL: list[ClientMechanism] = [
-    External(),
-    ScramSha256("me", SECRET, nonce="abcdefgh"),
-    ScramSha1("me", SECRET, nonce="abcdefgh"),
-    OAuthBearer(SECRET),
-    XOAuth2("me", SECRET),
-    Plain("me", SECRET),
-    AmqPlain("me", SECRET),
-    Anonymous(),
-]
+    External(), ScramSha256("me", SECRET, nonce="abcdefgh"), ScramSha1("me", SECRET, nonce="abcdefgh"),
+    OAuthBearer(SECRET), XOAuth2("me", SECRET), Plain("me", SECRET), AmqPlain("me", SECRET), Anonymous(),
+]  # fmt: skip
 """Strongest first."""
 
 by_name = pytest.mark.parametrize("mechanism", ALL, ids=[it.name for it in ALL])

@@ -19,14 +19,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 NAMES = (
-    "o091_pika_confirms.pcap",
-    "o091_pika_nack_reject_requeue.pcap",
-    "o08_amqplib_rabbit_errors.pcap",
-    "o091d_exchange_gaps_nosyn.pcap",
-    "o10_proton_proton_types.pcap",
-    "o10_proton_brokerj_tx.pcap",
+    "o091_pika_confirms.pcap", "o091_pika_nack_reject_requeue.pcap", "o08_amqplib_rabbit_errors.pcap",
+    "o091d_exchange_gaps_nosyn.pcap", "o10_proton_proton_types.pcap", "o10_proton_brokerj_tx.pcap",
     "o10d_types_gaps_nosyn.pcap",
-)
+)  # fmt: skip
 
 
 def paths() -> list[Path]:

@@ -79,16 +79,9 @@ def test_values(value: Any, text: str) -> None:
 
 def test_maps_keep_their_order_and_have_keys_of_any_type() -> None:
     pairs: list[tuple[Any, Any]] = [
-        ("b", 1),
-        (amqp.Symbol("a"), 2),
-        (1, 3),
-        (True, 4),
-        (None, 5),
-        (b"\x00", 6),
-        (UUID(int=0), 7),
-        ([1, 2], 8),
+        ("b", 1), (amqp.Symbol("a"), 2), (1, 3), (True, 4), (None, 5), (b"\x00", 6), (UUID(int=0), 7), ([1, 2], 8),
         ("1", 9),
-    ]
+    ]  # fmt: skip
     text = _json.encode(amqp.Map(pairs))
     assert text == (
         '{"b":1,"a":2,"1":3,"true":4,"null":5,"{\\"base64\\":\\"AA==\\"}":6,'
@@ -102,15 +95,9 @@ def test_a_map_that_can_not_be_read_is_shown_as_octets() -> None:
 
 
 _SIMPLE = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-(2**63), 2**63 - 1),
-    st.text(max_size=5),
-    st.binary(max_size=5),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.uuids(),
-    st.integers(0, 255).map(amqp.UByte),
-)
+    st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.text(max_size=5), st.binary(max_size=5),
+    st.floats(allow_nan=False, allow_infinity=False), st.uuids(), st.integers(0, 255).map(amqp.UByte),
+)  # fmt: skip
 
 
 @given(

@@ -10,7 +10,7 @@ _STEPS = 128
 
 
 class Backlog:
-    """What became of one queue's messages.
+    """The messages of one queue.
 
     `published` are those that entered it, `delivered` those that left it for the first time, `again` those that left it
     once more. `ready` counts what waits in it; it begins at an unknown number.
@@ -25,7 +25,7 @@ class Backlog:
         self.again = 0
 
     def merge(self, other: Backlog) -> None:
-        """Merge what else became of the same queue's messages."""
+        """Merge more messages of the same queue."""
         self.published.merge(other.published)
         self.delivered.merge(other.delivered)
         self.ready.merge(other.ready)

@@ -575,16 +575,9 @@ def test_a_subscription_octet_by_octet(client: Facing) -> None:
     client.settle()
     arguments = raw.u32(1) + b"\x01x" + b"\x95" + raw.str16("y")
     assert client.out == raw.command(
-        0x0407,
-        raw.str8("jobs"),
-        raw.str8("d"),
-        raw.u8(1),
-        raw.u8(1),
-        True,
-        None,
-        None,
+        0x0407, raw.str8("jobs"), raw.str8("d"), raw.u8(1), raw.u8(1), True, None, None,
         raw.u32(len(arguments)) + arguments,
-    )
+    )  # fmt: skip
     record = client.records()[0]
     assert (record.queue, record.destination, record.accept_mode, record.acquire_mode) == ("jobs", "d", 1, 1)
     assert (record.exclusive, dict(record.arguments)) == (True, {"x": "y"})

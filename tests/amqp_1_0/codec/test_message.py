@@ -52,14 +52,9 @@ def refused(payload: bytes, rule: str) -> CodecError:
 def read_all(message: Message) -> list[Any]:
     """Every section of a message, as far as it can be read."""
     found: list[Any] = [
-        message.header,
-        message.delivery_annotations,
-        message.message_annotations,
-        message.properties,
-        message.application_properties,
-        message.typed_body,
-        message.footer,
-    ]
+        message.header, message.delivery_annotations, message.message_annotations, message.properties,
+        message.application_properties, message.typed_body, message.footer,
+    ]  # fmt: skip
     for one in found:
         if isinstance(one, Map):
             len(one)

@@ -35,15 +35,10 @@ from amqp_sansio.errors import CodecError
 from tests.kit.values_1_0 import maps, scalars, strings, symbols, values
 
 RANGES: list[tuple[Any, int, int]] = [
-    (UByte, 0, 2**8 - 1),
-    (UShort, 0, 2**16 - 1),
-    (UInt, 0, 2**32 - 1),
-    (ULong, 0, 2**64 - 1),
-    (Byte, -(2**7), 2**7 - 1),
-    (Short, -(2**15), 2**15 - 1),
-    (Int, -(2**31), 2**31 - 1),
+    (UByte, 0, 2**8 - 1), (UShort, 0, 2**16 - 1), (UInt, 0, 2**32 - 1), (ULong, 0, 2**64 - 1),
+    (Byte, -(2**7), 2**7 - 1), (Short, -(2**15), 2**15 - 1), (Int, -(2**31), 2**31 - 1),
     (Timestamp, -(2**63), 2**63 - 1),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "low", "high"), RANGES)

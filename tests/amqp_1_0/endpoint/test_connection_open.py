@@ -54,17 +54,10 @@ def asked(config: Config | None = None, peer: Open | None = None) -> Facing:
 @BOTH_SIDES
 def test_both_sides_say_who_they_are(side: Any) -> None:
     config = Config(
-        container_id="me",
-        hostname="example.org",
-        max_frame_size=4096,
-        channel_max=9,
-        idle_time_out=7.0,
-        offered_capabilities=("A",),
-        desired_capabilities=("B", "C"),
-        outgoing_locales=("de-DE",),
-        incoming_locales=("fr-FR", "de-DE"),
-        properties={"product": "test", "number": 7},
-    )
+        container_id="me", hostname="example.org", max_frame_size=4096, channel_max=9, idle_time_out=7.0,
+        offered_capabilities=("A",), desired_capabilities=("B", "C"), outgoing_locales=("de-DE",),
+        incoming_locales=("fr-FR", "de-DE"), properties={"product": "test", "number": 7},
+    )  # fmt: skip
     facing = Facing(side, config)
     if side is SERVER:
         facing.feed(AMQP_HEADER + octets_of(their_open()))

@@ -319,14 +319,9 @@ def changed(plain: Transfer, changes: dict[str, Any]) -> Transfer:
 IDS = st.sampled_from((250, 251, 252, 253, 254, 255, 256, 300))
 TAGS = st.sampled_from([number.to_bytes(4, "big") for number in range(6)] + [b"", bytes(32)])
 PLAIN = st.builds(
-    Transfer,
-    handle=st.sampled_from((0, 0, 0, 1)),
-    delivery_id=IDS,
-    delivery_tag=TAGS,
-    message_format=st.just(0),
-    settled=st.sampled_from((None, None, False, True)),
-    batchable=st.booleans(),
-)
+    Transfer, handle=st.sampled_from((0, 0, 0, 1)), delivery_id=IDS, delivery_tag=TAGS, message_format=st.just(0),
+    settled=st.sampled_from((None, None, False, True)), batchable=st.booleans(),
+)  # fmt: skip
 CHANGES: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         *[{}] * 14,
@@ -349,14 +344,10 @@ TRANSFERS = st.builds(changed, PLAIN, CHANGES)
 OUTCOMES = st.sampled_from((*[Accepted()] * 5, Released(), Received(0, 1), None))
 PAYLOADS = st.sampled_from((*[b"\x00Sw\x45"] * 12, b"", b"no message", bytes(600)))
 DISPOSITIONS = st.builds(
-    Disposition,
-    role=st.sampled_from((*[True] * 9, False)),
-    first=st.sampled_from((250, 250, 251, 252)),
-    last=IDS | st.none() | st.none(),
-    settled=st.sampled_from((True, True, True, False)),
-    state=OUTCOMES,
+    Disposition, role=st.sampled_from((*[True] * 9, False)), first=st.sampled_from((250, 250, 251, 252)),
+    last=IDS | st.none() | st.none(), settled=st.sampled_from((True, True, True, False)), state=OUTCOMES,
     batchable=st.booleans(),
-)
+)  # fmt: skip
 ANSWERS = st.tuples(
     st.sampled_from(("accept", "accept all", "received", "drain", "flow", "update", "close", "send")),
     st.integers(0, 3),

@@ -208,30 +208,10 @@ def _wait(play: _Play, number: int, size: int, side: Side) -> None:
 
 
 _DOINGS: Final = (
-    _session,
-    _sender,
-    _receiver,
-    _controller,
-    *(_send,) * 8,
-    *(_send_in_parts, _send_more) * 3,
-    _abort,
-    _update,
-    _update,
-    _settle,
-    _tell,
-    _flow,
-    _drain,
-    _drained,
-    _close_link,
-    _detach,
-    _reattach,
-    _close_session,
-    _session_flow,
-    _write,
-    _arrive,
-    *(_pump,) * 4,
-    _wait,
-)
+    _session, _sender, _receiver, _controller, *(_send,) * 8, *(_send_in_parts, _send_more) * 3, _abort, _update,
+    _update, _settle, _tell, _flow, _drain, _drained, _close_link, _detach, _reattach, _close_session, _session_flow,
+    _write, _arrive, *(_pump,) * 4, _wait,
+)  # fmt: skip
 
 
 @given(_STEPS)

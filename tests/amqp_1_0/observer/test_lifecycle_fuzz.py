@@ -65,14 +65,9 @@ def _frames(draw: st.DrawFn) -> tuple[str, bytes]:
         what = settle(draw(_small), draw(_states), last, role=draw(st.booleans()), settled=draw(st.booleans()))
     elif kind == "attach":
         what = amqp.Attach(
-            draw(st.sampled_from(["a", "b", "c", "d"])),
-            draw(_small),
-            draw(st.booleans()),
-            source=draw(_sources),
-            target=draw(_targets),
-            unsettled=draw(_maps),
-            initial_delivery_count=0,
-        )
+            draw(st.sampled_from(["a", "b", "c", "d"])), draw(_small), draw(st.booleans()), source=draw(_sources),
+            target=draw(_targets), unsettled=draw(_maps), initial_delivery_count=0,
+        )  # fmt: skip
     elif kind == "detach":
         what = amqp.Detach(draw(_small), draw(st.booleans()))
     elif kind == "begin":

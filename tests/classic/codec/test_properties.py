@@ -30,21 +30,10 @@ KINDS = [
 ]
 
 FULL = BasicProperties(
-    content_type="text/plain",
-    content_encoding="gzip",
-    headers={"a": 1, "b": "two"},
-    delivery_mode=2,
-    priority=9,
-    correlation_id="c",
-    reply_to="r",
-    expiration="60000",
-    message_id="m",
-    timestamp=1_700_000_000,
-    type="t",
-    user_id="u",
-    app_id="p",
-    cluster_id="k",
-)
+    content_type="text/plain", content_encoding="gzip", headers={"a": 1, "b": "two"}, delivery_mode=2, priority=9,
+    correlation_id="c", reply_to="r", expiration="60000", message_id="m", timestamp=1_700_000_000, type="t",
+    user_id="u", app_id="p", cluster_id="k",
+)  # fmt: skip
 FULL_OCTETS = (
     b"\xff\xfc\x0atext/plain\x04gzip\x00\x00\x00\x11\x01aI\x00\x00\x00\x01\x01bS\x00\x00\x00\x03two"
     b"\x02\x09\x01c\x01r\x0560000\x01m\x00\x00\x00\x00\x65\x53\xf1\x00\x01t\x01u\x01p\x01k"

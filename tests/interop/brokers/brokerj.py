@@ -98,16 +98,9 @@ def run_brokerj(folder: Path) -> Generator[BrokerJ]:
         # Its ports answer before the virtual host is active.
         server.wait_until(lambda: _lets_in(f"amqp://{user}:{password}@{HOST}:{plain}/{vhost}"))
         yield BrokerJ(
-            version=version,
-            host=HOST,
-            port=plain,
-            scram_port=scram,
-            anonymous_port=anonymous,
-            user=user,
-            password=password,
-            vhost=vhost,
-            pid=server.pid,
-        )
+            version=version, host=HOST, port=plain, scram_port=scram, anonymous_port=anonymous, user=user,
+            password=password, vhost=vhost, pid=server.pid,
+        )  # fmt: skip
     finally:
         server.stop()
 
