@@ -10,6 +10,7 @@ import pytest
 from tests.test_layout import ADAPTERS, CORE, ROOT, python_files
 
 FREE_RELATIVE = re.compile(r"(?:What|Who|Which)(?:ever)?\b|(?:Whom|Whose)\b")
+HEADING = re.compile(rf"{FREE_RELATIVE.pattern}|How\b")
 ENDS = re.compile(r"(?<=[.?!:])[\"')`]*\s+")
 BREAK = re.compile(r"\n\s*\n|\n\s*(?=(?:[-*]|\d+\.) )")
 """Ends of paragraphs, and list items."""
@@ -25,6 +26,12 @@ def test_no_statement_begins_with_a_free_relative() -> None:
         for it in _free_relatives(path.read_text(encoding="utf-8"))
     ]
     assert not wrong, "put the subject first:\n" + "\n".join(wrong)
+
+
+def test_no_heading_begins_with_a_free_relative() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    lines = [(page, line.strip("# ")) for page in pages for line in page.read_text().splitlines() if line[:1] == "#"]
+    assert not [f"{page}: {line}" for page, line in lines if HEADING.match(line) and not line.endswith("?")]
 
 
 @pytest.mark.parametrize(
