@@ -11,7 +11,7 @@ import pytest
 import amqp_sansio_asyncio
 import amqp_sansio_sync
 
-WAIT = 30.0
+WAIT = 120.0
 """Seconds for what a thread waits for."""
 
 
