@@ -9,6 +9,8 @@ from .record import encode_headers
 from .records import DeliveryProperties, MessageProperties
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from .structs import Struct
     from .values import Struct32
 
@@ -43,8 +45,10 @@ class Message:
         headers: Headers | None = None,
         has_body: bool = False,
     ) -> None:
-        """Raises CodecError for properties that can't be written, TypeError for both kinds of properties at once."""
-        self.body = body if body.__class__ is bytes else bytes(body)
+        """Raises CodecError for properties that can't be written, TypeError for both kinds of properties at once, and
+        for a body that isn't octets.
+        """
+        self.body = body if body.__class__ is bytes else _octets(body)
         self.has_body = has_body or bool(body)
         if headers is not None:
             self.headers = headers
@@ -92,6 +96,14 @@ class Message:
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (self.body, self.headers, self.has_body)
+
+
+def _octets(body: object) -> bytes:
+    if isinstance(body, (bytes, bytearray, memoryview)):
+        octets: Buffer = body
+        return bytes(octets)
+    text = "pass text.encode()" if isinstance(body, str) else "encode it"
+    raise TypeError(f"a body is octets, not {type(body).__name__}: {text}")
 
 
 def _changed(struct: _S, **values: Any) -> _S:

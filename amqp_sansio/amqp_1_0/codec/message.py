@@ -260,13 +260,18 @@ class Message:
         return message
 
     def encode(self) -> bytes:
-        """All sections' octets. Raises CodecError for values that a section can't hold."""
+        """All sections' octets. Raises CodecError for values that a section can't hold, TypeError for a header or
+        properties of another class.
+        """
         payload = self._payload
         if payload is not _UNREAD:
             return payload
         parts: list[bytes] = []
-        if self._header is not None:
-            parts.append(self._header.encode())
+        header = self._header
+        if header is not None:
+            if header.__class__ is not Header:
+                raise TypeError(f"a header is Header(durable=..., ttl=...), not {type(header).__name__}")
+            parts.append(header.encode())
         if self._delivery_annotations is not _EMPTY and self._delivery_annotations:
             parts += (b"\0\x53\x71", encode_annotations(self._delivery_annotations))
         if self._message_annotations is not _EMPTY and self._message_annotations:
@@ -276,6 +281,9 @@ class Message:
         else:
             properties = self._properties
             if properties is not None:
+                if properties.__class__ is not Properties:
+                    name = type(properties).__name__
+                    raise TypeError(f"properties are Properties(subject=...), not {name}; see application_properties")
                 if properties.content_encoding is not None:
                     check_encoding(properties.content_encoding, self._body)
                 parts.append(properties.encode())

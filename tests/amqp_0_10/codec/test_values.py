@@ -188,3 +188,9 @@ def test_what_a_set_has_of_some_ids(ranges: list[tuple[int, int]], ids: set[int]
     waiting: OpenIds[None] = OpenIds()
     waiting.update({number & mask: None for number in sorted(ids)})
     assert waiting.named(wanted) == [number for number in waiting if number in wanted]
+
+
+@pytest.mark.parametrize(("body", "text"), [("text", r"not str: pass text\.encode"), (5, "not int: encode it")])
+def test_bodies_that_are_no_octets_are_refused_with_what_to_pass(body: Any, text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        amqp.Message(body)

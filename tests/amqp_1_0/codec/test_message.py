@@ -207,6 +207,15 @@ def test_application_properties_have_strings_and_simple_values() -> None:
     check_message(Message("x", application_properties=simple).encode())
 
 
+@pytest.mark.parametrize(
+    ("name", "text"), [("properties", r"Properties\(subject=...\), not dict"), ("header", r"Header\(.*, not dict")]
+)
+def test_sections_of_another_class_are_refused_with_what_to_pass(name: str, text: str) -> None:
+    wrong: Any = {name: {"subject": "a"}}
+    with pytest.raises(TypeError, match=text):
+        Message("x", **wrong).encode()
+
+
 @pytest.mark.rule("1.0/annotations/keys")
 @pytest.mark.parametrize("number", [0x71, 0x72, 0x78])
 def test_annotations_have_symbols_and_ulongs(number: int) -> None:
