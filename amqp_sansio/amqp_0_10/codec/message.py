@@ -9,8 +9,6 @@ from .record import encode_headers
 from .records import DeliveryProperties, MessageProperties
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
     from .structs import Struct
     from .values import Struct32
 
@@ -98,10 +96,9 @@ class Message:
         return _rebuild, (self.body, self.headers, self.has_body)
 
 
-def _octets(body: object) -> bytes:
-    if isinstance(body, (bytes, bytearray, memoryview)):
-        octets: Buffer = body
-        return bytes(octets)
+def _octets(body: Any) -> bytes:
+    if issubclass(type(body), (bytes, bytearray, memoryview)):
+        return bytes(body)
     text = "pass text.encode()" if isinstance(body, str) else "encode it"
     raise TypeError(f"a body is octets, not {type(body).__name__}: {text}")
 
