@@ -568,3 +568,97 @@ def test_a_set_that_names_a_message_twice_settles_it_once(peer: Peer, session: S
     peer.cut()
     other = peer.world.connect()
     assert other.drain(other.session(), "q") == [b"three"]
+
+
+# Cases that a comparison with a naive model of the broker has brought to light.
+
+
+def test_a_browser_goes_on_when_what_it_had_no_room_for_is_taken(world: World, peer: Peer) -> None:
+    looking, taking = peer.session(b"looking"), peer.session(b"taking")
+    peer.queue(looking, "q")
+    peer.call(looking, amqp.MessageSubscribe("q", "seen", 0, amqp.NOT_ACQUIRED))
+    peer.call(looking, amqp.MessageFlow("seen", amqp.MESSAGE, 10))
+    peer.call(looking, amqp.MessageFlow("seen", amqp.BYTE, 50))
+    peer.put(looking, "q", b"large" * 20, b"small")
+    assert peer.bodies(looking, "seen") == []
+    peer.subscribe(taking, "q", "taken", credit=1)
+    assert peer.bodies(taking, "taken") == [b"large" * 20]
+    assert peer.bodies(looking, "seen") == [b"small"]
+
+
+@pytest.mark.rule("0-10/exchange.declare/alt-double-failure")
+def test_what_was_rejected_is_rerouted_once(peer: Peer, session: Session) -> None:
+    """The queue's alternate exchange is the primary one: its own isn't asked, whether the message is routed there or
+    not."""
+    peer.call(session, amqp.ExchangeDeclare("secondary", "fanout"))
+    peer.call(session, amqp.ExchangeDeclare("primary", "direct", "secondary"))
+    peer.queue(session, "spare", ("secondary", ""))
+    peer.call(session, amqp.QueueDeclare("routed", "primary"))
+    peer.put(session, "routed", b"rejected", b"orphaned")
+    peer.subscribe(session, "routed", credit=1)
+    (got,) = peer.got(session)
+    peer.call(session, amqp.MessageCancel("d"))
+    peer.result(session.reject(got.command_id, sync=True))
+    peer.call(session, amqp.QueueDelete("routed"))
+    assert peer.drain(session, "spare") == []
+
+
+@pytest.mark.rule("0-10/message.delivery-properties/exchange-set")
+@pytest.mark.parametrize("awaits", [False, True], ids=["matches nothing", "isn't awaited"])
+def test_what_went_to_the_alternate_exchange_was_published_to_its_own(
+    world: World, peer: Peer, session: Session, awaits: bool
+) -> None:
+    """Also to consumers of other versions, who are told by their method and not by the header."""
+    peer.call(session, amqp.ExchangeDeclare("own", "fanout", "amq.fanout"))
+    peer.queue(session, "spare", ("amq.fanout", ""))
+    if awaits:
+        peer.queue(session, "q", ("own", ""))
+    properties = amqp.DeliveryProperties(immediate=awaits)
+    peer.publish(session, "own", amqp.Message(b"m", delivery_properties=properties), accept_mode=amqp.NONE)
+    (entry,) = world.hub.model.vhosts["/"].queues["spare"].available()
+    assert entry.message.exchange == "own"
+
+
+@pytest.mark.rule("0-10/message.release/ordering")
+def test_what_a_lost_connection_released_last_goes_to_others_in_its_order(world: World) -> None:
+    """The release is executed when the broker knows already that nothing can be sent there any more."""
+    peer, other = world.connect(), world.connect()
+    session, second = peer.session(b"kept", timeout=60), other.session(b"other")
+    peer.queue(session, "q")
+    peer.put(session, "q", b"1", b"2")
+    peer.subscribe(session, "q", credit=5)
+    got = peer.got(session)
+    other.subscribe(second, "q", credit=5)
+    session.release(*[each.command_id for each in got])
+    peer.theirs.receive_data(peer.connection.data_to_send(0.0), 0.0)
+    peer.cut()
+    assert other.bodies(second) == [b"1", b"2"]
+
+
+def unbounded(
+    peer: Peer, session: Session, name: str, octets: int = amqp.INFINITE, mode: int = amqp.PRE_ACQUIRED
+) -> None:
+    """A subscription of "q" with credit for any number of messages."""
+    peer.call(session, amqp.MessageSubscribe("q", name, 0, mode))
+    peer.call(session, amqp.MessageFlow(name, amqp.MESSAGE, amqp.INFINITE))
+    peer.call(session, amqp.MessageFlow(name, amqp.BYTE, octets))
+
+
+def test_what_one_command_acquires_is_acquired_at_once(peer: Peer, session: Session, second: Session) -> None:
+    """Nobody gets the second message because the first one, which it had no room for, is gone: both are."""
+    unbounded(peer, session, "cramped", 50)
+    unbounded(peer, second, "seen", mode=amqp.NOT_ACQUIRED)
+    peer.put(second, "q", b"x" * 100, b"small")
+    ids = [each.command_id for each in peer.got(second, "seen")]
+    assert list(peer.result(second.acquire(*ids)).transfers or ()) == ids
+    assert (len(ids), peer.got(session, "cramped")) == (2, [])
+
+
+def test_a_consumer_keeps_its_turn_though_it_was_granted_more_in_between(peer: Peer, session: Session) -> None:
+    unbounded(peer, session, "first", 40)
+    unbounded(peer, session, "second", 20)
+    peer.put(session, "q", b"small", b"too large for both" * 2)
+    (got,) = peer.got(session, "first")
+    peer.call(session, amqp.MessageFlow("second", amqp.MESSAGE, amqp.INFINITE))
+    peer.result(session.release(got.command_id, sync=True))
+    assert (peer.bodies(session, "first"), peer.bodies(session, "second")) == ([], [b"small"])

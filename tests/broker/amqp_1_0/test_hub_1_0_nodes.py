@@ -1,5 +1,6 @@
 """1.0 nodes on the broker: dynamic ones, their lifetimes and modes, and the errors that concern nodes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -232,3 +233,18 @@ def test_consumers_have_priorities(world: World, user: User) -> None:
     world.put("jobs", b"1", b"2", b"3")
     assert user.bodies(high) == [b"1", b"2"]
     assert user.bodies(low) == [b"3"]
+
+
+@pytest.mark.parametrize("how", ["end", "close", "lose"])
+def test_what_an_inactive_consumer_waited_for_is_not_delivered_to_it_when_all_are_gone_at_once(how: str) -> None:
+    world = World()
+    world.queue("two", arguments={"x-single-active-consumer": True})
+    user, other = world.connect(), world.connect()
+    session = user.session()
+    user.receiver("two", session, name="active")
+    user.receiver("two", session, name="next", credit=10)
+    other.send(other.sender("two"), b"m")
+    ends: dict[str, Callable[[], object]] = {"end": session.close, "close": user.end.close, "lose": user.cut}
+    ends[how]()
+    world.pump()
+    assert world.state("two") == (1, 0)

@@ -574,3 +574,79 @@ def test_what_is_retired_after_a_detach_is_work_of_the_transaction(
     assert (talk.commit if commits else talk.roll_back)(txn_id) == amqp.Accepted()
     # Of what isn't committed, the delivery that is settled has the default outcome; the other is as it was.
     assert talk.state() == ((0, 1) if commits else (1, 1) if settled else (0, 2))
+
+
+# Cases that a comparison with a naive model of the broker has brought to light.
+
+
+def test_what_was_settled_for_a_transaction_that_is_over_goes_back_with_its_link(txn_id: bytes, talk: Talk) -> None:
+    receiver, found = talk.taken(b"1", b"2", b"3")
+    talk.commit(txn_id)
+    receiver.update(found[2:], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
+    assert talk.user.refused(receiver) == "amqp:transaction:unknown-id"
+    assert talk.state() == (3, 0)
+
+
+def test_what_a_commit_brings_at_once_is_shown_to_one_browser_after_the_other(txn_id: bytes, talk: Talk) -> None:
+    other = talk.world.connect()
+    links = [
+        talk.user.receiver("jobs", talk.session, credit=10),
+        *[other.receiver(browsing("jobs"), snd_settle_mode=mode, credit=10) for mode in (1, 0)],
+    ]
+    talk.post(txn_id, b"1", b"2", settled=True)
+    assert talk.commit(txn_id) == amqp.Accepted()
+    assert [each.credit for each in links] == [8, 8, 8]
+
+
+def test_what_goes_back_and_what_is_posted_take_turns_together_in_a_commit(txn_id: bytes, talk: Talk) -> None:
+    """A message of the highest priority that was posted is delivered before one that went back earlier."""
+    other = talk.world.connect()
+    links = talk.user.receiver("jobs", talk.session, credit=10), other.receiver("jobs", credit=10)
+    talk.world.put("jobs", b"back", b"gone")
+    found = talk.user.take(links[0])
+    assert other.bodies(links[1]) == [b"gone"]
+    state = amqp.TransactionalState(txn_id, amqp.Modified(delivery_failed=True, undeliverable_here=True))
+    links[0].update(found, state, settled=True)
+    for body, priority in ((b"1", 4), (b"2", 4), (b"first", 9)):
+        talk.post(txn_id, amqp.Message(body, header=amqp.Header(priority=priority)), settled=True)
+    assert talk.commit(txn_id) == amqp.Accepted()
+    assert talk.user.bodies(links[0]) == [b"first", b"1"]
+    assert other.bodies(links[1]) == [b"back", b"2"]
+
+
+@pytest.mark.rule("1.0/transactions/settled/retire-unsettled")
+@pytest.mark.parametrize("credit", [None, 0, 1, 10], ids=["detached", "waiting", "partly brought", "brought"])
+@pytest.mark.parametrize("browses", [False, True], ids=["moves", "browses"])
+def test_what_was_retired_before_a_detach_is_not_brought_again_after_the_commit(
+    txn_id: bytes, talk: Talk, browses: bool, credit: int | None
+) -> None:
+    """Whatever the next attachment had brought of it again when the transaction was committed."""
+    source = (browsing if browses else amqp.Source)("jobs", expiry_policy=amqp.Symbol("session-end"))
+    receiver, found = talk.taken(b"1", b"2", b"3", source=source, name="again")
+    receiver.update(found[:2], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=False)
+    talk.world.pump()
+    receiver.detach()
+    talk.world.pump()
+    state = receiver.saved_state()
+    if credit is None:
+        assert talk.commit(txn_id) == amqp.Accepted()
+    receiver = talk.user.receiver(source, talk.session, name="again", state=state, credit=credit or 0)
+    if credit is not None:
+        assert talk.commit(txn_id) == amqp.Accepted()
+    receiver.flow(10)
+    talk.world.pump()
+    assert list(receiver.unsettled) == [found[2].delivery_tag]
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_transactions_that_are_rolled_back_together_get_nothing_of_each_other(
+    txn_id: bytes, talk: Talk, closed: bool
+) -> None:
+    receiver, found = talk.taken(b"1", b"2", b"3")
+    receiver.update(found[:1], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
+    other = talk.user.receiver("jobs", talk.session)
+    other.flow(5, properties={TXN_ID: talk.declare()})
+    talk.world.pump()
+    (talk.controller.sender.close if closed else talk.controller.sender.detach)()
+    assert [(each.body, each.state) for each in talk.user.take(other)] == [(b"1", None)]
+    assert talk.state() == (0, 3)

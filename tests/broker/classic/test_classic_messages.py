@@ -531,3 +531,16 @@ def test_a_message_that_this_version_can_not_say_is_dead(world: World) -> None:
     channel.call("basic.get", queue="q")
     assert channel.error[:2] == ("channel", 406)
     assert model.vhosts["/"].queues["dead"].ready == 2
+
+
+@pytest.mark.parametrize("dialect", ["0-9-1"])
+@pytest.mark.parametrize("no_acks", [(True, False), (False, True)])
+def test_consumers_take_turns_when_a_channel_takes_content_again(channel: Talk, no_acks: tuple[bool, bool]) -> None:
+    """Whether they acknowledge or not: nobody gets all that has come while the flow was stopped."""
+    tags = [channel.consume("q", no_ack=each) for each in no_acks]
+    channel.call("channel.flow", active=False)
+    for body in (b"1", b"2", b"3", b"4"):
+        channel.publish(body, "q")
+    assert channel.deliveries() == []
+    channel.call("channel.flow", active=True)
+    assert sorted(each.consumer_tag for each in channel.deliveries()) == sorted(tags * 2)
