@@ -9,7 +9,8 @@ from itertools import chain
 from typing import Any
 
 from amqp_sansio.amqp_0_9_1 import Method, QueueDeclare, Request
-from amqp_sansio.client.amqp_1_0.client import Client, SessionState
+from amqp_sansio.client.amqp_1_0.client import Client
+from amqp_sansio.client.amqp_1_0.links import SessionState
 from amqp_sansio.client.classic.client import ChannelState
 from amqp_sansio.events import Event
 from amqp_sansio_asyncio import Channel, Connection, Receiver, Server, ServerConnection, Session, connect, serve

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ...events import CloseReport
 from ..connection import AnyConnection
 from ..opening import Opening
-from .client import Client, SessionState
+from .client import Client
+from .links import SessionState
 from .session import Session
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from .client import ReceiverState, SenderState
+from .links import ReceiverState, SenderState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ...amqp_1_0 import Delivery, Error, Message, Modified, Rejected, Released
 from ...errors import LinkEnded
 from ..bodies import plain
-from .client import ACCEPTED, ReceiverState
 from .link import Link
+from .links import ACCEPTED, ReceiverState
 
 if TYPE_CHECKING:
     from ...amqp_1_0 import DeliveryState, Described, LinkState

@@ -9,7 +9,7 @@ from ...amqp_1_0 import Accepted, Delivery, Message, Properties
 from ...errors import AmqpError, CodecError, LinkEnded, NotAccepted
 from ...events import Pending
 from ..inbox import Inbox
-from .client import ACCEPTED, Client, ReceiverState
+from .links import ACCEPTED, LinkClient, ReceiverState
 
 if TYPE_CHECKING:
     from .receiver import Receiver
@@ -21,7 +21,7 @@ class ReplyInbox(Inbox[Delivery]):
 
     __slots__ = ("client", "last", "link", "waiting")
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: LinkClient) -> None:
         super().__init__(client, 1, True)
         self.client = client
         self.link: ReceiverState | None = None

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 from ...amqp_1_0 import Message, NoCredit, Properties, TransactionalState
 from ...errors import EndpointClosed, LocalProtocolError
 from ..bodies import JSON, TEXT, json_octets
-from .client import SenderState
 from .link import Link
+from .links import SenderState
 
 if TYPE_CHECKING:
     from ...amqp_1_0 import DeliveryState

@@ -13,7 +13,7 @@ from ...events import CloseReport, Event
 from ..connection import open_stream
 from ..inbox import EventStream
 from ..opening import Opening
-from .client import ReceiverState, SenderState, SessionState
+from .links import ReceiverState, SenderState, SessionState
 from .receiver import Receiver
 from .requester import ReplyInbox, Requester
 from .sender import Sender

@@ -18,12 +18,12 @@ from ...amqp_1_0 import (
 )
 from ...amqp_1_0.codec.conditions import DISTRIBUTED_TRANSACTIONS, LOCAL_TRANSACTIONS
 from ...errors import EndpointClosed, LocalProtocolError, TransactionFailed
-from .client import SenderState
+from .links import SenderState
 
 if TYPE_CHECKING:
     from ...amqp_1_0 import DeliveryState
     from ...events import Pending
-    from .client import SessionState
+    from .links import SessionState
 
 _OUTCOMES: Final = (Accepted.SYMBOL, Rejected.SYMBOL, Declared.SYMBOL)
 
