@@ -538,6 +538,11 @@ class BaseClient(Generic[CoreT]):
 
     # Recovery.
 
+    @property
+    def waits_to_publish(self) -> bool:
+        """Whether a publish waits while the connection is lost."""
+        return self.recovery is not None and self.recovery.policy.publish == "wait"
+
     async def until_restored(self) -> None:
         """Wait while a lost connection is opened again. Raises EndpointClosed if it is given up."""
         while self.restored is not None:

@@ -23,7 +23,7 @@ from .._core.record import record
 from .._core.state_table import Table, TableEnum
 from ..errors import EndpointClosed, LocalProtocolError
 from ..events import By, CloseReport, Event, Pending
-from ..versions import AMQP_0_8, AMQP_0_9_1, Version
+from ..versions import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, Version
 
 _STORY: Final = 100
 """Attempts that a story keeps: the first and the latest."""
@@ -183,7 +183,7 @@ RECOVERY: Final[Table[State, Input]] = {
 }
 
 
-RECOVERS: Final = (AMQP_0_8, AMQP_0_9_1)
+RECOVERS: Final = (AMQP_0_8, AMQP_0_9_1, AMQP_1_0)
 """The versions whose connections recover."""
 
 

@@ -262,7 +262,7 @@ class Messaging_1_0(Connection):
     async def _request(self, address: str, message: Message) -> Message:
         node = Node(address, self._form)
         requester = self._requesters.get(address)
-        if requester is None or not requester.is_open:
+        if requester is None or (self._native.is_open and not requester.is_open):
             requester = self._requesters[address] = await self._open_requester(node.target)
         return read_1_0(await requester.call(write_1_0(message, node.to(message))))
 

@@ -47,3 +47,14 @@ def test_the_events_tell_of_the_attempts() -> None:
         first, last = asyncio.run(main(broker))
     assert first.startswith("attempt 1 to amqp://")
     assert last.endswith(": 0 sent again, 0 in doubt")
+
+
+def test_resumed_links_move_each_message_once() -> None:
+    names = loaded()
+    bodies = [b"%d" % number for number in range(300)]
+    with EmbeddedBroker(definitions={"queues": ["jobs"]}) as broker:
+        with broker.faults.cut_after(9000) as fault:
+            found = asyncio.run(names["move_exactly_once"](broker.url, bodies))
+            fault.wait_hit()
+        assert not broker.messages("jobs")
+    assert found == bodies

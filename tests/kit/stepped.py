@@ -63,7 +63,7 @@ class Stepped(HandDriver):
             self.reopen()
         for _ in range(1000):
             moved = self.move()
-            self._route()
+            self.route()
             moved = self.step() or moved
             if not moved:
                 break
@@ -78,7 +78,7 @@ class Stepped(HandDriver):
         """Lose the transport, in both directions."""
         self.is_cut = True
         self.client.connection_lost(reason, self.now)
-        self._route()
+        self.route()
         self.client.transport_ended(reason, self.now)
         self.server.connection_lost(reason, self.now)
         self.server.next_event()
@@ -102,7 +102,7 @@ class Stepped(HandDriver):
         client.reconnect(self.make_core())
         if self.is_refusing:
             client.connection_lost("connection refused", self.now)
-            self._route()
+            self.route()
             client.transport_ended("connection refused", self.now)
             return self.reopen()
         self.server = self.hub.connect()
@@ -122,11 +122,12 @@ class Stepped(HandDriver):
         answer = self.server.data_to_send(self.now, self.client.receive_budget or None)
         for place in range(0, len(answer), self.size):
             self.client.receive_data(answer[place : place + self.size], self.now)
-            self._route()
+            self.route()
         if (self.client.next_deadline or self.now + 1) <= self.now:
             self.client.handle_timeout(self.now)
         return bool(sent or answer)
 
-    def _route(self) -> None:
+    def route(self) -> None:
+        """Route the client's events."""
         while not isinstance(event := self.client.next_event(), Signal):
             self.untaken.append(event)

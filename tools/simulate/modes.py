@@ -7,6 +7,9 @@ from typing import Any, Final, NamedTuple
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Accepted, EndpointClosed, StaleDelivery, Version
 from amqp_sansio.amqp_0_9_1 import BasicProperties
+from amqp_sansio.amqp_1_0 import Accepted as AcceptedIn10
+from amqp_sansio.amqp_1_0 import Header, Source, Target, TerminusExpiryPolicy
+from amqp_sansio.amqp_1_0 import Message as LinkMessage
 from amqp_sansio.client.recovery import RecoveryPolicy
 from amqp_sansio.errors import TransactionFailed
 from amqp_sansio.messaging import Message, Outcome, Sending
@@ -19,6 +22,8 @@ BATCH: Final = 50
 CREDIT: Final = 20
 URL: Final = "amqp://broker/"
 PERSISTENT: Final = BasicProperties(delivery_mode=2)
+DURABLE: Final = Header(durable=True)
+NEVER: Final = TerminusExpiryPolicy.NEVER
 
 AGAIN: Final = RecoveryPolicy(deadline=None)
 REPORT: Final = RecoveryPolicy(deadline=None, in_doubt="report")
@@ -148,16 +153,56 @@ def taking(version: Version, recover: RecoveryPolicy | None = None) -> Callable[
     return bound
 
 
+def resuming_links(world: World, bodies: Sequence[bytes]) -> Program:
+    """A publisher of 1.0 on a link that is resumed, whose receiver settles second: nothing is sent twice."""
+    left = list(bodies)
+
+    async def publisher(process: Process) -> None:
+        async with (
+            process.connect(URL, version=AMQP_1_0, recover=AGAIN) as connection,
+            connection.open_session() as session,
+            session.open_sender(Target(QUEUE, expiry_policy=NEVER), rcv_settle_mode=1) as sender,
+        ):
+            while left:
+                batch = left[:BATCH]
+                sent = [await sender.send(LinkMessage(body, header=DURABLE), wait=False) for body in batch]
+                for body, sending in zip(batch, sent, strict=True):
+                    outcome = await sending
+                    if outcome != AcceptedIn10():
+                        raise AssertionError(f"{outcome!r} for {body!r}")
+                    world.sent(body)
+                del left[:BATCH]
+
+    return publisher
+
+
+def taking_from_links(world: World) -> Program:
+    """A consumer of 1.0 on a link that is resumed, and that settles second: it works once on each message."""
+
+    async def consumer(process: Process) -> None:
+        async with (
+            process.connect(URL, version=AMQP_1_0, recover=AGAIN) as connection,
+            connection.open_session() as session,
+            session.open_receiver(Source(QUEUE, expiry_policy=NEVER), credit=CREDIT, rcv_settle_mode=1) as receiver,
+        ):
+            async for delivery in receiver:
+                world.worked(bytes(delivery.body))
+                await delivery.accept()
+
+    return consumer
+
+
 WITH_OUTCOMES: Final = (AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
-RECOVERING: Final = (AMQP_0_9_1,)
+RECOVERING: Final = (AMQP_0_9_1, AMQP_1_0)
 """The versions whose connections recover, and whose publishes have outcomes."""
-_LEAST, _MOST = Promise.AT_LEAST_ONCE, Promise.AT_MOST_ONCE
+_LEAST, _MOST, _ONCE = Promise.AT_LEAST_ONCE, Promise.AT_MOST_ONCE, Promise.EXACTLY_ONCE
 MODES: Final[dict[tuple[str, str], Mode]] = {
     ("0-8", "recover"): Mode(_LEAST, transacting, consuming(AMQP_0_8, AGAIN)),
     **{(it.label, "recover"): Mode(_LEAST, publishing(it, AGAIN), consuming(it, AGAIN)) for it in RECOVERING},
     **{(it.label, "report"): Mode(_MOST, publishing(it, REPORT, once=True), taking(it, REPORT)) for it in RECOVERING},
+    ("1.0", "exactly"): Mode(_ONCE, resuming_links, taking_from_links),
     **{(it.label, "again"): Mode(_LEAST, publishing(it), consuming(it)) for it in WITH_OUTCOMES},
     **{(it.label, "once"): Mode(_MOST, publishing(it, once=True), taking(it)) for it in WITH_OUTCOMES},
 }
-"""By version and name: "recover" and "report" on connections that recover, "again" and "once" with programs that are
-started anew when their connection is lost."""
+"""By version and name: "recover" and "report" on connections that recover, "exactly" there on links that are resumed,
+"again" and "once" with programs that are started anew when their connection is lost."""

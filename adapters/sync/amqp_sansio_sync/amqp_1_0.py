@@ -357,8 +357,9 @@ class ReceivedDelivery(Blocking[receivers.ReceivedDelivery]):
     it.
 
     These return when the disposition is queued; on a link whose receiver settles second, when the sender has settled
-    too. They raise LocalProtocolError for a settled delivery, LinkEnded if the link is gone. With `transaction` the
-    outcome takes effect when the transaction commits.
+    too. They raise LocalProtocolError for a settled delivery, LinkEnded if the link is gone, StaleDelivery if the
+    connection was lost since and the link wasn't resumed with it. With `transaction` the outcome takes effect when the
+    transaction commits.
 
     >>> def example(receiver: Receiver) -> None:
     ...     delivery = receiver.fetch(timeout=5)
@@ -443,7 +444,7 @@ class ReceivedDelivery(Blocking[receivers.ReceivedDelivery]):
 
     @property
     def event(self) -> Delivery:
-        """The core's event."""
+        """The core's event; another one when its link was resumed."""
         return self._inner.event
 
     def accept(self, *, transaction: Transaction | None = None, timeout: float | None = None) -> None:

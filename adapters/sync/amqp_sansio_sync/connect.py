@@ -99,8 +99,8 @@ def connect(
     verifies the certificate and the host name unless the URL says otherwise; `ssl` replaces the context. `timeout`
     limits the whole call, in seconds (None: the URL's connection_timeout, else `handshake_timeout`). `record` writes
     the connection to a pcapng file, with SASL responses blanked unless `record_secrets`. With `recover`, True or a
-    `RecoveryPolicy`, a connection of 0-8 or 0-9-1 that is lost later is opened again, with all that was open on it, and
-    `url` may be several to try in turn. `options` are fields of the version's `Config`, see the version's
+    `RecoveryPolicy`, a connection that is lost later is opened again, with all that was open on it, and `url` may be
+    several to try in turn. `options` are fields of the version's `Config`, see the version's
     `ConfigOptions`, and override the URL.
 
     Raises OSError (TimeoutError, ssl.SSLError) if there is no transport or no answer in time, EndpointClosed with the

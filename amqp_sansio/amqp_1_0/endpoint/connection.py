@@ -47,7 +47,7 @@ class Connection(Handshake):
     """
 
     VERSION: ClassVar[Version] = AMQP_1_0
-    SCHEMA: ClassVar[int] = 4
+    SCHEMA: ClassVar[int] = 5
 
     __slots__ = ("_fast", "_sessions")
 

@@ -46,7 +46,9 @@ class Link(LinkModel):
 
     ROLE: ClassVar[bool]
 
-    __slots__ = ("closing", "doubt", "incomplete", "number", "opening", "report", "requested", "restored", "told")
+    __slots__ = (
+        "closing", "doubt", "going_on", "incomplete", "number", "opening", "report", "requested", "restored", "told",
+    )  # fmt: skip
 
     session: SessionEnd
 
@@ -63,6 +65,7 @@ class Link(LinkModel):
         self.doubt = 0, 0
         self.closing: Error | None = None
         self.told = False
+        self.going_on: Mapping[bytes, Pending[Any]] | None = None
 
     # State.
 
@@ -173,12 +176,23 @@ class Link(LinkModel):
         """Detach without closing: the link is suspended, and `saved_state()` can be resumed."""
         self._leave(False, None)
 
-    def saved_state(self) -> LinkState:
-        """The state that resumes the link, at any time, also after the connection is gone. Picklable."""
+    def go_on_with(self, handles: Mapping[bytes, Pending[Any]]) -> None:
+        """Let these handles of an earlier attachment, by delivery-tag, end with the deliveries that go on in this one.
+
+        To be called before octets come in which the peer may have attached.
+        """
+        self.going_on = handles
+
+    def saved_state(self, undecided: Mapping[bytes, bytes] | None = None) -> LinkState:
+        """The state that resumes the link, at any time, also after the connection is gone. Picklable.
+
+        A receiver's deliveries without an outcome come again as new ones, but for those that are `undecided`: their
+        payloads by delivery-tag. These go on, and come once more with `resumed`.
+        """
         source: Any = self.source
         target: Any = self.target
         local = self.local
-        unsettled = tuple(self.saved_deliveries())
+        unsettled = tuple(self.saved_deliveries(undecided or {}))
         rounds, began = self.doubt
         if local is not None:
             source = local.source if source is None or self.is_refused else source
@@ -204,8 +218,8 @@ class Link(LinkModel):
     def number_tags(self, tag: int) -> None:
         """Set the number that `next_tag` gives next."""
 
-    def saved_deliveries(self) -> Iterable[SavedDelivery]:
-        """The unsettled deliveries."""
+    def saved_deliveries(self, undecided: Mapping[bytes, bytes]) -> Iterable[SavedDelivery]:
+        """The unsettled deliveries; of those `undecided` here the payloads are given."""
         raise NotImplementedError
 
     def unsettled_states(self) -> dict[bytes, State | None]:
@@ -228,7 +242,10 @@ class Link(LinkModel):
         self.session.transport.events.append(kind(self.session.channel, self.number, *fields))
 
     def handle_of(self, tag: bytes) -> Pending[Any]:
-        """A new handle of the delivery with this tag."""
+        """The handle of the delivery with this tag: a new one, unless it goes on from an earlier attachment."""
+        known = None if self.going_on is None else self.going_on.get(tag)
+        if known is not None and not known.done:
+            return known
         return Pending((self.name, "in" if self.ROLE else "out", tag))
 
     # For the session.

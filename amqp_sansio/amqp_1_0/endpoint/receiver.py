@@ -245,7 +245,7 @@ class Receiver(Link):
             self.session.transport.let_go(delivery.parts)
             delivery.ignored = True
 
-    def saved_deliveries(self) -> Iterable[SavedDelivery]:
+    def saved_deliveries(self, undecided: Mapping[bytes, bytes]) -> Iterable[SavedDelivery]:
         side = self.session.side
         for tag, delivery in self.unsettled.items():
             told = delivery.states[side]
@@ -255,6 +255,8 @@ class Receiver(Link):
             elif is_outcome(told):
                 # Undecided ones aren't kept: the sender sends them again as new ones (part 3 section 3.4.6, tag 4).
                 yield SavedDelivery(tag, delivery.message_format, None, told, None)
+            elif tag in undecided:
+                yield SavedDelivery(tag, delivery.message_format, undecided[tag], None, None)
         for tag, saved in (self.restored or {}).items():
             if tag not in self.unsettled:
                 yield saved

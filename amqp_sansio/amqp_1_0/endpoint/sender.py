@@ -290,6 +290,25 @@ class Sender(Link):
         delivery = self._find(which)
         self.session.disposition(False, [delivery.delivery_id], state, False)
 
+    def send_again(self, state: LinkState) -> int:
+        """Send the unsettled messages of an earlier attachment as new deliveries, as credit comes; return how many.
+
+        For a peer that has forgotten that attachment: it may get messages twice. Until they are sent there is no
+        credit for others. Their handles are those of `go_on_with`.
+        """
+        self._check()
+        self._tags = max(self._tags, state.next_tag)
+        for saved in state.unsettled:
+            self.resending.append((saved, Resend.NEW, None, self.handle_of(saved.delivery_tag)))
+        self.resend()
+        return len(state.unsettled)
+
+    def withdraw(self) -> tuple[SavedDelivery, ...]:
+        """Take back the messages that are to be sent again as new ones and aren't sent yet; their handles stay open."""
+        found = tuple([each[0] for each in self.resending if each[1] is Resend.NEW])
+        self.resending = deque([each for each in self.resending if each[1] is not Resend.NEW])
+        return found
+
     def set_available(self, count: int, *, echo: bool = False) -> None:
         """Tell the receiver how many messages wait for credit (part 2 section 2.6.7)."""
         self._check()
@@ -400,7 +419,7 @@ class Sender(Link):
     def number_tags(self, tag: int) -> None:
         self._tags = tag
 
-    def saved_deliveries(self) -> Iterable[SavedDelivery]:
+    def saved_deliveries(self, undecided: Mapping[bytes, bytes]) -> Iterable[SavedDelivery]:
         side = self.session.side
         for tag, delivery in self.unsettled.items():
             ours, theirs = delivery.states[side], delivery.states[1 - side]

@@ -38,17 +38,30 @@ from ...events import (
 )
 from ...versions import AMQP_1_0, Version
 from ..driving import offer
+from ..recovery import Recovered
 from .links import LinkClient, LinkRoutes
+from .restoring import Restoring
 
 _REFUSAL: Final = Symbol("amqp:connection-establishment-failed")
 
 
 class Client(LinkClient):
-    """A client of 1.0, below a driver."""
+    """A client of 1.0, below a driver.
+
+    With recovery, `restoring` begins sessions and attaches links again, under the container-id of the first connection.
+    """
 
     def __init__(self, core: Connection, prefix: str) -> None:
         super().__init__(core, prefix)
+        self.restoring: Restoring | None = None
+        self._container_id = core.config.container_id
         self._is_opening = False
+
+    def reconnect(self, core: Connection) -> None:
+        # The peer knows links by the container, which each configuration of an adapter names anew.
+        config = core.config
+        fields = {name: getattr(config, name) for name in config.__match_args__}
+        super().reconnect(Connection.client(type(config)(**{**fields, "container_id": self._container_id})))
 
     @property
     def version(self) -> Version:
@@ -92,18 +105,6 @@ class Client(LinkClient):
                 elif not self._offered(event):
                     return event
 
-    def route_now(self) -> None:
-        """Route the events that a command has caused, although no octets came."""
-        while not isinstance(self.next_event(), Signal):
-            pass
-        self.driver.flush_soon()
-
-    def say_accepted(self) -> None:
-        """Queue the dispositions for deliveries accepted since the last octets were sent."""
-        receivers, self.accepting = self.accepting, []
-        for receiver in receivers:
-            receiver.say_accepted()
-
     def before_sending(self) -> None:
         if self.accepting:
             self.say_accepted()
@@ -111,9 +112,26 @@ class Client(LinkClient):
             self.draining = [sender for sender in self.draining if not sender.answer_drain()]
 
     def end_parts(self, report: CloseReport) -> None:
-        for state in list(self.sessions.values()):
+        for state in [*self.sessions.values(), *self.lost_sessions]:
             state.close(report, None)
         self.sessions.clear()
+        self.lost_sessions.clear()
+
+    def on_lost(self) -> None:
+        if self.restoring is not None:
+            self.restoring.is_over = True
+        self.restoring = None
+        self._is_opening = False
+        self.accepting.clear()
+        self.draining.clear()
+        known = [*dict.fromkeys([*self.lost_sessions, *self.sessions.values()])]
+        self.sessions.clear()
+        self.lost_sessions = [each for each in known if each.lost()]
+
+    def restoring_done(self, event: Callable[[str, int], Recovered]) -> None:
+        self.restoring = None
+        self.lost_sessions.clear()
+        super().restoring_done(event)
 
     # Internals.
 
@@ -140,7 +158,12 @@ class Client(LinkClient):
         core, remote = self.core, self.core.peer_open
         is_refusal = remote is not None and _REFUSAL in (remote.properties or {})
         if core.report is None and core.close_hint is CloseHint.KEEP and not is_refusal:
-            self.complete(self.opened)
+            if self.restored is None or self.recovery is None:
+                self.complete(self.opened)
+                return
+            self.recovery.opened()
+            self.restoring = Restoring(self)
+            self.restoring.next()
 
     def _replied(self, event: Replied) -> None:
         self._answered(event.handle)
@@ -149,7 +172,9 @@ class Client(LinkClient):
         report = _report_of(event)
         if event.scope is Scope.SESSION:
             state = self.sessions.get(event.channel)
-            if state is not None:
+            if state is not None and self._is_restored(state):
+                state.lost()
+            elif state is not None:
                 report = state.core.report or report
                 state.failure = event.error
                 state.end(report, event.error)
@@ -164,28 +189,46 @@ class Client(LinkClient):
     def _link_failed(self, event: LinkFailed) -> None:
         link = self._link(event)
         report = _report_of(event)
-        if link is not None:
+        if link is not None and not self._is_restored(link):
             report = link.core.report or report
             link.end(report, event.error)
             if link.error is not None and not _is_refused(link.core.opening):
                 self.unseen[event.channel, event.link] = link.error
         self._fail_with(event.handles, report, event.error)
 
+    def _is_restored(self, part: object) -> bool:
+        """Whether a link or session is the one that is being restored now."""
+        restoring = self.restoring
+        return restoring is not None and part in (restoring.link, restoring.session)
+
     def _abandoned(self, event: Abandoned) -> None:
+        self.keeps()
         self._fail_with(event.handles, event.report, self._failures.get(0))
 
     def _link_closed(self, event: LinkClosed) -> None:
         self._note(event)
+        self.keeps()
         session = self.sessions.get(event.channel)
-        if session is not None:
-            session.link_closed(event, self._failures.get(0))
+        if session is None:
+            return
+        link, restoring = session.links.get(event.link), self.restoring
+        if restoring is not None and link is not None and link.is_lost:
+            # It is refused, or gone with its session, which may be begun once more.
+            session.forget(event.link)
+            if restoring.link is link and not session.is_over:
+                restoring.link_ended(event.report)
+            return
+        session.link_closed(event, self._failures.get(0))
 
     def _closed(self, event: Closed) -> None:
         self._note(event)
         cause = self._failures.get(0)
         if event.scope is Scope.SESSION:
+            self.keeps()
             session = self.sessions.pop(event.channel, None)
-            if session is not None:
+            if session is not None and self.restoring is not None and self.restoring.session is session:
+                self.restoring.session_ended(event.report)
+            elif session is not None:
                 session.close(event.report, cause)
         else:
             self._over(event.report, cause)
@@ -228,8 +271,12 @@ class Client(LinkClient):
         """Ignore an event: who sends looks at the backlog."""
 
     def _fail_with(self, handles: tuple[Pending[Any], ...], report: CloseReport, cause: AmqpError | None) -> None:
-        """Fail calls that failed with their link or session."""
+        """Fail calls that failed with their link or session, but for those that wait for the next connection."""
         for handle in handles:
+            if not handle.done:
+                continue
+            if handle.again is not None:
+                self.take_again(handle).failed(handle)
             self.told.pop(handle.key, None)
             self._late.pop(handle, None)
             error = _error_of(handle, report)

@@ -83,6 +83,7 @@ class Connection(AnyConnection[Client]):
         ended. On a closed connection this does nothing.
         """
         client = self._client
+        client.stop_recovery()
         client.say_accepted()
         client.core.close(condition, description, info)
         client.driver.close_soon()
@@ -90,12 +91,13 @@ class Connection(AnyConnection[Client]):
 
     async def _open_session(self, fields: dict[str, Any]) -> Session:
         client = self._client
+        await client.until_restored()
         core = client.core.open_session(**fields)
-        state = SessionState(client, core)
+        state = SessionState(client, core, None if client.recovery is None else fields)
         opening = core.opening
         assert opening is not None
         # A caller that is gone has no session to close.
-        await client.result(opening, lambda _: core.close())
+        await client.result(opening, lambda _: state.core.close())
         return Session(state)
 
 

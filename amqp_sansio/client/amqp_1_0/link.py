@@ -73,7 +73,7 @@ class Link(Generic[StateT]):
     @property
     def report(self) -> CloseReport | None:
         """Why it ended, once it has."""
-        report = self._state.core.report
+        report = self._state.report
         self._state.client.seen(report)
         return report
 
@@ -133,7 +133,7 @@ class Link(Generic[StateT]):
             state.client.drop_later(state.start_closing)
 
     def __repr__(self) -> str:
-        report = self._state.core.report
+        report = self._state.report
         state = "open" if self.is_open else f"closed: {report}" if report else "opening"
         return f"<{type(self).__name__} {self.name!r}, address {self.address!r}, {state}>"
 

@@ -27,8 +27,9 @@ class ReceivedDelivery:
     it.
 
     These return when the disposition is queued; on a link whose receiver settles second, when the sender has settled
-    too. They raise LocalProtocolError for a settled delivery, LinkEnded if the link is gone. With `transaction` the
-    outcome takes effect when the transaction commits.
+    too. They raise LocalProtocolError for a settled delivery, LinkEnded if the link is gone, StaleDelivery if the
+    connection was lost since and the link wasn't resumed with it. With `transaction` the outcome takes effect when the
+    transaction commits.
 
     >>> async def example(receiver: Receiver) -> None:
     ...     delivery = await receiver.fetch(timeout=5)
@@ -38,7 +39,7 @@ class ReceivedDelivery:
     ...         await delivery.modify(delivery_failed=True)
     """
 
-    __slots__ = ("_event", "_link", "context", "receiver")
+    __slots__ = ("_attachment", "_event", "_link", "_taken", "context", "receiver")
     context: Any
     """The value that the hook `on_deliver` returned for it; there is none without the hook."""
 
@@ -46,6 +47,8 @@ class ReceivedDelivery:
         self.receiver = receiver
         self._link = link
         self._event = event
+        self._attachment = link.attachment
+        self._taken = None if link.held is None else link.take(event)
 
     @property
     def message(self) -> Message:
@@ -92,7 +95,7 @@ class ReceivedDelivery:
     @property
     def delivery_id(self) -> int:
         """Its number in the session."""
-        return self._event.delivery_id
+        return self.event.delivery_id
 
     @property
     def message_format(self) -> int:
@@ -116,13 +119,16 @@ class ReceivedDelivery:
 
     @property
     def event(self) -> Delivery:
-        """The core's event."""
-        return self._event
+        """The core's event; another one when its link was resumed."""
+        return self._event if self._taken is None else self._taken.event
 
     async def accept(self, *, transaction: Transaction | None = None) -> None:
         """Accept it."""
         link = self._link
-        if transaction is None and link.accept_later(self._event):
+        event = self._event
+        if self._taken is not None or self._attachment != link.attachment:
+            event = await self._current()
+        if transaction is None and link.accept_later(event):
             link.client.driver.flush_soon()
             if link.client.hooks is not None:
                 link.client.hooks.settled("accepted", (self,))
@@ -168,8 +174,21 @@ class ReceivedDelivery:
         """Send a state, such as Received, without settling."""
         link = self._link
         link.check_open()
-        link.core.update([self._event], state, settled=False)
+        link.core.update([await self._current()], state, settled=False)
         link.client.driver.flush_soon()
+
+    async def _current(self) -> Delivery:
+        """Return the core's event of its link's attachment of today, once that is resumed if the connection was lost.
+
+        Raises StaleDelivery if it isn't resumed with this delivery, LinkEnded.
+        """
+        link, taken = self._link, self._taken
+        if link.error is None:
+            if taken is not None and taken.attachment != link.attachment:
+                await link.until_resumed(taken)
+            elif taken is None and self._attachment != link.attachment:
+                raise link.stale()
+        return self.event
 
     async def _settle(self, state: DeliveryState, transaction: Transaction | None) -> None:
         await self.receiver.settle(state, self, transaction=transaction)
@@ -297,7 +316,7 @@ class Receiver(Link[ReceiverState]):
     ) -> None:
         """Give deliveries an outcome; see `ReceivedDelivery`."""
         outcome = state if transaction is None else transaction.state(state)
-        await self._state.settle([delivery.event for delivery in deliveries], outcome)
+        await self._state.settle([await current(delivery) for delivery in deliveries], outcome)
         hooks = self._state.client.hooks
         if hooks is not None:
             hooks.settled(type(state).__name__.lower(), deliveries)
@@ -339,6 +358,11 @@ class Receiver(Link[ReceiverState]):
     @property
     def _patience(self) -> float:
         return min(_PATIENCE, self._state.client.config.close_timeout)
+
+
+async def current(delivery: ReceivedDelivery) -> Delivery:
+    """Return the core's event of a delivery in its link's attachment of today; see `ReceivedDelivery`."""
+    return await delivery._current()  # pyright: ignore[reportPrivateUsage]
 
 
 __all__ = ["ReceivedDelivery", "Receiver"]

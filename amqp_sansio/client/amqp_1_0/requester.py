@@ -9,9 +9,10 @@ from ...amqp_1_0 import Accepted, Delivery, Message, Properties
 from ...errors import AmqpError, CodecError, LinkEnded, NotAccepted
 from ...events import Pending
 from ..inbox import Inbox
-from .links import ACCEPTED, LinkClient, ReceiverState
+from .links import ACCEPTED, LinkClient, ReceiverState, SessionState
 
 if TYPE_CHECKING:
+    from ...amqp_1_0 import Receiver as CoreReceiver
     from .receiver import Receiver
     from .sender import Sender
 
@@ -48,9 +49,13 @@ class ReplyInbox(Inbox[Delivery]):
         if self.last is None:
             found = None if link is None or link.closing else link.error
             self.last = found or LinkEnded("the requester was closed")
+        self.fail(self.last)
+
+    def fail(self, error: AmqpError) -> None:
+        """End the requests that wait."""
         waiting, self.waiting = self.waiting, {}
         for pending in waiting.values():
-            pending.fail(self.last)
+            pending.fail(error)
             self.client.done(pending)
 
     def check_open(self) -> None:
@@ -67,6 +72,21 @@ class ReplyInbox(Inbox[Delivery]):
         pending = self.waiting.pop(number, None)
         if pending is not None:
             self.client.complete(pending, item.message)
+
+
+class ReplyRoutes(ReceiverState):
+    """The routes of a receiver for replies: those under way are lost with their connection."""
+
+    def __init__(
+        self, session: SessionState, core: CoreReceiver, credit: int, inbox: ReplyInbox, asked: dict[str, Any] | None
+    ) -> None:
+        super().__init__(session, core, credit, inbox, asked)
+        self._replies = inbox
+
+    def remember(self) -> None:
+        super().remember()
+        report = self.core.report
+        self._replies.fail(LinkEnded(f"the connection was lost before the reply came: {report}", report, self.name))
 
 
 class Requester:
@@ -106,6 +126,7 @@ class Requester:
         ...     return (await requester.call("ping")).body
         """
         inbox, client = self._inbox, self._inbox.client
+        await client.until_restored()
         inbox.check_open()
         request, numbers = self._request(message if isinstance(message, Message) else Message(message))
         for number in numbers:
@@ -153,4 +174,4 @@ class Requester:
         return message.replace(properties=asked), {number, related}
 
 
-__all__ = ["ReplyInbox", "Requester"]
+__all__ = ["ReplyInbox", "ReplyRoutes", "Requester"]

@@ -141,18 +141,23 @@ class Sender(Link[SenderState]):
         whole = message if isinstance(message, Message) else Message(message)
         state = transaction.state() if transaction is not None else None
         link = self._state
-        core, client = link.core, link.client
+        client = link.client
         if client.hooks is not None:
             added = client.hooks.published(self.address, "", whole.application_properties, 0)
             if added is not None:
                 whole = whole.replace(application_properties=added)
         woken = False
-        if link.waiters or client.driver.congested or client.core.send_backlog >= client.flush_octets:
+        if (
+            link.waiters
+            or client.driver.congested
+            or client.core.send_backlog >= client.flush_octets
+            or link.core.kept_octets >= client.kept_high
+        ):
             await link.may_send()
             woken = True
         while True:
             try:
-                handle = core.send(
+                handle = link.core.send(
                     whole, delivery_tag=delivery_tag, settled=settled, state=state, message_format=message_format
                 )
                 break
@@ -164,7 +169,9 @@ class Sender(Link[SenderState]):
                 raise
             except EndpointClosed:
                 link.check_open()
-                raise
+                if client.restored is None or not client.waits_to_publish:
+                    raise
+                await client.until_restored()
         if link.waiters:
             link.wake()
         client.driver.flush_soon()

@@ -13,9 +13,9 @@ from ...events import CloseReport, Event
 from ..connection import open_stream
 from ..inbox import EventStream
 from ..opening import Opening
-from .links import ReceiverState, SenderState, SessionState
+from .links import WHILE_LOST, ReceiverState, SenderState, SessionState
 from .receiver import Receiver
-from .requester import ReplyInbox, Requester
+from .requester import ReplyInbox, ReplyRoutes, Requester
 from .sender import Sender
 from .transaction import Transaction
 
@@ -50,7 +50,7 @@ class Session:
     @property
     def report(self) -> CloseReport | None:
         """Why it ended, once it has."""
-        report = self._state.core.report
+        report = self._state.report
         self._state.client.seen(report)
         return report
 
@@ -88,24 +88,18 @@ class Session:
         elif address is None and state is None:
             target = Target()
 
-        async def begin() -> Sender:
-            core = self._state.core.open_sender(
-                target,
-                name=name,
-                source=source,
-                snd_settle_mode=snd_settle_mode,
-                rcv_settle_mode=rcv_settle_mode,
-                max_message_size=max_message_size,
-                properties=properties,
-                offered_capabilities=offered_capabilities,
-                desired_capabilities=desired_capabilities,
-                state=state,
-            )
-            link = SenderState(self._state, core)
-            await link.opened()
-            return Sender(link)
-
-        return Opening(begin)
+        asked = {
+            "target": target,
+            "source": source,
+            "snd_settle_mode": snd_settle_mode,
+            "rcv_settle_mode": rcv_settle_mode,
+            "max_message_size": max_message_size,
+            "properties": properties,
+            "offered_capabilities": offered_capabilities,
+            "desired_capabilities": desired_capabilities,
+            "state": state,
+        }
+        return Opening(lambda: self._open_sender(name, asked))
 
     def open_receiver(
         self,
@@ -145,25 +139,18 @@ class Session:
         elif address is None and state is None:
             raise ValueError("a receiver needs an address, or dynamic=True, or a saved state")
 
-        async def begin() -> Receiver:
-            core = self._state.core.open_receiver(
-                source,
-                name=name,
-                target=target,
-                credit=credit,
-                snd_settle_mode=snd_settle_mode,
-                rcv_settle_mode=rcv_settle_mode,
-                max_message_size=max_message_size,
-                properties=properties,
-                offered_capabilities=offered_capabilities,
-                desired_capabilities=desired_capabilities,
-                state=state,
-            )
-            link = ReceiverState(self._state, core, credit)
-            await link.opened()
-            return Receiver(link)
-
-        return Opening(begin)
+        asked = {
+            "source": source,
+            "target": target,
+            "snd_settle_mode": snd_settle_mode,
+            "rcv_settle_mode": rcv_settle_mode,
+            "max_message_size": max_message_size,
+            "properties": properties,
+            "offered_capabilities": offered_capabilities,
+            "desired_capabilities": desired_capabilities,
+            "state": state,
+        }
+        return Opening(lambda: self._open_receiver(name, asked, credit))
 
     def open_requester(
         self, address: str | None, *, credit: int = 100, replies: str | None = None
@@ -241,7 +228,7 @@ class Session:
         await self._close("", "")
 
     def __repr__(self) -> str:
-        report = self._state.core.report
+        report = self._state.report
         state = "open" if self.is_open else f"closed: {report}" if report else "opening"
         return f"<Session {self.channel}, {state}>"
 
@@ -250,22 +237,48 @@ class Session:
     async def _close(self, condition: str, description: str) -> None:
         state, client = self._state, self._state.client
         client.say_accepted()
+        if state.is_dead:
+            state.close(WHILE_LOST, None)
+            return
+        state.closing = True
         with suppress(EndpointClosed):  # It ends with its connection.
             state.core.close(condition, description)
         if not state.closed.done and client.sessions.get(state.core.channel) is state:
             client.driver.flush_soon()
             await client.wait(state.closed)
 
+    async def _open_sender(self, name: str | None, asked: dict[str, Any], *, once: bool = False) -> Sender:
+        state = self._state
+        await state.client.until_restored()
+        link = SenderState(state, state.core.open_sender(name=name, **asked), self._again(asked))
+        link.once = once
+        await link.opened()
+        return Sender(link)
+
+    async def _open_receiver(
+        self, name: str | None, asked: dict[str, Any], credit: int, inbox: ReplyInbox | None = None
+    ) -> Receiver:
+        state = self._state
+        await state.client.until_restored()
+        core = state.core.open_receiver(name=name, credit=credit, **asked)
+        link: ReceiverState
+        if inbox is None:
+            link = ReceiverState(state, core, credit, None, self._again(asked))
+        else:
+            link = inbox.link = ReplyRoutes(state, core, credit, inbox, self._again(asked))
+        await link.opened()
+        return Receiver(link)
+
+    def _again(self, asked: dict[str, Any]) -> dict[str, Any] | None:
+        return None if self._state.client.recovery is None else asked
+
     async def _open_requester(self, address: str | None, credit: int, replies: str | None) -> Requester:
         """Open both links; if one fails, close the other."""
         inbox = ReplyInbox(self._state.client)
         source = Source(dynamic=True) if replies is None else Source(address=replies)
-        core = self._state.core.open_receiver(source, credit=credit)
-        link = inbox.link = ReceiverState(self._state, core, credit, inbox)
-        await link.opened()
-        receiver = Receiver(link)
+        receiver = await self._open_receiver(None, {"source": source}, credit, inbox)
         try:
-            sender = await self.open_sender(address)
+            sender = await self._open_sender(None, {"target": Target() if address is None else address}, once=True)
         except BaseException:
             await receiver.close()
             raise

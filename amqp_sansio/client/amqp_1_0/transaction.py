@@ -66,12 +66,14 @@ class Transaction:
         """
         if self._ended:
             raise LocalProtocolError("the transaction has ended; begin another")
+        self._check_survived()
         return TransactionalState(txn_id=self.txn_id, outcome=outcome)
 
     async def declare(self) -> None:
         """Begin it; entering the context does."""
         if self._txn_id is not None:
             raise LocalProtocolError("the transaction is declared already")
+        await self._session.client.until_restored()
         link = await _coordinator(self._session)
         if self._global_id is not None:
             _check_global(link)
@@ -99,11 +101,20 @@ class Transaction:
         txn_id, link = self.txn_id, self._link
         assert link is not None
         self._ended = True
+        self._check_survived()
         await link.wait_credit()
         state = await link.client.result(Controller(link.core).discharge(txn_id, fail=fail))
         if isinstance(state, Rejected):
             text = "the transaction could not be committed" if not fail else "no rollback"
             raise _failed(text, state)
+
+    def _check_survived(self) -> None:
+        """Raise TransactionFailed if the connection was lost since, and opened again or is about to be."""
+        link = self._link
+        if link is not None and link.error is not None and link.client.recovery is not None:
+            report = link.error.report
+            text = "the connection was lost, and the coordinator has rolled the transaction back"
+            raise TransactionFailed(f"{text}: {report}") from link.error
 
     async def __aenter__(self) -> Transaction:
         await self.declare()

@@ -252,8 +252,7 @@ class ChannelState:
         self.client.doubts.extend(self.sent)
         self.sent.clear()
         self.sent_octets = 0
-        recovery = self.client.recovery
-        if recovery is not None and recovery.policy.publish == "wait":
+        if self.client.waits_to_publish:
             self.flow_changed(False)
 
     def _publish(
