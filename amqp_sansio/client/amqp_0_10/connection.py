@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from ...events import CloseReport
 from ..connection import AnyConnection
 from ..opening import Opening
-from .client import Client, SessionRoutes
+from .client import Client
+from .routes import SessionRoutes
 from .session import Session
 
 if TYPE_CHECKING:

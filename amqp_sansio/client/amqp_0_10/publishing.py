@@ -15,7 +15,7 @@ from ..bodies import wrong_body
 if TYPE_CHECKING:
     from ...events import Pending
     from ..hooks import Hooks
-    from .client import SessionRoutes
+    from .routes import SessionRoutes
 
 _SHARE: Final = 4
 """Publishes with `wait=False` wait too when this fraction (1 / 4) of a session's unconfirmed limit is used."""

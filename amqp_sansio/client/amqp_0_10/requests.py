@@ -17,12 +17,12 @@ from ...amqp_0_10 import (
 )
 from ...errors import CodecError, EndpointClosed, NotAccepted
 from ...events import Accepted, Pending
-from .client import SubscriptionInbox
 from .publishing import Publisher, rewritten
+from .routes import SubscriptionInbox
 
 if TYPE_CHECKING:
     from ...errors import SessionEnded
-    from .client import SessionRoutes
+    from .routes import SessionRoutes
 
 _CREDIT = 100
 

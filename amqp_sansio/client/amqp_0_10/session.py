@@ -32,9 +32,9 @@ from ..bodies import JSON, TEXT, json_octets
 from ..connection import open_stream
 from ..inbox import EventStream
 from ..opening import Opening
-from .client import SessionRoutes
 from .publishing import Publisher, SentMessage, hooked, id_of, is_outcome, routed
 from .requests import Requests
+from .routes import SessionRoutes
 from .subscription import ReceivedMessage, Subscription, inbox_of, open_subscription, shown, told
 from .transaction import Branch, Transaction
 

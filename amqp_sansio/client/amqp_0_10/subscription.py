@@ -26,12 +26,12 @@ from ...amqp_0_10 import (
 )
 from ...errors import CodecError, EndpointClosed
 from ..bodies import plain
-from .client import SubscriptionInbox
+from .routes import SubscriptionInbox
 
 if TYPE_CHECKING:
     from ...amqp_0_10 import SequenceSet
     from ..hooks import Hooks
-    from .client import SessionRoutes
+    from .routes import SessionRoutes
 
 
 class Settling(Protocol):

@@ -32,7 +32,7 @@ from ...errors import EndpointClosed, LocalProtocolError, TransactionFailed
 
 if TYPE_CHECKING:
     from ...amqp_0_10 import XaResult, Xid
-    from .client import SessionRoutes
+    from .routes import SessionRoutes
 
 _STATUSES: Final = {
     XA_RBROLLBACK: "xa-rbrollback",
