@@ -36,7 +36,7 @@ def run(version: str, mode: str, messages: int, faults: int, seed: int) -> Resul
     """Simulate a version's mode, until the end or the first part in which the promise is broken."""
     chosen = MODES[version, mode]
     # A crash would take what a publisher knows with it, unless its program keeps that.
-    kinds = (*KINDS, Fault.CRASH) if mode in ("again", "once") else KINDS
+    kinds: tuple[Fault, ...] = (*KINDS, Fault.CRASH) if mode in ("again", "once") else KINDS
     if mode == "exactly":
         # The broker's state of links and sessions doesn't survive its own end.
         kinds = tuple(each for each in KINDS if each is not Fault.RESTART)

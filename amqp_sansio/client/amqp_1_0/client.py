@@ -60,8 +60,9 @@ class Client(LinkClient):
     def reconnect(self, core: Connection) -> None:
         # The peer knows links by the container, which each configuration of an adapter names anew.
         config = core.config
-        fields = {name: getattr(config, name) for name in config.__match_args__}
-        super().reconnect(Connection.client(type(config)(**{**fields, "container_id": self._container_id})))
+        fields: dict[str, Any] = {name: getattr(config, name) for name in config.__match_args__}
+        fields["container_id"] = self._container_id
+        super().reconnect(Connection.client(type(config)(**fields)))
 
     @property
     def version(self) -> Version:

@@ -409,9 +409,10 @@ class SenderState(LinkRoutes[CoreSender]):
 
     def open_core(self, asked: dict[str, Any], saved: LinkState) -> CoreSender:
         if not self.resumes:
-            again = {**asked, "target": asked["target"] or saved.target, "state": None}
+            again: dict[str, Any] = {**asked, "target": asked["target"] or saved.target, "state": None}
             return self.session.core.open_sender(name=self.name, **again)
-        return self.session.core.open_sender(**{**asked, "state": saved})
+        again = {**asked, "state": saved}
+        return self.session.core.open_sender(**again)
 
     def go_on(self) -> None:
         core, client, saved = self.core, self.client, self.saved
@@ -677,11 +678,12 @@ class ReceiverState(LinkRoutes[CoreReceiver]):
     def open_core(self, asked: dict[str, Any], saved: LinkState) -> CoreReceiver:
         wanted = max(0, self.target - len(self.inbox.items)) if self.target else self.granted
         if not self.resumes:
-            again = {**asked, "source": asked["source"] or saved.source, "state": None}
+            again: dict[str, Any] = {**asked, "source": asked["source"] or saved.source, "state": None}
             return self.session.core.open_receiver(name=self.name, credit=wanted, **again)
         # Deliveries that come once more take credit, too.
         credit = wanted + len(saved.unsettled)
-        return self.session.core.open_receiver(credit=credit, **{**asked, "state": saved})
+        again = {**asked, "state": saved}
+        return self.session.core.open_receiver(credit=credit, **again)
 
     def attach(self, resume: bool) -> Pending[None]:
         opening = super().attach(resume)
@@ -862,8 +864,9 @@ def outlives(terminus: Any) -> bool:
 
 def with_unsettled(state: LinkState, unsettled: Iterable[SavedDelivery]) -> LinkState:
     """Return a link's state with only these deliveries."""
-    fields = {name: getattr(state, name) for name in state.__match_args__}
-    return type(state)(**{**fields, "unsettled": tuple(unsettled)})
+    fields: dict[str, Any] = {name: getattr(state, name) for name in state.__match_args__}
+    fields["unsettled"] = tuple(unsettled)
+    return type(state)(**fields)
 
 
 def is_open_again(state: object) -> bool:
