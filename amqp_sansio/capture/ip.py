@@ -8,7 +8,7 @@ from typing import Final
 from .addresses import ipv4_text, ipv6_text
 from .fragments import Fragments
 from .link import CUT, ETHERNET, IPV4, NOT_IP, network
-from .records import CaptureDamage, Packet, Segment
+from .records import RST, ZERO_WINDOW, CaptureDamage, Packet, Segment
 
 Output = list[Segment | CaptureDamage]
 """Collects the records of packets."""
@@ -25,10 +25,10 @@ MAX_SEGMENT: Final = 1 << 30
 """No window is larger (RFC 7323 section 2.3); a length left open by the IP header may claim more."""
 
 _MORE_OR_OFFSET: Final = 0x3FFF
-_ETHERTYPE_TO_TCP: Final = Struct(">HBBHHHBBH4s4sHHIIBB").unpack_from
+_ETHERTYPE_TO_TCP: Final = Struct(">HBBHHHBBH4s4sHHIIBBH").unpack_from
 _IPV4_HEADER: Final = Struct(">BBHHHBBH4s4s").unpack_from
 _IPV6_HEADER: Final = Struct(">IHBB16s16s").unpack_from
-_TCP_HEADER: Final = Struct(">HHIIBB").unpack_from
+_TCP_HEADER: Final = Struct(">HHIIBBH").unpack_from
 
 
 class PacketDecoder:
@@ -71,6 +71,7 @@ class PacketDecoder:
                 ack,
                 size,
                 flags,
+                window,
             ) = _ETHERTYPE_TO_TCP(buf, start + 12)
             header = 20 + (size >> 4) * 4
             if (
@@ -95,7 +96,7 @@ class PacketDecoder:
                         dport,
                         seq,
                         ack,
-                        flags,
+                        flags if window or flags & RST else flags | ZERO_WINDOW,
                         total - header,
                         buf[start + header : end if end < stop else stop],
                     )
@@ -257,7 +258,7 @@ class PacketDecoder:
             else:
                 self._bad(packet, "a TCP header has 20 octets, but not so many are there", out)
             return
-        sport, dport, seq, ack, size, flags = _TCP_HEADER(buf, at)
+        sport, dport, seq, ack, size, flags, window = _TCP_HEADER(buf, at)
         header = (size >> 4) * 4
         if header < 20 or at + header > end:
             self._bad(packet, f"a TCP header of {header} octets in {end - at}", out)
@@ -276,7 +277,7 @@ class PacketDecoder:
                 dport,
                 seq,
                 ack,
-                flags,
+                flags if window or flags & RST else flags | ZERO_WINDOW,
                 end - at - header,
                 buf[at + header : stop],
                 point,

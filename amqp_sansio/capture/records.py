@@ -12,6 +12,8 @@ SYN: Final = 0x02
 RST: Final = 0x04
 PSH: Final = 0x08
 ACK: Final = 0x10
+ZERO_WINDOW: Final = 0x1000
+"""Beside the flag bits: the sender takes no more octets. A RST has no window."""
 
 
 class NotACapture(AmqpError):
@@ -33,9 +35,9 @@ class Segment:
     """One TCP segment of a capture.
 
     `ts_ns` is in nanoseconds since 1970, `packet` the index of its packet in the file, from 0. `seq` and `ack` are the
-    numbers in the TCP header, `flags` its eight flag bits. `wire_len` is the length of the payload on the wire in
-    octets, `payload` its captured part: shorter if the capture has a snap length. `point` distinguishes networks that
-    may use the same addresses; it is "vlan10" or "vlan100.10" on a VLAN and empty elsewhere.
+    numbers in the TCP header, `flags` its eight flag bits and `ZERO_WINDOW`. `wire_len` is the length of the payload on
+    the wire in octets, `payload` its captured part: shorter if the capture has a snap length. `point` distinguishes
+    networks that may use the same addresses; it is "vlan10" or "vlan100.10" on a VLAN and empty elsewhere.
     """
 
     ts_ns: int
@@ -186,6 +188,7 @@ __all__ = [
     "PSH",
     "RST",
     "SYN",
+    "ZERO_WINDOW",
     "CaptureDamage",
     "ConnectionEnd",
     "ConnectionStart",

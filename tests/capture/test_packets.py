@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from amqp_sansio.capture import CaptureDamage, CaptureReader, Segment, endpoint, read_segments
 from amqp_sansio.capture.addresses import ipv6_text, map_to_ipv6, parse_endpoint
+from amqp_sansio.capture.records import ACK, RST, ZERO_WINDOW
 from tests.kit.packets import ethernet, ipv4, ipv6, pcap, tcp
 
 V4 = ipv4(tcp(5, 6, b"abc"))
@@ -94,6 +95,13 @@ def test_vlan_tags_become_the_point(tags: list[tuple[int, int]], point: str) -> 
 )
 def test_what_is_not_tcp_over_ip_gives_nothing(link: int, frame: bytes) -> None:
     assert rows(link, frame, ethernet(V4))[:-1] == [] if link == 1 else rows(link, frame) == []
+
+
+@pytest.mark.parametrize("link", [1, 12], ids=["in one step", "layer by layer"])
+def test_a_window_of_zero_is_a_flag_except_of_a_reset(link: int) -> None:
+    for window, flags, wanted in ((0, ACK, ACK | ZERO_WINDOW), (1, ACK, ACK), (0, RST, RST)):
+        packet = ipv4(tcp(flags=flags, window=window))
+        assert one(link, ethernet(packet) if link == 1 else packet).flags == wanted
 
 
 def test_padding_after_the_ip_packet_is_cut() -> None:

@@ -65,6 +65,17 @@ def without_amqp(said: tuple[bytes, bytes] = HTTP) -> bytes:
 
 @pytest.mark.parametrize("name", ["o091d_exchange_gap.pcap", "o10d_types_gap.pcap"])
 @pytest.mark.parametrize("table", COLUMNS)
+def test_rows_of_chosen_connections(cli: Run) -> None:
+    """By the begin of an id, the client's address, or a part of its name or product."""
+    mixed = named("o_mixed_4_protocols.pcap")
+    every = [json.loads(line) for line in cli("replay", mixed, "--table", "connections").stdout.splitlines()]
+    pika = next(row for row in every if row["client_product"] == "Pika Python Client Library")
+    for word in (pika["connection"][:9], pika["client"], "pika"):
+        done = cli("replay", mixed, "--table", "events", "--connection", word)
+        assert {json.loads(line)["connection"] for line in done.stdout.splitlines()} == {pika["connection"]}
+    assert "no connection has an id that begins with 'nobody'" in one_line(cli("lint", mixed, "--connection", "nobody"))
+
+
 def test_rows_are_json_lines_with_the_contracts_columns(cli: Run, table: str, name: str) -> None:
     path = named(name)
     rows = rows_of(cli("replay", path, "--table", table))

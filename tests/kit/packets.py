@@ -16,10 +16,11 @@ def tcp(
     sport: int = 1000,
     dport: int = 5672,
     options: bytes = b"",
+    window: int = 512,
 ) -> bytes:
     """A TCP segment; its checksum is 0."""
     offset = (20 + len(options)) // 4 << 4
-    header = struct.pack(">HHIIBBHHH", sport, dport, seq, ack, offset, flags, 512, 0, 0)
+    header = struct.pack(">HHIIBBHHH", sport, dport, seq, ack, offset, flags, window, 0, 0)
     return header + options + payload
 
 

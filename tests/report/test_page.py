@@ -69,6 +69,24 @@ def test_links_lead_somewhere(name: str) -> None:
             assert target in ids, target
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_every_table_has_a_title_and_stacks_on_a_phone(name: str) -> None:
+    """Cells of a table with many columns say their heading, which stands beside them where the page is narrow."""
+    outline = Outline(report(name).html)
+    before = ""
+    for tag, attributes in outline.elements:
+        if tag == "table":
+            assert before in ("h3", "summary"), before
+        before = tag if attributes.get("class") not in ("table", "table stack") else before
+    html = report(name).html
+    for table in re.findall(r'<div class="table( stack)?"[^>]*>(<table>.*?</table>)', html, re.DOTALL):
+        columns = table[1].count("<th ")
+        assert columns <= 3 or table[0], table[1][:200]
+        assert table[1].count("data-h=") == (table[1].count("<td") if table[0] else 0)
+    # Values stand above the bars, not on them.
+    assert 'class="q ' not in html
+
+
 def test_only_the_pages_own_script_may_run() -> None:
     html = report(NAMES[0]).html
     outline = Outline(html)

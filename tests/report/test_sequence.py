@@ -11,6 +11,7 @@ import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from amqp_sansio.capture import Segment, StreamData, reassemble, sort_key
+from amqp_sansio.capture.records import ACK, ZERO_WINDOW
 from amqp_sansio.sasl import Plain
 from amqp_sansio_pytest import EmbeddedBroker
 from amqp_sansio_report import Bounds, Diagram, Gather, diagrams
@@ -137,6 +138,27 @@ def test_the_middle_is_left_out_but_not_what_went_wrong() -> None:
     assert all(len(frame.octets) <= 64 for unit in one.units for frame in unit.frames)
 
 
+def test_ends_resets_and_closed_windows_are_drawn() -> None:
+    (reset,) = all_of("o091_pika_rst_midframe.pcap")
+    assert [(one.text, one.sender == reset.client) for one in reset.tcp] == [("RST: the connection is gone", True)]
+    assert cast("list[Any]", reset.data(100_000)["tcp"])[0][1:] == [0, "RST: the connection is gone"]
+    found = list(segments("o091_pika_basic.pcap"))
+    at = next(index for index, one in enumerate(found) if one.payload and one.sport == 56720)
+    shut = found[at]
+    for change in (-2, -1):
+        closed: dict[str, Any] = {name: getattr(shut, name) for name in Segment.__match_args__}
+        closed.update(flags=ACK | ZERO_WINDOW, payload=b"", wire_len=0, ts_ns=shut.ts_ns + change)
+        found.append(Segment(**closed))
+    found.sort(key=sort_key)
+    (row,) = rows_in(found)["connections"]
+    (one,) = diagrams(found, [row["connection"]], EVERYTHING)
+    texts = [(signal.sender == one.server, signal.text) for signal in one.tcp]
+    assert texts[:2] == [
+        (True, "zero window: it takes nothing more"), (True, "the window is open again after 2 ns")
+    ]  # fmt: skip
+    assert texts[2:] == [(False, "FIN: it sends nothing more"), (True, "RST: the connection is gone")]
+
+
 def test_violations_stand_at_their_unit() -> None:
     one = max(all_of("o091_pika_channel_errors.pcap"), key=lambda diagram: diagram.total)
     (unit,) = [unit for unit in one.units if unit.violations]
@@ -162,6 +184,8 @@ def test_connections_are_chosen_by_what_there_is_to_tell_or_by_id() -> None:
     found = segments("o_mixed_4_protocols.pcap")
     ids = [row["connection"] for row in rows_in(found)["connections"]]
     assert sorted(chosen(gather_segments(found))) == sorted(ids)
+    pika = [row["connection"] for row in rows_in(found)["connections"] if "Pika" in (row["client_product"] or "")]
+    assert chosen(gather_segments(found, wanted=["pika python"])) == pika
     assert len(chosen(gather_segments(found, Bounds(diagrams=2)))) == 2
     assert chosen(gather_segments(found, Bounds(connections=1), wanted=[ids[2][:9]])) == [ids[2]]
     assert chosen(gather_segments(found, wanted=[ids[1], ids[0], ids[1]])) == [ids[1], ids[0]]

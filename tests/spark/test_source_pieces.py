@@ -76,7 +76,7 @@ def test_pieces_of_any_capture(tmp_path_factory: pytest.TempPathFactory, seed: i
 
 
 def test_damages_in_succession_are_two_rows_across_pieces(tmp_path: Path) -> None:
-    whole = ethernet(ipv4(tcp(5, 6, b"abc")))
+    whole = ethernet(ipv4(tcp(5, 6, b"abc", window=0)))
     sizes = [1] * 300 + [len(whole), *[1] * 300, len(whole), len(whole), *[1] * 3]
     packets = [(at, 0, whole[:size], len(whole)) for at, size in enumerate(sizes)]
     path = tmp_path / "cut.pcap"

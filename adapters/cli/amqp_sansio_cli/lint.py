@@ -14,27 +14,29 @@ from .rows import LocalRows
 Row = Mapping[str, object]
 
 
-def lint_command(given: Sequence[str], *, fail_on: str, clock_skew: float = 0.0) -> int:
+def lint_command(
+    given: Sequence[str], *, fail_on: str, clock_skew: float = 0.0, connections: Sequence[str] = ()
+) -> int:
     """Print the violations; return 1 if one is as severe as `fail_on`. Raises CommandError."""
-    connections: dict[object, Row] = {}
+    known: dict[object, Row] = {}
     violations: dict[object, list[Row]] = {}
     severities: Counter[str] = Counter()
     rules: Counter[object] = Counter()
-    rows = LocalRows(given, ("violations",), clock_skew=clock_skew)
+    rows = LocalRows(given, ("violations",), clock_skew=clock_skew, connections=connections)
     for table, values in rows:
         row = dict(zip((name for name, _ in COLUMNS[table]), values, strict=True))
         if table == "connections":
-            connections[row["connection"]] = row
+            known[row["connection"]] = row
         elif table == "violations":
             violations.setdefault(row["connection"], []).append(row)
             severities[str(row["severity"])] += 1
             rules[row["rule"]] += 1
-    write_lines(_lines(connections, violations))
+    write_lines(_lines(known, violations))
     if not rows.found:
         say(rows.encrypted.nothing(given))
     else:
         found = ", ".join(_count(severities[kind], kind) for kind in ("error", "warning"))
-        total = _count(len(connections), "connection")
+        total = _count(len(known), "connection")
         say(f"{found} in {total}")
         if rules["capture/late-segment"]:
             for sentence in rows.advice():
@@ -58,6 +60,8 @@ def _title(key: object, connection: Row | None) -> str:
     if connection is None:
         return "in the capture" if key is None else f"connection {key}"
     client, server = connection["client"] or "?", connection["server"] or "?"
+    named = ", ".join(str(each) for each in (connection["connection_name"], connection["client_product"]) if each)
+    client = f"{client} ({named})" if named else client
     protocol = connection["protocol"] or "unknown protocol"
     return f"{client} -> {server}, AMQP {protocol}, connection {key}"
 

@@ -76,6 +76,7 @@ def build_parser() -> argparse.ArgumentParser:
         default="size",
         help="the part of message bodies in the fields of events (default: size)",
     )
+    _add_connection(replay, "print only rows of these connections")
     replay.add_argument("--engine", choices=("local", "spark"), default="local", help="where it runs")
     replay.add_argument("--output", metavar="DIR", type=Path, help="with --engine spark: the folder for Parquet files")
 
@@ -92,6 +93,8 @@ def build_parser() -> argparse.ArgumentParser:
         help="the least severity that gives exit status 1 (default: warning)",
     )
 
+    _add_connection(lint, "print only violations of these connections")
+
     report = commands.add_parser(
         "report",
         help="a page about recorded traffic, for people",
@@ -106,13 +109,7 @@ def build_parser() -> argparse.ArgumentParser:
         default="html",
         help="a page (default), or without charts: Markdown for a ticket, text for a terminal",
     )
-    report.add_argument(
-        "--connection",
-        metavar="ID",
-        action="append",
-        default=[],
-        help="draw this connection, by its id or the beginning of it (default: the most interesting ones)",
-    )
+    _add_connection(report, "draw only these connections (default: the most interesting ones)")
     report.add_argument(
         "--frames", metavar="N", type=_frames, help="most protocol units in a sequence diagram (default: 400)"
     )
@@ -297,6 +294,16 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_connection(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument(
+        "--connection",
+        metavar="WORD",
+        action="append",
+        default=[],
+        help=f"{what}: the beginning of an id, the client's address, or a part of its name or product",
+    )
+
+
 def _run(arguments: argparse.Namespace) -> int:
     # Each command imports only its own needs: the proxy no tables, and only two of them Spark.
     match arguments.command:
@@ -311,11 +318,17 @@ def _run(arguments: argparse.Namespace) -> int:
                 engine=arguments.engine,
                 output=arguments.output,
                 clock_skew=arguments.clock_skew,
+                connections=arguments.connection,
             )
         case "lint":
             from .lint import lint_command
 
-            return lint_command(arguments.files, fail_on=arguments.fail_on, clock_skew=arguments.clock_skew)
+            return lint_command(
+                arguments.files,
+                fail_on=arguments.fail_on,
+                clock_skew=arguments.clock_skew,
+                connections=arguments.connection,
+            )
         case "report":
             from .report import report_command
 

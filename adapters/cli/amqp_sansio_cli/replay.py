@@ -24,6 +24,7 @@ def replay_command(
     engine: str,
     output: Path | None,
     clock_skew: float = 0.0,
+    connections: Sequence[str] = (),
 ) -> int:
     """Replay the captures; return the exit status. Raises CommandError."""
     if engine == "spark":
@@ -33,13 +34,16 @@ def replay_command(
             raise CommandError("--format is for rows; --engine spark writes Parquet")
         if table == "histories":
             raise CommandError("--engine spark writes tables; amqp_sansio_spark.histories joins them")
+        if connections:
+            raise CommandError("--connection is for rows; in Spark a query chooses them")
         if "-" in given:
             raise CommandError("--engine spark reads files, not standard input")
         return _replay_in_spark(given, table=table, body=body, output=output, clock_skew=clock_skew)
     if output is not None:
         raise CommandError("--output wants --engine spark")
     table = table or "events"
-    rows = LocalRows(given, ("messages", "events") if table == "histories" else (table,), body, clock_skew)
+    tables = ("messages", "events") if table == "histories" else (table,)
+    rows = LocalRows(given, tables, body, clock_skew, connections)
     wanted: Iterable[tuple[object, ...]]
     if table == "histories":
         wanted = steps_of(rows, skew_ns=skew_of(clock_skew))

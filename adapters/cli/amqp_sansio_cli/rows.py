@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import Any
 
 from amqp_sansio.capture import CaptureDamage, Segment, clock_differences, sort_key
 from amqp_sansio.tables import COLUMNS, replay_segments, skew_of
+from amqp_sansio_report.records import is_meant
 
+from .errors import CommandError
 from .inputs import Encrypted, find_inputs, read_inputs
 from .progress import Progress
 
 _CONNECTION = 0
+_NAMES = [name for name, _ in COLUMNS["connections"]]
 _PROOFS = frozenset({"events", "messages"})
 """Tables whose rows come of AMQP only; without any, the connections tell whether there is AMQP."""
-_PROTOCOL = [name for name, _ in COLUMNS["connections"]].index("protocol")
+_PROTOCOL = _NAMES.index("protocol")
+
+
+def choose_connections(
+    words: Sequence[str], rows: Iterable[tuple[str, tuple[object, ...]]]
+) -> dict[str, dict[str, Any]]:
+    """Return the rows of the connections that the words mean, by their ids. Raises CommandError if one means none."""
+    known: list[dict[str, Any]] = [dict(zip(_NAMES, row, strict=True)) for table, row in rows if table == "connections"]
+    chosen: dict[str, dict[str, Any]] = {}
+    for word in words:
+        columns = ("connection", "client", "connection_name", "client_product")
+        found = [row for row in known if is_meant(word, *[row[name] for name in columns])]
+        if not found:
+            raise CommandError(f"no connection has an id that begins with {word!r}, that address, name or product")
+        chosen.update({row["connection"]: row for row in found})
+    return chosen
 
 
 class LocalRows:
@@ -21,11 +40,17 @@ class LocalRows:
 
     All segments are in memory at once: that takes about the size of the captures and half a kilobyte for each packet.
     Connections other than AMQP's have rows only beside AMQP: captures without any have only rows about damage to the
-    files. Raises CommandError if a file is unreadable, before the first row.
+    files. `connections` are words for the only ones wanted (`amqp_sansio_report.records.is_meant`). Raises CommandError
+    if a file is unreadable, or a word means no connection, before the first row.
     """
 
     def __init__(
-        self, given: Sequence[str], tables: Sequence[str], body: str = "size", clock_skew: float = 0.0
+        self,
+        given: Sequence[str],
+        tables: Sequence[str],
+        body: str = "size",
+        clock_skew: float = 0.0,
+        connections: Sequence[str] = (),
     ) -> None:
         self.found = False
         self.encrypted = Encrypted()
@@ -35,11 +60,15 @@ class LocalRows:
         self._files = find_inputs(given)
         self._body = body
         self._skew_ns = skew_of(clock_skew)
+        self._wanted = connections
 
     def __iter__(self) -> Iterator[tuple[str, tuple[object, ...]]]:
         held: list[tuple[str, tuple[object, ...]]] = []
         self._segments = list(self.encrypted.watch(read_inputs(self._files, Progress())))
+        chosen = choose_connections(self._wanted, self._replay({"connections"})) if self._wanted else None
         for table, row in self._replay(self._tables):
+            if chosen is not None and row[_CONNECTION] not in chosen:
+                continue
             if not self.found:
                 if table in ("connections", "violations") and row[_CONNECTION] is not None:
                     held.append((table, row))

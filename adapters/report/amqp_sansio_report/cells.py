@@ -16,14 +16,15 @@ def table(
     headings: Sequence[str],
     rows: Iterable[Sequence[Content]],
     *,
+    title: str,
     right: Collection[int] = (),
     wide: Collection[int] = (),
     text: Collection[int] = (),
     note: str = "",
-    title: str = "",
     folded: bool = False,
 ) -> Markup:
-    """Return a table, or nothing without rows.
+    """Return a table below its title, or nothing without rows. On a narrow page the cells of a row with many, or with
+    texts, stand below each other, each beside its heading.
 
     Columns in `right` are numbers; those in `wide`, and `text` more so, have room and break anywhere. A `folded` table
     shows its rows when it is opened.
@@ -32,8 +33,15 @@ def table(
         "num" if at in right else "text" if at in text else "wide" if at in wide else None
         for at in range(len(headings))
     ]
+    stacks = len(headings) > 3 or bool(text) or (len(headings) > 2 and bool(wide))
     body = [
-        element("tr", *[element("td", cell, class_=name) for cell, name in zip(row, names, strict=True)])
+        element(
+            "tr",
+            *[
+                element("td", cell, class_=name, data_h=words if stacks else None)
+                for cell, name, words in zip(row, names, headings, strict=True)
+            ],
+        )
         for row in rows
     ]
     if not body:
@@ -41,12 +49,17 @@ def table(
     head = element(
         "tr", *[element("th", words, class_=name, scope="col") for words, name in zip(headings, names, strict=True)]
     )
-    grid = element("div", element("table", element("thead", head), element("tbody", *body)), class_="table", tabindex=0)
+    grid = element(
+        "div",
+        element("table", element("thead", head), element("tbody", *body)),
+        class_="table stack" if stacks else "table",
+        tabindex=0,
+    )
     notes = element("p", note, class_="note") if note else None
     if folded:
-        words = f"{title or headings[0]} ({len(body):,})"
+        words = f"{title} ({len(body):,})"
         return element("details", element("summary", words), grid, notes)
-    return join([element("h3", title) if title else None, grid, notes])
+    return join([element("h3", title), grid, notes])
 
 
 def share_bar(part: int, whole: int) -> Markup:

@@ -86,8 +86,8 @@ class Gather:
 
     Push the rows of the four tables; those of one connection go to the same `Gather`, in the order of
     `amqp_sansio.tables`: its row of `connections` is the last. Rows of `histories` may come from anywhere. The
-    distribution of connections over several instances doesn't change the merged result. `wanted` are beginnings of ids
-    of connections that are always kept. Picklable at any point.
+    distribution of connections over several instances doesn't change the merged result. `wanted` are words for
+    connections that are always kept (`records.is_meant`). Picklable at any point.
 
     >>> from amqp_sansio.tables import replay_segments
     >>> gather = Gather()
@@ -420,7 +420,7 @@ class Gather:
         if found.bad:
             self.lost.add(end_ns)
             self.problems_over_time.add(end_ns)
-        wanted = any(connection.startswith(start) for start in self.wanted)
+        wanted = any(found.is_meant(word) for word in self.wanted)
         self.details.add((0 if wanted else 1, -found.score, -messages, -events, connection), found)
         for holder in account.holders(found):
             rank = (-holder.open, -holder.full_ns, -holder.peak, -holder.deliveries, connection, holder.channel or 0)

@@ -54,6 +54,18 @@ BAD = ("client-error", "server-error", "heartbeat", "refused", "transport")
 """Those that are abnormal."""
 
 
+def is_meant(word: str, connection: str, client: str | None, name: str | None, product: str | None) -> bool:
+    """Return whether a user's word means a connection: the begin of its id, its client's address, or in any case of
+    letters a part of its name or of its client's product.
+
+    >>> is_meant("worker", "2bfd56f6", "10.0.0.1:40000", "Worker-7", None)
+    True
+    """
+    if connection.startswith(word) or word == client:
+        return True
+    return any([word.casefold() in text.casefold() for text in (name, product) if text])
+
+
 @dataclass
 class Connection:
     """A summary of one connection's rows. Times are nanoseconds since 1970, sizes octets."""
@@ -104,6 +116,10 @@ class Connection:
     def label(self) -> str:
         """Its name, if it has one, and the client's address."""
         return f"{self.name} · {self.client}" if self.name else self.client or self.connection[:8]
+
+    def is_meant(self, word: str) -> bool:
+        """Return whether a user's word means it."""
+        return is_meant(word, self.connection, self.client, self.name, self.product)
 
     @property
     def bad(self) -> bool:
@@ -187,4 +203,4 @@ class RuleCount:
         self.first = min(self.first, other.first)
 
 
-__all__ = ["BAD", "CAUSES", "Bounds", "Connection", "Holder", "Incident", "RuleCount"]
+__all__ = ["BAD", "CAUSES", "Bounds", "Connection", "Holder", "Incident", "RuleCount", "is_meant"]

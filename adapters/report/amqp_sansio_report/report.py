@@ -141,13 +141,11 @@ def _add(rows: Iterable[Row], flow: str, gather: Gather, joins: Joins | None) ->
 def choose(gather: Gather) -> tuple[list[str], set[str]]:
     """Return the connections with sequence diagrams, and their flows: those requested, else the most interesting ones.
 
-    Raises ValueError if no connection, or more than one, matches the beginning of a requested id.
+    A word means a connection by `records.is_meant`. Raises ValueError if one means none, or begins several ids.
     """
     details = list(gather.details)
     if gather.wanted:
-        chosen = [
-            _the_one(start, [one for one in details if one.connection.startswith(start)]) for start in gather.wanted
-        ]
+        chosen = [one for word in gather.wanted for one in _those(word, details)]
     else:
         chosen = [one for one in details if one.protocol is not None][: gather.bounds.diagrams]
     ids = list(dict.fromkeys(one.connection for one in chosen))
@@ -163,7 +161,7 @@ def report_segments(
 ) -> Report:
     """Make the report of segments of any number of flows and files, in any order; all are in memory at once.
 
-    `wanted` are the beginnings of the ids of the connections to draw; `skew_ns` is as for
+    `wanted` are words for the connections to draw, such as the begin of an id, or a name; `skew_ns` is as for
     `amqp_sansio.tables.FlowReplay`. Raises ValueError as `choose` does.
     """
     held = list(segments)
@@ -173,13 +171,17 @@ def report_segments(
     return Report(gather, diagrams(some, chosen, gather.bounds, skew_ns=skew_ns))
 
 
-def _the_one(start: str, found: Sequence[Connection]) -> Connection:
+def _those(word: str, details: Sequence[Connection]) -> list[Connection]:
+    found = [one for one in details if one.connection.startswith(word)]
     if len(found) == 1:
-        return found[0]
+        return found
     if not found:
-        raise ValueError(f"no connection has an id that begins with {start!r}")
+        found = [one for one in details if one.is_meant(word)]
+        if found:
+            return found
+        raise ValueError(f"no connection has an id that begins with {word!r}, that address, name or product")
     names = ", ".join(one.connection for one in found[:4])
-    raise ValueError(f"{start!r} begins the ids of several connections: {names}{', ...' if len(found) > 4 else ''}")
+    raise ValueError(f"{word!r} begins the ids of several connections: {names}{', ...' if len(found) > 4 else ''}")
 
 
 def _flow(segment: Segment) -> str:

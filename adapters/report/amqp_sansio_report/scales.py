@@ -43,7 +43,8 @@ def duration(nanoseconds: float) -> str:
         return "0 s"
     size = abs(nanoseconds)
     if size >= 172_800 * _SECOND:
-        return f"{nanoseconds / (86_400 * _SECOND):.3g} d"
+        days = nanoseconds / (86_400 * _SECOND)
+        return f"{days:.3g} d" if abs(days) < 999.5 else f"{days:,.0f} d"
     if size >= 7200 * _SECOND:
         return f"{nanoseconds / (3600 * _SECOND):.3g} h"
     if size >= 120 * _SECOND:

@@ -91,12 +91,12 @@ class Sections:
             (key[0] or "not recognised", key[1], count(times), *amounts(sums))
             for key, times, sums in gather.versions.ranks(_TOP)
         ]
-        parts.append(table(("version", "dialect", *figures), versions, right={2, 3, 4, 5, 6}))
+        parts.append(table(("version", "dialect", *figures), versions, title="Versions", right={2, 3, 4, 5, 6}))
         products = [
             (key[0] or "(not told)", count(times), *amounts(sums)) for key, times, sums in gather.products.ranks(_TOP)
         ]
         note = cut_note(gather.products, _TOP, "products")
-        parts.append(table(("client", *figures), products, right={1, 2, 3, 4, 5}, wide={0}, note=note))
+        parts.append(table(("client", *figures), products, title="Clients", right={1, 2, 3, 4, 5}, wide={0}, note=note))
         servers = [(key[0] or "(not told)", count(times)) for key, times, _ in gather.servers.ranks(_TOP)]
         users = [
             (user or "(none)", mechanism, count(times), *amounts(sums))
@@ -104,15 +104,27 @@ class Sections:
         ]
         parts.append(
             table(
-                ("server", "connections"), servers, right={1}, wide={0}, note=cut_note(gather.servers, _TOP, "servers")
+                ("server", "connections"),
+                servers,
+                title="Servers",
+                right={1},
+                wide={0},
+                note=cut_note(gather.servers, _TOP, "servers"),
             )
         )
         note = cut_note(gather.users, _TOP, "users")
-        parts.append(table(("user", "mechanism", *figures), users, right={2, 3, 4, 5, 6}, note=note))
+        parts.append(table(("user", "mechanism", *figures), users, title="Users", right={2, 3, 4, 5, 6}, note=note))
         vhosts = [(key[0] or "(none)", count(times)) for key, times, _ in gather.vhosts.ranks(_TOP)]
         note = cut_note(gather.vhosts, _TOP, "virtual hosts")
         parts.append(
-            table(("virtual host, or host name of 1.0", "connections"), vhosts, right={1}, wide={0}, note=note)
+            table(
+                ("virtual host, or host name of 1.0", "connections"),
+                vhosts,
+                title="Virtual hosts",
+                right={1},
+                wide={0},
+                note=note,
+            )
         )
         units = [(key[0], key[1], count(times), octets(sums[0])) for key, times, sums in gather.units.ranks(40)]
         note = cut_note(gather.units, 40, "kinds")
@@ -172,8 +184,21 @@ class Sections:
         first = f"The first {len(problems)} of {count(gather.problems.count)}." if gather.problems.cut else ""
         parts = [
             self._chart("problems"),
-            table(("connections that ended badly", "why", "usual cause", "connections"), ends, right={3}, text={1, 2}),
-            table(("told by", "sender", "what went wrong", "times"), faults, right={3}, note=note, text={2}),
+            table(
+                ("connections that ended badly", "why", "usual cause", "connections"),
+                ends,
+                title="Bad ends",
+                right={3},
+                text={1, 2},
+            ),
+            table(
+                ("told by", "sender", "what went wrong", "times"),
+                faults,
+                title="Errors told",
+                right={3},
+                note=note,
+                text={2},
+            ),
             table(
                 ("time (UTC)", "connection", "sender", "unit or rule", "text"),
                 problems,
@@ -198,14 +223,14 @@ class Sections:
             rows.append((badge, about, count(rule.errors + rule.warnings), self._at(ts_ns), where, text))
         headings = ("severity", "rule", "times", "first (UTC)", "connection", "what happened first")
         note = "A rule's text stands in the specification under its id: version, class or part, name."
-        return table(headings, rows, right={2}, note=note if rows else "", text={1, 5})
+        return table(headings, rows, title="Broken rules and damage", right={2}, note=note if rows else "", text={1, 5})
 
     def _throughput(self) -> Markup:
         outcomes = sorted(self._gather.outcomes.items(), key=lambda item: (item[0][0], -item[1], item[0][1]))
         rows = [(kind, outcome, count(times)) for (kind, outcome), times in outcomes]
         parts = [self._chart("messages"), self._chart("octets")]
         if rows:
-            parts.append(table(("messages", "outcome", "times"), rows, right={2}))
+            parts.append(table(("messages", "outcome", "times"), rows, title="Outcomes", right={2}))
         return join(parts)
 
     def _latency(self) -> Markup:
@@ -226,7 +251,7 @@ class Sections:
         if gather.unsure:
             unsure = plural(gather.unsure, "delivery", "deliveries")
             notes.append(f"{unsure} may belong to one of several publishes: not counted from publish to delivery.")
-        headings = ("", "times", "least", *[text for _, text in QUANTILES], "most")
+        headings = ("from → to", "times", "least", *[text for _, text in QUANTILES], "most")
         pictures = [self._chart(f"latency-{name}") for name in gather.latencies if gather.latencies[name].count]
         slow = [
             (
@@ -241,7 +266,7 @@ class Sections:
         ]
         return join(
             [
-                table(headings, rows, right={1, 2, 3, 4, 5, 6}, note=" ".join(notes)),
+                table(headings, rows, title="Quantiles", right={1, 2, 3, 4, 5, 6}, note=" ".join(notes)),
                 self._chart("latency"),
                 *pictures,
                 table(("the slowest", "took", "at (UTC)", "connection", "of"), slow, right={1}, text={4},
@@ -308,7 +333,12 @@ class Sections:
         words = f"{count(again)} of {count(deliveries)} deliveries had been delivered before ({part})."
         headings = ("queue or address", "redelivered", "deliveries", "share")
         body = table(
-            headings, rows[:_TOP], right={1, 2, 3}, wide={0}, note=cut_note(gather.sources, _TOP, "queues", len(rows))
+            headings,
+            rows[:_TOP],
+            title="Queues",
+            right={1, 2, 3},
+            wide={0},
+            note=cut_note(gather.sources, _TOP, "queues", len(rows)),
         )
         return join([element("p", words), self._chart("redeliveries"), body])
 
@@ -325,12 +355,26 @@ class Sections:
         parts: list[Markup] = []
         if keys:
             headings = ("exchange or address", "routing key or subject", "share", "publishes", "octets")
-            parts.append(table(headings, keys, right={3, 4}, wide={0, 1}, note=cut_note(gather.keys, _TOP, "keys")))
+            parts.append(
+                table(
+                    headings,
+                    keys,
+                    title="Destinations of publishes",
+                    right={3, 4},
+                    wide={0, 1},
+                    note=cut_note(gather.keys, _TOP, "keys"),
+                )
+            )
         if sources:
             names = ("queue or address", "share", "deliveries", "octets")
             parts.append(
                 table(
-                    names, sources, right={2, 3}, wide={0}, note=cut_note(gather.sources, _TOP, "queues and addresses")
+                    names,
+                    sources,
+                    title="Sources of deliveries",
+                    right={2, 3},
+                    wide={0},
+                    note=cut_note(gather.sources, _TOP, "queues and addresses"),
                 )
             )
         return join(parts)
@@ -345,7 +389,7 @@ class Sections:
         if not rows:
             return Markup("")
         headings = ("bodies", "messages", "least", *[text for _, text in QUANTILES], "most", "in all")
-        return join([self._chart("sizes"), table(headings, rows, right={1, 2, 3, 4, 5, 6, 7})])
+        return join([self._chart("sizes"), table(headings, rows, title="Sizes", right={1, 2, 3, 4, 5, 6, 7})])
 
     def _heartbeats(self) -> Markup:
         gather = self._gather
@@ -354,7 +398,15 @@ class Sections:
                    for one in gather.blockings]  # fmt: skip
         if blocked:
             note = f"The longest {len(blocked)} of {count(gather.blockings.count)}." if gather.blockings.cut else ""
-            parts.append(table(("blocked from (UTC)", "for", "connection"), blocked, right={1}, note=note))
+            parts.append(
+                table(
+                    ("blocked from (UTC)", "for", "connection"),
+                    blocked,
+                    title="Blocked by the server",
+                    right={1},
+                    note=note,
+                )
+            )
         silences = [
             (self.link(one.connection, at_ns=one.ts_ns), one.sender, duration(int(one.what)), duration(one.amount),
              f"{one.amount / int(one.what):.1f} times", self._at(one.ts_ns))

@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 
 from amqp_sansio import NEED_DATA
 from amqp_sansio.capture import ConnectionEnd, ConnectionStart, Item, Reassembler, Segment, StreamData, StreamGap
+from amqp_sansio.capture.records import FIN, RST, ZERO_WINDOW, endpoint
 from amqp_sansio.capture.tcp import DEFAULT_GRACE_NS
 from amqp_sansio.observer import Identified, Observer
 from amqp_sansio.tables import COLUMNS, FlowReplay
@@ -19,7 +20,11 @@ from amqp_sansio.tables import COLUMNS, FlowReplay
 from .causes import FAULTS, fault
 from .octets import Frame, Stream, frames
 from .records import Bounds
+from .scales import duration
 
+_FLAGS: Final = {FIN: "FIN: it sends nothing more", RST: "RST: the connection is gone"}
+_SIGNALS: Final = 64
+"""Most signals of a connection that are drawn."""
 _FRAMES: Final = 6
 """Most frames shown of a unit."""
 _LINES: Final = 80
@@ -98,6 +103,16 @@ class Unit:
 
 
 @dataclass
+class Signal:
+    """What a segment without octets of AMQP says: an end, a reset, or that its sender takes nothing."""
+
+    ts_ns: int
+    sender: str
+    """Its address and port."""
+    text: str
+
+
+@dataclass
 class Diagram:
     """The units of a connection; some in the middle may be left out."""
 
@@ -108,6 +123,9 @@ class Diagram:
     start_ns: int = 0
     total: int = 0
     units: list[Unit] = field(default_factory=list[Unit])
+    name: str = ""
+    """The connection's name and the client's product."""
+    tcp: list[Signal] = field(default_factory=list["Signal"])
 
     def data(self, budget: int) -> dict[str, object]:
         """Return the diagram in the form for the page's script, in about `budget` characters of JSON."""
@@ -121,6 +139,8 @@ class Diagram:
             "client": self.client,
             "server": self.server,
             "protocol": self.protocol or "",
+            "name": self.name,
+            "tcp": [[one.ts_ns - self.start_ns, int(one.sender == self.server), one.text] for one in self.tcp],
             "t0": [self.start_ns // 1_000_000_000, self.start_ns % 1_000_000_000],
             "total": self.total,
             "units": written,
@@ -315,6 +335,8 @@ class _Flow:
     def push(self, segment: Segment) -> None:
         """Take the next segment."""
         self._items(self._reassembler.push(segment))
+        for watched in self._open.values():
+            watched.signal(segment)
         self._rows(self._replay.push(segment))
 
     def finish(self) -> None:
@@ -364,6 +386,24 @@ class _Watched:
         self._most_tail = most - most // 2
         self._notable: list[Unit] = []
         self._late: dict[int, list[tuple[str, str, str]]] = {}
+        self._signals: list[Signal] = []
+        self._shut: dict[str, int] = {}
+
+    def signal(self, segment: Segment) -> None:
+        """Take a segment: its flags, and whether its sender has begun or ended to take nothing."""
+        sender = endpoint(segment.src, segment.sport)
+        flags, ts_ns = segment.flags, segment.ts_ns
+        texts = [text for flag, text in _FLAGS.items() if flags & flag]
+        if flags & ZERO_WINDOW and sender not in self._shut:
+            self._shut[sender] = ts_ns
+            texts.append("zero window: it takes nothing more")
+        elif not flags & (ZERO_WINDOW | RST) and sender in self._shut:
+            texts.append(f"the window is open again after {duration(ts_ns - self._shut.pop(sender))}")
+        for text in texts:
+            told = Signal(ts_ns, sender, text)
+            if len(self._signals) < _SIGNALS and not any([one.sender == sender and one.text == text == _FLAGS[FIN]
+                                                          for one in self._signals]):  # fmt: skip
+                self._signals.append(told)
 
     def item(self, item: Item) -> None:
         """Take octets, or a gap."""
@@ -434,6 +474,8 @@ class _Watched:
             row["opened_ns"],
             self._total,
             units,
+            " · ".join(part for part in (row["connection_name"], row["client_product"]) if part),
+            self._signals,
         )
 
     def _server(self) -> Stream | None:
@@ -453,4 +495,4 @@ class _Watched:
                 self._notable.append(old)
 
 
-__all__ = ["Diagram", "Unit", "diagrams", "field_lines", "kind_of", "summary"]
+__all__ = ["Diagram", "Signal", "Unit", "diagrams", "field_lines", "kind_of", "summary"]

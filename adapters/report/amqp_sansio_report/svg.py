@@ -15,6 +15,8 @@ from .scales import DURATION_MARKS, clock, count, duration, share, time_marks, v
 
 WIDTH: Final = 1000
 HEIGHT: Final = 200
+_EDGE: Final = 0.13
+"""The part of a plot's width that half a label takes on a phone."""
 _ROWS: Final = 30
 """Rows of a Gantt chart before the rest is folded."""
 
@@ -114,7 +116,7 @@ def _axis(marks: Sequence[tuple[float, str]]) -> Markup:
 
 def _edge(place: float, name: str) -> str | None:
     """Return the alignment of labels at the edges, inwards."""
-    edge = "first" if place < 0.06 else "last" if place > 0.94 else ""
+    edge = "first" if place < _EDGE else "last" if place > 1 - _EDGE else ""
     return " ".join(part for part in (name, edge) if part) or None
 
 
@@ -149,17 +151,15 @@ def _bar_plot(group: BarGroup, low: float, high: float, unit: str) -> Markup:
             element("rect", class_=f"bar {group.colour}", x=left, y=HEIGHT - height, width=right - left,
                     height=height, data_tip=tip)
         )  # fmt: skip
-    labels: list[Markup] = []
+    words = [f"{group.name} · {count(whole)}"]
     for text, value in group.marks:
         place = min(max(_log_place(value, low, high), 0), 1)
-        shapes.append(element("line", class_="quantile", x1=place * WIDTH, x2=place * WIDTH, y1=0, y2=HEIGHT))
-        side = "first" if place < 0.12 else "last" if place > 0.88 else None
-        shown = f"{text} {value_text(value, unit)}"
-        labels.append(
-            element("span", shown, class_=f"q {text} {side or ''}".strip(), style=f"left:{number(place * 100)}%")
-        )
-    title = element("span", f"{group.name} · {count(whole)}", class_="title")
-    return element("div", _svg(*shapes), title, *labels, class_="plot bars")
+        words.append(f"{text} {value_text(value, unit)}")
+        shapes.append(element("line", class_="quantile", x1=place * WIDTH, x2=place * WIDTH, y1=0, y2=HEIGHT,
+                              data_tip=words[-1]))  # fmt: skip
+    # The quantiles stand above the plot, where no bar is behind them.
+    title = element("div", *[element("span", each) for each in words], class_="title")
+    return join([title, element("div", _svg(*shapes), class_="plot bars")])
 
 
 def _picture(chart: PictureChart, name: str) -> Markup:

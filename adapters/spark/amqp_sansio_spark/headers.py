@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from amqp_sansio.capture.bulk import MAX_SEGMENT
 from amqp_sansio.capture.link import ETHERNET, LINUX_SLL, LINUX_SLL2, LOOP, NULL, RAW, RAW_IPV4, RAW_IPV6
+from amqp_sansio.capture.records import RST, ZERO_WINDOW
 
 from .arrow import Ints
 from .chain import UNREAD, Run, words
@@ -45,7 +46,9 @@ _V4: Final = np.dtype(
 _V6: Final = np.dtype(
     [*(("first", "u1"), ("label", "V3"), ("length", ">u2"), ("next", "u1"), ("hops", "u1")), ("addresses", "V32")]
 )
-_TCP_HEADER: Final = np.dtype([("ports", "V4"), ("seq", ">u4"), ("ack", ">u4"), ("size", "u1"), ("flags", "u1")])
+_TCP_HEADER: Final = np.dtype(
+    [("ports", "V4"), ("seq", ">u4"), ("ack", ">u4"), ("size", "u1"), ("flags", "u1"), ("window", ">u2")]
+)
 _PORTS: Final = np.dtype([("sport", ">u2"), ("dport", ">u2")])
 _KEYS: Final = {
     octets: np.dtype([("addresses", f"V{octets}"), ("ports", "V4"), ("point", "<u4")]) for octets in (8, 32)
@@ -221,7 +224,7 @@ def _tcp(
     family: npt.NDArray[np.int8],
 ) -> Segments:
     """Return the segments at `at`; mark in `family` the packets without one."""
-    headers = words(buf, at, 14, _TCP_HEADER)
+    headers = words(buf, at, 16, _TCP_HEADER)
     header = (headers["size"] >> 4).astype(np.int64) * 4
     odd |= tcp & ((stop - at < 20) | (header < 20) | (at + header > end) | (end - at > MAX_SEGMENT))
     family[which[odd]] = _ODD
@@ -233,6 +236,8 @@ def _tcp(
     keys["ports"] = headers["ports"]
     keys["point"] = point[good]
     ports = np.ascontiguousarray(headers["ports"]).view(_PORTS)
+    flags = headers["flags"].astype(np.int64)
+    flags[(headers["window"] == 0) & (flags & RST == 0)] |= ZERO_WINDOW
     return Segments(
         which[good],
         np.minimum(payload, stop),
@@ -242,6 +247,6 @@ def _tcp(
         ports["dport"].astype(np.int64),
         headers["seq"].astype(np.int64),
         headers["ack"].astype(np.int64),
-        headers["flags"].astype(np.int64),
+        flags,
         keys,
     )

@@ -138,7 +138,7 @@
   };
   diagrams.forEach((one, index) => {
     const shown = one.units.length < one.total ? one.units.length + " of " + one.total : one.total;
-    option(choices.connection, index, one.client + " → " + one.server + " · " + (one.protocol || "?") + " · " + shown + " units · " + one.id.slice(0, 8));
+    option(choices.connection, index, (one.name ? one.name + " · " : "") + one.client + " → " + one.server + " · " + (one.protocol || "?") + " · " + shown + " units · " + one.id.slice(0, 8));
   });
   const fill = (select, name, values) => {
     select.replaceChildren();
@@ -159,7 +159,7 @@
   const open = (index) => {
     current = diagrams[index];
     choices.connection.value = index;
-    $("seq-client").textContent = "client " + current.client;
+    $("seq-client").textContent = "client " + (current.name ? current.name + " · " : "") + current.client;
     $("seq-server").textContent = "server " + current.server;
     const each = (key) => [...new Set(current.units.map(key))];
     fill(choices.channel, String, each((unit) => unit.channel).sort((a, b) => a - b));
@@ -176,6 +176,12 @@
       (!sender.value || unit.server === Number(sender.value)) &&
       words.every((word) => unit.text.includes(word));
   };
+  // The offset from the connection's begin, and the time of day.
+  const when = (t) => {
+    const node = make("span", "t", "+" + (t / 1e9).toFixed(t < 1e11 ? 6 : 3));
+    node.append(make("span", "clock", clock(current.t0, t, 3)));
+    return node;
+  };
   const draw = () => {
     close();
     items = new Map();
@@ -187,18 +193,33 @@
     let count = 0;
     const span = units.length ? units[units.length - 1].t - units[0].t : 0;
     const pause = Math.max(5e8, span / 20);
+    const signals = choices.channel.value || choices.event.value || search.value ? [] : current.tcp.filter((one) => !choices.sender.value || one[1] === Number(choices.sender.value));
+    let drawn = 0;
+    const signal = (until) => {
+      for (; drawn < signals.length && signals[drawn][0] < until; drawn += 1) {
+        const [t, server, text] = signals[drawn];
+        const item = make("li", "unit tcp" + (server ? " from-server" : ""));
+        const line = make("div", "line");
+        const lane = make("span", "lane");
+        lane.append(make("b", "", "TCP"), make("span", "sum", " " + text));
+        line.append(when(t), lane);
+        item.append(line);
+        rows.push(item);
+      }
+    };
     for (const unit of units) {
+      signal(unit.t);
       if (unit.seq > last + 1) rows.push(make("li", "pause", (unit.seq - last - 1).toLocaleString("en") + " units left out"));
       last = unit.seq;
       if (!fits(unit)) continue;
-      if (before !== null && unit.t - before >= pause) rows.push(make("li", "pause", duration(unit.t - before) + " later"));
+      if (before !== null && unit.t - before >= pause) rows.push(make("li", "pause", duration(unit.t - before) + " later, " + clock(current.t0, unit.t, 3)));
       before = unit.t;
       count += 1;
       const item = make("li", "unit k-" + unit.kind + (unit.server ? " from-server" : ""));
       const button = make("button");
       button.type = "button";
       button.setAttribute("aria-expanded", "false");
-      button.append(make("span", "t", "+" + (unit.t / 1e9).toFixed(unit.t < 1e11 ? 6 : 3)));
+      button.append(when(unit.t));
       const lane = make("span", "lane");
       lane.append(make("b", "", unit.event), make("span", "ch", "ch " + unit.channel), make("span", "sum", unit.summary));
       if (unit.broken.length) lane.append(make("span", "flag", "⚠ " + unit.broken[0][0]));
@@ -208,6 +229,7 @@
       rows.push(item);
       items.set(unit.seq, [unit, item]);
     }
+    signal(Infinity);
     if (units.length < current.total && last + 1 < current.total) rows.push(make("li", "pause", (current.total - last - 1).toLocaleString("en") + " units left out"));
     list.replaceChildren(...rows);
     $("seq-count").textContent = count.toLocaleString("en") + " of " + current.total.toLocaleString("en") + " units";
