@@ -104,7 +104,7 @@ class Unit:
 
 @dataclass
 class Signal:
-    """What a segment without octets of AMQP says: an end, a reset, or that its sender takes nothing."""
+    """The message of a segment without octets of AMQP: an end, a reset, or that its sender takes nothing."""
 
     ts_ns: int
     sender: str
