@@ -11,7 +11,7 @@ from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.broker import Broker, BrokerLimits, Entry, Fault, Outcome
 from amqp_sansio.broker.contents.classic import ClassicContent
-from amqp_sansio.broker.model.commands import Command, Lifetime, Publish, Published
+from amqp_sansio.broker.model.commands import Command, Publish, Published
 from amqp_sansio.broker.model.content import MESSAGE_OCTETS, PLACE_OCTETS, Filter, Measure, Message
 from amqp_sansio.broker.model.effects import Blocked, Cancelled, Deliver, NodeDeleted, Unblocked
 from amqp_sansio.broker.model.exchange import Exchange
@@ -499,4 +499,3 @@ def same(actual: object, expected: object, what: str) -> None:
 LONG = 1_000_000
 """Records of what happens: all."""
 OUTCOMES = {"accept": Outcome.ACCEPT, "reject": Outcome.REJECT, "release": Outcome.RELEASE}
-LIFETIMES = {each.value: each for each in Lifetime}

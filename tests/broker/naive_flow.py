@@ -48,8 +48,6 @@ class NaiveFlow:
         self.events: list[Event] = []
         self.letters: list[tuple[NaiveQueue, Note, str]] = []
         self.every: list[Copy] = []
-        self.counts_turns = True
-        """Whether it's known in which order consumers were served."""
 
     def next_number(self) -> int:
         self.numbers += 1
@@ -358,12 +356,6 @@ class NaiveFlow:
         self._expire(queue)
         return copy
 
-    def refuses(self, queue: NaiveQueue, note: Note) -> bool:
-        """Whether a queue is full and takes no more."""
-        return queue.arguments.get("x-overflow", "drop-head") != "drop-head" and self._is_beyond(
-            queue, 1, len(note.body)
-        )
-
     def _is_beyond(self, queue: NaiveQueue, more: int, octets: int) -> bool:
         waiting = queue.ordered()
         longest = queue.arguments.get("x-max-length")
@@ -523,7 +515,7 @@ class NaiveFlow:
         """Among equals nobody gets two messages while another waits for one (0-9-1 section 3.1.4, round-robin)."""
         taker.overtaken.clear()
         taker.starved = 0
-        if not taker.acquires or not self.counts_turns:
+        if not taker.acquires:
             return
         for other in self._ready(copy.queue):
             if other is taker or not other.acquires or other.priority != taker.priority:

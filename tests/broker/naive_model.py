@@ -457,18 +457,12 @@ class NaiveBroker(NaiveFlow):
         if branch.is_over:
             raise Refusal("illegal-state")
         branch.is_over = True
-        # Its messages come into the queues at once, and whose turn it was for which isn't known to every witness.
-        self.counts_turns = self.witness.sees_order
         returned: list[Note] = []
         for function, arguments in branch.work:
             result = function(*arguments)
             if result is not None and result[1]:
                 returned.append(arguments[0])
         self._finish()
-        if not self.counts_turns:
-            self.counts_turns = True
-            for consumer in self.consumers.values():
-                consumer.overtaken.clear()
         return returned
 
     def roll_back(self, number: int) -> None:

@@ -203,9 +203,7 @@ class Branch:
 
 
 class Witness(ABC):
-    """Who saw the deliveries that the other model made. `sees_order`: those to different clients in order, too."""
-
-    sees_order = True
+    """Who saw the deliveries that the other model made, those to different clients in order, too."""
 
     @abstractmethod
     def choose(

@@ -324,6 +324,12 @@ def test_what_nobody_waits_for_comes_back(channel: Talk) -> None:
     channel.consume("q")
     channel.publish(b"now", "q", immediate=True)
     assert (channel.bodies(), channel.returned()) == ([b"now"], [])
+    channel.call("tx.select")
+    channel.publish(b"nowhere", "absent", immediate=True)
+    channel.publish(b"then", "q", immediate=True)
+    channel.call("tx.commit")
+    assert [(each.reply_code, each.body) for each in channel.returned()] == [(313, b"nowhere")]
+    assert channel.bodies() == [b"then"]
 
 
 @pytest.mark.rule("0-9-1/rabbitmq/confirm.all-messages", "0-9-1/rabbitmq/confirm.all-queues")
@@ -422,12 +428,14 @@ def test_transactions(world: World, channel: Talk) -> None:
     assert channel.call("tx.commit") is not None
     assert (model.queues["q"].messages, channel.get("other").body) == (0, b"2")
     channel.publish(b"3", "absent", mandatory=True)
+    channel.publish(b"lost", "absent")
+    channel.publish(b"kept", "other", mandatory=True)
     assert channel.returned() == []
     channel.call("tx.commit")
-    assert [each.body for each in channel.returned()] == [b"3"]
+    assert [(each.reply_code, each.body) for each in channel.returned()] == [(312, b"3")]
     channel.publish(b"4", "other")
     channel.close()
-    assert channel.user.channel().count("other") == 1
+    assert channel.user.channel().count("other") == 2
 
 
 @pytest.mark.rule("0-9-1/basic.ack/multiple", "0-8/basic.ack/multiple-zero")
