@@ -70,6 +70,11 @@ def test_a_queue_is_declared_shown_purged_and_deleted(managing: Managing) -> Non
     assert managing.ask("DELETE", "/queues/a%2Fb/messages")[0] == 404
 
 
+def test_what_a_queue_is_when_nothing_is_said_of_it(managing: Managing) -> None:
+    status, told = managing.ask("PUT", "/queues/plain", {})
+    assert (status, told["durable"], told["exclusive"], told["auto_delete"]) == (201, True, False, False)
+
+
 def test_an_exclusive_queue_is_the_connections(managing: Managing) -> None:
     assert managing.ask("PUT", "/queues/mine", queue_body(exclusive=True, durable=False))[0] == 201
     receiver = managing.user.receiver("/queues/mine", credit=1)
