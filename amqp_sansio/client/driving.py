@@ -662,8 +662,13 @@ class BaseClient(Generic[CoreT]):
         return again
 
     def _failed_all(self, pendings: tuple[Pending[Any], ...], cause: AmqpError | None) -> None:
-        """Wake callers whose calls have failed; `cause` is the cause of each error."""
+        """Wake callers whose calls have failed; `cause` is the cause of each error.
+
+        Those wait on whose calls were reopened, because they are made again.
+        """
         for pending in pendings:
+            if not pending.done:
+                continue
             if pending.again is not None:
                 again = self.take_again(pending)
                 if self.keeps() and again.lost(pending):

@@ -23,8 +23,9 @@ from .._core.record import record
 from .._core.state_table import Table, TableEnum
 from ..errors import EndpointClosed, LocalProtocolError
 from ..events import By, CloseReport, Event, Pending
-from ..versions import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, Version
 
+TRIES: Final = "x-publish-try"
+"""The header of a message that was sent again: 2 for the second time."""
 _STORY: Final = 100
 """Attempts that a story keeps: the first and the latest."""
 
@@ -181,10 +182,6 @@ RECOVERY: Final[Table[State, Input]] = {
     State.RESTORING: {Input.DONE: State.CONNECTED, Input.LOST: State.WAITING, Input.END: State.ENDED},
     State.ENDED: {},
 }
-
-
-RECOVERS: Final = (AMQP_0_8, AMQP_0_9_1, AMQP_1_0)
-"""The versions whose connections recover."""
 
 
 class Recovery:
@@ -370,16 +367,10 @@ def _is_own(report: CloseReport) -> bool:
     return report.by is By.LOCAL and report.code < 300 and report.rule is None and not report.condition
 
 
-def policy_of(given: Any, version: Version) -> RecoveryPolicy | None:
-    """Return the policy that the argument `recover` of `connect` stands for. Raises TypeError, and ValueError in a
-    version whose connections don't recover.
-    """
+def policy_of(given: Any) -> RecoveryPolicy | None:
+    """Return the policy that the argument `recover` of `connect` stands for. Raises TypeError."""
     if given is None or given is False:
         return None
-    if version not in RECOVERS:
-        labels = ", ".join(each.label for each in RECOVERS)
-        text = f"recover={given!r}: connections of AMQP {version.label} don't recover, only those of {labels}"
-        raise ValueError(f"{text}; resume sessions and links with their saved states instead")
     if given is True:
         return RecoveryPolicy()
     if isinstance(given, RecoveryPolicy):
@@ -389,6 +380,7 @@ def policy_of(given: Any, version: Version) -> RecoveryPolicy | None:
 
 __all__ = [
     "RECOVERY",
+    "TRIES",
     "Again",
     "Attempt",
     "InDoubt",

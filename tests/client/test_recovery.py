@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, By, CloseReport, LocalProtocolError
+from amqp_sansio import By, CloseReport, LocalProtocolError
 from amqp_sansio._core.state_table import unreachable
 from amqp_sansio.client.recovery import RECOVERY, Recovery, RecoveryPolicy, State, is_temporary, policy_of
 
@@ -90,9 +90,7 @@ def test_it_gives_up_after_its_attempts_or_when_the_policy_says_so() -> None:
 
 
 def test_the_argument_of_connect() -> None:
-    assert policy_of(False, AMQP_1_0) is None
-    assert policy_of(True, AMQP_0_9_1) == RecoveryPolicy()
+    assert policy_of(False) is None
+    assert policy_of(True) == RecoveryPolicy()
     with pytest.raises(TypeError, match="recover is True, False or a RecoveryPolicy, not int"):
-        policy_of(1, AMQP_0_9_1)
-    with pytest.raises(ValueError, match=r"connections of AMQP 0-10 don't recover"):
-        policy_of(True, AMQP_0_10)
+        policy_of(1)

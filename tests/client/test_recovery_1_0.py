@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import EndpointClosed, Event, StaleDelivery
+from amqp_sansio import EndpointClosed, StaleDelivery
 from amqp_sansio.amqp_1_0 import Accepted, Config, Message, Properties, Source, Target
 from amqp_sansio.amqp_1_0 import Connection as Core
 from amqp_sansio.broker import Hub, Settings
@@ -63,28 +63,6 @@ class World(Stepped):
 
     def take(self, receiver: Receiver) -> ReceivedDelivery:
         return self.run(receiver.__anext__())
-
-    def told(self) -> list[Event]:
-        """Take the events that came."""
-        found: list[Event] = []
-        while (task := self.start(self.events.__anext__())) and task.done:
-            found.append(task.result)
-        task.cancel()
-        return found
-
-    def back(self) -> Recovered:
-        """Cut, wait until all is back, and return the event."""
-        self.cut()
-        return self.wait_back()
-
-    def wait_back(self) -> Recovered:
-        """Let time pass until all is back."""
-        for _ in range(200):
-            self.turn(0.25)
-            for event in self.told():
-                if isinstance(event, Recovered):
-                    return event
-        raise AssertionError("it never comes back")
 
     def left(self) -> list[object]:
         """Take all messages that the queue has."""

@@ -7,17 +7,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import (
-    AMQP_0_8,
-    AMQP_0_9_1,
-    Accepted,
-    EndpointClosed,
-    Event,
-    LimitExceeded,
-    Pending,
-    StaleDelivery,
-    Version,
-)
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Accepted, EndpointClosed, LimitExceeded, Pending, StaleDelivery, Version
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.client.classic.channel import Channel
 from amqp_sansio.client.recovery import InDoubt, Recovered, Recovering, RecoveryPolicy
@@ -33,28 +23,6 @@ class Recovers(World):
         super().__init__(version, **options)
         self.recover(lambda: core_of(version), policy or RecoveryPolicy(jitter=0.0))
         self.events = self.connection.events(Recovering, Recovered)
-
-    def told(self) -> list[Event]:
-        """Take the events that came."""
-        found: list[Event] = []
-        while (task := self.start(self.events.__anext__())) and task.done:
-            found.append(task.result)
-        task.cancel()
-        return found
-
-    def back(self) -> Recovered:
-        """Cut, wait until all is back, and return the event."""
-        self.cut()
-        return self.wait_back()
-
-    def wait_back(self) -> Recovered:
-        """Let time pass until all is back."""
-        for _ in range(200):
-            self.turn(0.25)
-            for event in self.told():
-                if isinstance(event, Recovered):
-                    return event
-        raise AssertionError("it never comes back")
 
 
 @pytest.fixture(params=[1, 65_536], ids="{}-octets".format)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from amqp_sansio import CloseHint, Signal
+from amqp_sansio import CloseHint, Event, Signal
 from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.client.driving import BaseClient
-from amqp_sansio.client.recovery import RecoveryPolicy
+from amqp_sansio.client.recovery import Recovered, RecoveryPolicy
 from tests.kit.by_hand import STEPS, Call, HandDriver
 
 _T = TypeVar("_T")
@@ -27,6 +27,7 @@ class Stepped(HandDriver):
         self.is_cut = self.is_refusing = False
         self.make_core: Callable[[], Any] = Any
         self.tried: list[str] = []
+        self.events: Any = None
         self.turn()
 
     # Driver.
@@ -88,6 +89,28 @@ class Stepped(HandDriver):
         """Let the client recover; each new connection is one of the hub's, unless `is_refusing`."""
         self.make_core = make_core
         self.client.recover(policy, ("amqp://one", *policy.addresses), 7)
+
+    def told(self) -> list[Event]:
+        """Take the events that `events` has."""
+        found: list[Event] = []
+        while (task := self.start(self.events.__anext__())) and task.done:
+            found.append(task.result)
+        task.cancel()
+        return found
+
+    def back(self) -> Recovered:
+        """Cut, wait until all is back, and return the event."""
+        self.cut()
+        return self.wait_back()
+
+    def wait_back(self) -> Recovered:
+        """Let time pass until all is back."""
+        for _ in range(200):
+            self.turn(0.25)
+            for event in self.told():
+                if isinstance(event, Recovered):
+                    return event
+        raise AssertionError("it never comes back")
 
     def reopen(self) -> bool:
         """Do what recovery asks of a driver; return whether there is a new transport."""

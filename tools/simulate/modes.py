@@ -24,6 +24,8 @@ URL: Final = "amqp://broker/"
 PERSISTENT: Final = BasicProperties(delivery_mode=2)
 DURABLE: Final = Header(durable=True)
 NEVER: Final = TerminusExpiryPolicy.NEVER
+KEPT: Final = 86_400
+"""Seconds that a session is kept, longer than all jumps of the clock."""
 
 AGAIN: Final = RecoveryPolicy(deadline=None)
 REPORT: Final = RecoveryPolicy(deadline=None, in_doubt="report")
@@ -192,17 +194,56 @@ def taking_from_links(world: World) -> Program:
     return consumer
 
 
+def resuming_sessions(world: World, bodies: Sequence[bytes]) -> Program:
+    """A publisher of 0-10 in a session that is resumed: nothing is sent twice."""
+    left = list(bodies)
+
+    async def publisher(process: Process) -> None:
+        async with (
+            process.connect(URL, version=AMQP_0_10, recover=AGAIN) as connection,
+            connection.open_session(timeout=KEPT) as session,
+        ):
+            while left:
+                batch = left[:BATCH]
+                sent = [await session.publish(body, "", QUEUE, wait=False) for body in batch]
+                for body, sending in zip(batch, sent, strict=True):
+                    outcome = await sending
+                    if outcome != Accepted():
+                        raise AssertionError(f"{outcome!r} for {body!r}")
+                    world.sent(body)
+                del left[:BATCH]
+
+    return publisher
+
+
+def taking_in_sessions(world: World) -> Program:
+    """A consumer of 0-10 in a session that is resumed: it works once on each message."""
+
+    async def consumer(process: Process) -> None:
+        async with (
+            process.connect(URL, version=AMQP_0_10, recover=AGAIN) as connection,
+            connection.open_session(timeout=KEPT) as session,
+            session.subscribe(QUEUE, credit=CREDIT) as subscription,
+        ):
+            async for received in subscription:
+                world.worked(received.body)
+                await received.accept()
+
+    return consumer
+
+
 WITH_OUTCOMES: Final = (AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
-RECOVERING: Final = (AMQP_0_9_1, AMQP_1_0)
+RECOVERING: Final = (AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
 """The versions whose connections recover, and whose publishes have outcomes."""
 _LEAST, _MOST, _ONCE = Promise.AT_LEAST_ONCE, Promise.AT_MOST_ONCE, Promise.EXACTLY_ONCE
 MODES: Final[dict[tuple[str, str], Mode]] = {
     ("0-8", "recover"): Mode(_LEAST, transacting, consuming(AMQP_0_8, AGAIN)),
     **{(it.label, "recover"): Mode(_LEAST, publishing(it, AGAIN), consuming(it, AGAIN)) for it in RECOVERING},
     **{(it.label, "report"): Mode(_MOST, publishing(it, REPORT, once=True), taking(it, REPORT)) for it in RECOVERING},
+    ("0-10", "exactly"): Mode(_ONCE, resuming_sessions, taking_in_sessions),
     ("1.0", "exactly"): Mode(_ONCE, resuming_links, taking_from_links),
     **{(it.label, "again"): Mode(_LEAST, publishing(it), consuming(it)) for it in WITH_OUTCOMES},
     **{(it.label, "once"): Mode(_MOST, publishing(it, once=True), taking(it)) for it in WITH_OUTCOMES},
 }
-"""By version and name: "recover" and "report" on connections that recover, "exactly" there on links that are resumed,
-"again" and "once" with programs that are started anew when their connection is lost."""
+"""By version and name: "recover" and "report" on connections that recover, "exactly" there on links or in sessions that
+are resumed, "again" and "once" with programs that are started anew when their connection is lost."""

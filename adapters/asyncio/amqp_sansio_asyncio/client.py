@@ -108,7 +108,7 @@ def connect(
     ...         return channel.number
     """
     given = version_named(version)
-    policy = policy_of(recover, given)
+    policy = policy_of(recover)
     urls = [url] if isinstance(url, (str, AmqpUri)) else [*url]
 
     def begin() -> Coroutine[Any, Any, AnyConnection[Any]]:

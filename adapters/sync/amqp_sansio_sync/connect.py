@@ -117,7 +117,7 @@ def connect(
     ...             return sender.send(b"hello")
     """
     given = version_named(version)
-    policy = policy_of(recover, given)
+    policy = policy_of(recover)
     urls = [url] if isinstance(url, (str, AmqpUri)) else [*url]
     uris = [parse(each) if isinstance(each, str) else each for each in (*urls, *(policy.addresses if policy else ()))]
     kind: Any = Connection

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ...amqp_0_10 import CommandReceived, CreditChanged, MessageBegun, MessageReceived, Resumed, SessionClosed
-from ...errors import AmqpError, Scope, SessionEnded
+from ...amqp_0_10 import (
+    CommandReceived,
+    Connection,
+    CreditChanged,
+    MessageBegun,
+    MessageReceived,
+    Resumed,
+    SessionClosed,
+)
+from ...errors import Scope
 from ...events import (
     Abandoned,
     Closed,
@@ -23,11 +31,18 @@ from ...events import (
 )
 from ...versions import AMQP_0_10, Version
 from ..driving import offer
-from .routes import RoutesClient, SessionRoutes, session_ended
+from ..recovery import Again, Recovered
+from .publishing import Published, Republish
+from .restoring import Restoring
+from .routes import RoutesClient, session_ended
 
 
 class Client(RoutesClient):
-    """A client of 0-10, below a driver."""
+    """A client of 0-10, below a driver. With recovery, `restoring` attaches lost sessions again."""
+
+    def __init__(self, core: Connection) -> None:
+        super().__init__(core)
+        self.restoring: Restoring | None = None
 
     @property
     def version(self) -> Version:
@@ -53,6 +68,13 @@ class Client(RoutesClient):
                     state.message_received(event)
             elif type(event) is Settled:
                 for handle in event.handles:
+                    again: Published | Again | None = handle.again
+                    if again is not None:
+                        handle.again = None
+                        if isinstance(again, tuple):
+                            self.kept -= len(again[0].body)
+                        else:
+                            again.answered(handle)
                     if self._late:
                         self._answered(handle)
                     elif handle.waiters is not None:
@@ -84,9 +106,30 @@ class Client(RoutesClient):
             state.say_accepted()
 
     def end_parts(self, report: CloseReport) -> None:
-        for state in list(self.sessions.values()):
-            self._end_session(state, session_ended(state.core.name, report), None)
+        for state in dict.fromkeys([*self.sessions.values(), *self.lost_sessions]):
+            self.end_session(state, session_ended(state.core.name, report), None)
         self.sessions.clear()
+        self.lost_sessions.clear()
+
+    def take_again(self, pending: Pending[Any]) -> Again:
+        again: Again | Published = super().take_again(pending)
+        return Republish(again) if isinstance(again, tuple) else again
+
+    def on_lost(self) -> None:
+        if self.restoring is not None:
+            self.restoring.is_over = True
+        self.restoring = None
+        self.collected.clear()
+        known = [*dict.fromkeys([*self.lost_sessions, *self.sessions.values()])]
+        self.sessions.clear()
+        self.lost_sessions = [each for each in known if each.lost()]
+
+    def restoring_done(self, event: Callable[[str, int], Recovered]) -> None:
+        self.restoring = None
+        lost, self.lost_sessions = self.lost_sessions, []
+        super().restoring_done(event)
+        for state in lost:
+            state.turns.credit_changed("")
 
     # Internals.
 
@@ -97,7 +140,12 @@ class Client(RoutesClient):
     def _opened(self, event: Opened) -> None:
         self._note(event)
         if event.scope is Scope.CONNECTION:
-            self.complete(self.opened)
+            if self.restored is None or self.recovery is None:
+                self.complete(self.opened)
+                return
+            self.recovery.opened()
+            self.restoring = Restoring(self)
+            self.restoring.next()
         elif event.handle is not None:
             self._answered(event.handle)
 
@@ -114,31 +162,42 @@ class Client(RoutesClient):
 
     def _failed(self, event: Failed) -> None:
         if event.scope is not Scope.SESSION:
+            self.keeps()
             self._gives_up(event)
             return
         state = self.sessions.get(event.channel)
+        if state is not None and self.restoring is not None and self.restoring.session is state:
+            self._lost_again(event.handles)
+            return
         report = None if state is None else state.core.report
         if state is not None and report is not None:
             state.failed(report, event.error)
         self._failed_all(event.handles, event.error)
 
+    def _lost_again(self, handles: tuple[Pending[Any], ...]) -> None:
+        """Let the calls of a session that isn't resumed wait for the next one of its name."""
+        for handle in handles:
+            again = None if handle.again is None else self.take_again(handle)
+            if again is not None and again.lost(handle):
+                continue
+            if again is not None:
+                again.failed(handle)
+            self._late.pop(handle, None)
+            self.done(handle)
+
     def _abandoned(self, event: Abandoned) -> None:
+        self.keeps()
         self._failed_all(event.handles, self._failures.get(0))
 
     def _session_closed(self, event: SessionClosed) -> None:
         kept = ", it can be resumed" if event.resumable else ""
         self.notes.append(f"session {event.channel} closed: {event.report}{kept}")
+        self.keeps()
         state = self.sessions.pop(event.channel, None)
-        if state is not None:
-            self._end_session(state, session_ended(event.name, event.report, event.resumable), self._failures.get(0))
-
-    def _end_session(self, state: SessionRoutes, error: SessionEnded, cause: AmqpError | None) -> None:
-        state.end(error, cause)
-        # Answers may come on another connection, but not on this one.
-        for handle in state.core.pending:
-            self._late.pop(handle, None)
-            self.done(handle)
-        self.complete(state.closed)
+        if state is not None and self.restoring is not None and self.restoring.session is state:
+            self.restoring.session_ended(event.report)
+        elif state is not None:
+            self.end_session(state, session_ended(event.name, event.report, event.resumable), self._failures.get(0))
 
     def _closed(self, event: Closed) -> None:
         self._note(event)

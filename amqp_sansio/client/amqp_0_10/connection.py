@@ -79,6 +79,7 @@ class Connection(AnyConnection[Client]):
         timeout can be resumed. On a closed connection this does nothing.
         """
         client = self._client
+        client.stop_recovery()
         client.before_sending()
         client.core.close(code, text)
         client.driver.close_soon()
@@ -86,12 +87,13 @@ class Connection(AnyConnection[Client]):
 
     async def _open_session(self, name: str | bytes | None, timeout: int | None, force: bool) -> Session:
         client = self._client
+        await client.until_restored()
         core = client.core.open_session(name, force=force)
-        state = client.sessions[core.channel] = SessionRoutes(client, core)
+        state = client.sessions[core.channel] = SessionRoutes(client, core, None, (name, timeout))
         opening = core.opening
         assert opening is not None
         # A caller that is gone has no session to close.
-        await state.result(opening, lambda _: core.close())
+        await state.result(opening, lambda _: state.leave())
         session = Session(state)
         if timeout != 0:
             try:
@@ -103,12 +105,14 @@ class Connection(AnyConnection[Client]):
 
     async def _resume_session(self, kept: SessionState, force: bool) -> Session:
         client = self._client
+        await client.until_restored()
         core = client.core.resume_session(kept, force=force)
-        state = client.sessions[core.channel] = SessionRoutes(client, core, kept)
+        asked = kept.name, kept.timeout
+        state = client.sessions[core.channel] = SessionRoutes(client, core, kept, asked)
         opening = core.opening
         assert opening is not None
         # A caller that is gone still has the kept state, and may try again.
-        await state.result(opening, lambda _: core.detach())
+        await state.result(opening, lambda _: state.core.detach())
         return Session(state)
 
 

@@ -7,10 +7,20 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ...amqp_0_10 import DeliveryProperties, Headers, Message, MessageProperties, NoCredit, encode_headers
+from ...amqp_0_10 import (
+    DeliveryProperties,
+    ExecutionSync,
+    Headers,
+    Message,
+    MessageProperties,
+    NoCredit,
+    encode_headers,
+)
 from ...errors import AmqpError, EndpointClosed
 from ...events import Accepted, Rejected, Released
 from ..bodies import wrong_body
+from ..recovery import TRIES, InDoubt
+from .routes import Recall
 
 if TYPE_CHECKING:
     from ...events import Pending
@@ -23,6 +33,71 @@ _IDS: Final = 1 << 32
 
 Outcome: TypeAlias = Accepted | Rejected | Released
 """The outcome of a message."""
+
+Published: TypeAlias = "tuple[Message, str, int, SessionRoutes, bool]"
+"""A publish whose outcome is under way: message, exchange, accept-mode, session, and whether it may be sent again.
+
+It stands for its `Republish` as `pending.again`, since most are never needed.
+"""
+
+
+class Republish:
+    """A publish in doubt, which is made again if its session is lost, or reported."""
+
+    __slots__ = ("accept_mode", "exchange", "message", "original", "repeats", "state", "tries")
+
+    def __init__(self, published: Published) -> None:
+        self.message, self.exchange, self.accept_mode, self.state, self.repeats = published
+        self.tries = 1
+        self.original: Pending[Any] | None = None
+
+    def answered(self, handle: Pending[Any]) -> None:
+        """Tell the caller its outcome."""
+        client, original = self.state.client, self.original
+        client.kept -= len(self.message.body)
+        if original is not None:
+            client.answer(original, handle.result)
+
+    def failed(self, handle: Pending[Any]) -> None:
+        """Tell the caller of the error."""
+        assert handle.error is not None
+        self._fail(handle.error)
+
+    def lost(self, handle: Pending[Any]) -> bool:
+        """Wait for the next session, or report the message."""
+        client = self.state.client
+        assert client.recovery is not None
+        if not self.repeats:
+            return False
+        if client.recovery.policy.in_doubt == "report":
+            key = self.message.delivery_properties.routing_key or ""
+            client.doubts.append(InDoubt((self.exchange, key), self.message.body, self.message))
+            return False
+        if self.original is None:
+            self.original = handle
+            client.reopen(handle)
+        client.redo.append(self)
+        return True
+
+    def redo(self) -> None:
+        """Publish it once more, with a header that counts."""
+        self.tries += 1
+        given = self.message.message_properties.application_headers
+        again = rewritten(self.message, MessageProperties, application_headers={**(given or {}), TRIES: self.tries})
+        sent = self.state.core.transfer(self.exchange, again, accept_mode=self.accept_mode, sync=True)
+        handle: Pending[Any] = sent.completion if sent.outcome is None else sent.outcome
+        handle.again = self
+        self.state.client.resent += 1
+
+    def give_up(self, error: EndpointClosed) -> None:
+        """Tell the caller that its fate is unknown."""
+        self._fail(error)
+
+    def _fail(self, error: AmqpError) -> None:
+        client, original = self.state.client, self.original
+        client.kept -= len(self.message.body)
+        if original is not None:
+            client.fail(original, error)
 
 
 class SentMessage:
@@ -85,6 +160,8 @@ class Publisher:
             or self._octets >= self._most_octets
             or client.driver.congested
             or client.core.send_backlog >= client.flush_octets
+            or client.kept >= client.kept_high
+            or client.restored is not None
             or state.turns.waiting
         ):
             return None
@@ -93,9 +170,13 @@ class Publisher:
         except NoCredit:
             return None
 
-    def send_now(self, message: Message, exchange: str, accept_mode: int, wait: bool) -> Pending[Any]:
+    def send_now(
+        self, message: Message, exchange: str, accept_mode: int, wait: bool, repeats: bool = True
+    ) -> Pending[Any]:
         """Transfer a message; return the handle of its outcome. Raises NoCredit."""
         state = self._state
+        if state.broken:
+            state.begin()
         try:
             sent = state.core.transfer(exchange, message, accept_mode=accept_mode, sync=wait)
         except EndpointClosed:
@@ -104,16 +185,29 @@ class Publisher:
         self._count += 1
         self._octets += len(message.headers.raw) + len(message.body)
         state.client.driver.flush_soon()
-        return sent.completion if sent.outcome is None else sent.outcome
+        handle: Pending[Any] = sent.completion if sent.outcome is None else sent.outcome
+        if state.asked is not None:
+            # A transaction's messages end with it.
+            handle.again = message, exchange, accept_mode, state, repeats and not state.selected
+            state.client.kept += len(message.body)
+        return handle
 
-    async def send(self, message: Message, exchange: str, accept_mode: int, wait: bool) -> Pending[Any]:
+    async def send(
+        self, message: Message, exchange: str, accept_mode: int, wait: bool, repeats: bool = True
+    ) -> Pending[Any]:
         """Transfer a message once that is possible; return the handle of its outcome."""
         state, turns = self._state, self._state.turns
+        await self._until_restored()
         first = await self._may_send(exchange)
         while True:
             try:
-                handle = self.send_now(message, exchange, accept_mode, wait)
+                handle = self.send_now(message, exchange, accept_mode, wait, repeats)
                 break
+            except EndpointClosed:
+                if state.client.restored is None:
+                    turns.next(exchange)
+                    raise
+                await self._until_restored()
             except NoCredit:
                 await turns.wait(exchange, first)
                 state.check_open()
@@ -123,6 +217,13 @@ class Publisher:
                 raise
         turns.next(exchange)
         return handle
+
+    async def _until_restored(self) -> None:
+        """Wait while the connection is lost, or raise if publishes don't wait."""
+        client = self._state.client
+        if client.restored is not None and not client.waits_to_publish:
+            raise client.closed_error()
+        await client.until_restored()
 
     async def room(self) -> None:
         """Wait while the peer reads too slowly."""
@@ -146,13 +247,18 @@ class Publisher:
     def sync(self) -> Pending[None]:
         """Request the execution of everything sent so far."""
         self._count = self._octets = 0
-        sync = self._sync = self._state.core.sync()
+        state = self._state
+        sync = self._sync = state.core.sync()
+        if state.asked is not None:
+            sync.again = Recall(state, ExecutionSync())
         self._state.client.driver.flush_soon()
         return sync
 
     async def executed(self, seconds: float | None = None) -> None:
         """Wait until the server has executed everything sent before; for `seconds` at most."""
         state = self._state
+        if seconds is None:
+            await state.client.until_restored()
         state.begin()
         handle = self.sync()
         await state.wait(handle, seconds)
@@ -164,7 +270,8 @@ class Publisher:
         state = self._state
         if not handle.done:
             state.check_open()
-            self.prompt(id_of(handle))
+            if state.client.restored is None:
+                self.prompt(id_of(handle))
             await state.wait(handle)
         return state.answer(handle)
 
@@ -172,6 +279,9 @@ class Publisher:
         """Wait until the connection and the session accept more; return whether that was a wait for credit."""
         state = self._state
         await self.room()
+        client = state.client
+        while client.kept >= client.kept_high and state.core.pending:
+            await state.wait(state.core.pending[0])
         while self._count >= self._most or self._octets >= self._most_octets:
             sync = self._sync
             if sync is None or sync.done:
@@ -243,4 +353,7 @@ def is_outcome(handle: Pending[Any]) -> bool:
     return len(handle.key) > 3
 
 
-__all__ = ["Outcome", "Publisher", "SentMessage", "hooked", "id_of", "is_outcome", "rewritten", "routed"]
+__all__ = [
+    *("Outcome", "Published", "Publisher", "Republish", "SentMessage"),
+    *("hooked", "id_of", "is_outcome", "rewritten", "routed"),
+]

@@ -15,13 +15,12 @@ from ...amqp_0_10 import (
     QueueDeclare,
     ReplyTo,
 )
-from ...errors import CodecError, EndpointClosed, NotAccepted
+from ...errors import CodecError, EndpointClosed, NotAccepted, SessionEnded
 from ...events import Accepted, Pending
 from .publishing import Publisher, rewritten
 from .routes import SubscriptionInbox
 
 if TYPE_CHECKING:
-    from ...errors import SessionEnded
     from .routes import SessionRoutes
 
 _CREDIT = 100
@@ -48,8 +47,18 @@ class ReplyInbox(SubscriptionInbox):
         if pending is not None:
             self.session.client.complete(pending, item)
 
+    def replaced(self) -> None:
+        super().replaced()
+        core = self.session.core
+        text = f"session {core.name!r} was lost before the reply came"
+        self._fail(SessionEnded(text, core.report, core.name))
+
     def session_ended(self, error: SessionEnded, last: SessionEnded | None) -> None:
         super().session_ended(error, last)
+        self._fail(error)
+
+    def _fail(self, error: SessionEnded) -> None:
+        """End the requests that wait."""
         waiting, self.waiting = self.waiting, {}
         for pending in waiting.values():
             pending.fail(error)
@@ -59,22 +68,25 @@ class ReplyInbox(SubscriptionInbox):
 class Requests:
     """The requests of one session: the queue for replies is opened with the first."""
 
-    __slots__ = ("_count", "_inbox", "_publisher", "_started", "_state")
+    __slots__ = ("_count", "_inbox", "_publisher", "_queue", "_started", "_state")
 
     def __init__(self, state: SessionRoutes, publisher: Publisher) -> None:
         self._state = state
         self._publisher = publisher
         self._inbox = ReplyInbox(state, "amqp-sansio-replies")
+        self._queue = f"{state.core.name.decode('utf-8', 'backslashreplace')}.replies"
         self._started: Pending[None] | None = None
         self._count = 0
 
     async def call(self, message: Message, exchange: str, accept_mode: int) -> MessageReceived:
         """Send a request and return its reply."""
         state, client, inbox = self._state, self._state.client, self._inbox
-        queue = f"{state.core.name.decode('utf-8', 'backslashreplace')}.replies"
+        queue = self._queue
+        await client.until_restored()
         if self._started is None:
             state.send(QueueDeclare(queue, exclusive=True, auto_delete=True))
-            self._started = state.send(MessageSubscribe(queue, inbox.destination, NONE, PRE_ACQUIRED))
+            inbox.command = MessageSubscribe(queue, inbox.destination, NONE, PRE_ACQUIRED)
+            self._started = state.send(inbox.command)
             state.subscriptions[inbox.destination] = inbox
             state.core.top_up(inbox.destination, _CREDIT, None)
         await state.result(self._started)
@@ -88,7 +100,8 @@ class Requests:
         pending: Pending[MessageReceived] = client.pending()
         inbox.waiting[number] = pending
         try:
-            outcome = await self._publisher.result(await self._publisher.send(asked, exchange, accept_mode, True))
+            sent = await self._publisher.send(asked, exchange, accept_mode, True, repeats=False)
+            outcome = await self._publisher.result(sent)
             if outcome is not None and not isinstance(outcome, Accepted):
                 raise NotAccepted(f"the request was not accepted: {outcome!r}", outcome)
             try:

@@ -1,4 +1,10 @@
-"""The routes of a client's sessions and subscriptions of 0-10: where their events go, and who waits."""
+"""The routes of a client's sessions and subscriptions of 0-10: where their events go, and who waits.
+
+On a client that recovers they outlive their connection. A session that has a timeout is resumed by its name, where the
+peer still has it: every command is executed once (0-10 part 1 section 3.5). Any other begins anew: what it has declared
+is declared again, its subscriptions are made again, and its calls and messages in doubt are made again, or reported.
+`Restoring` says when.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +14,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ...amqp_0_10 import (
+    BYTE,
+    CREDIT,
+    INFINITE,
+    MESSAGE,
     WINDOW,
     CommandReceived,
     Connection,
@@ -15,14 +25,27 @@ from ...amqp_0_10 import (
     ExecutionError,
     MessageBegun,
     MessageCancel,
+    MessageFlow,
     MessageReceived,
+    MessageSetFlowMode,
     Resumed,
+    TxRollback,
     TxSelect,
 )
-from ...errors import AmqpError, ConsumerEnded, EndpointClosed, LimitExceeded, LocalProtocolError, SessionEnded
+from ...errors import (
+    AmqpError,
+    ConsumerEnded,
+    EndpointClosed,
+    LimitExceeded,
+    LocalProtocolError,
+    SessionEnded,
+    StaleDelivery,
+    TransactionFailed,
+)
 from ...events import By, CloseReport, Pending
 from ..driving import BaseClient, end_streams, is_own_close, offer
 from ..inbox import Inbox, Streams
+from ..recovery import InDoubt
 
 if TYPE_CHECKING:
     from ...amqp_0_10 import Command, Message, SessionState, Struct
@@ -32,18 +55,87 @@ _R = TypeVar("_R")
 
 _NOT_IMPLEMENTED: Final = 540
 _LEAST_LIMIT: Final = 1000
+WHILE_LOST: Final = CloseReport(By.LOCAL, 200, "closed while the connection was lost")
+_OVER: Final = frozenset({"message.flush", "message.stop", "message.cancel", "message.subscribe", "tx.rollback"})
+"""Commands that nobody makes again: the new session has made them, or the end of the old one."""
+_NOT_AGAIN: Final = ("tx.", "dtx.")
+"""The classes of commands that end with their session: nobody knows whether they were executed."""
+_DECLARING: Final = ("exchange.declare", "queue.declare", "exchange.bind")
+
+
+class Recall:
+    """A command that is made again if its session is lost; `original` is the caller's handle then."""
+
+    __slots__ = ("command", "message", "original", "state")
+
+    def __init__(self, state: SessionRoutes, command: Command[Any], message: Message | None = None) -> None:
+        self.state = state
+        self.command = command
+        self.message = message
+        self.original: Pending[Any] | None = None
+
+    def answered(self, handle: Pending[Any]) -> None:
+        """Note what was declared, and tell the caller."""
+        self.state.note(self.command)
+        if self.original is not None:
+            self.state.client.answer(self.original, handle.result)
+
+    def failed(self, handle: Pending[Any]) -> None:
+        """Tell the caller of the error."""
+        if self.original is not None and handle.error is not None:
+            self.state.client.fail(self.original, handle.error)
+
+    def lost(self, handle: Pending[Any]) -> bool:
+        """Wait for the next connection, unless only the caller knows what to do."""
+        name, client = self.command.NAME, self.state.client
+        if name not in _OVER and name.startswith(_NOT_AGAIN):
+            return False
+        if self.original is None:
+            self.original = handle
+            client.reopen(handle)
+        client.redo.append(self)
+        return True
+
+    def redo(self) -> None:
+        """Make the call in the session of today."""
+        if self.command.NAME in _OVER:
+            if self.original is not None:
+                self.state.client.answer(self.original, None)
+            return
+        handle = self.state.core.call(self.command, self.message)
+        handle.again = self
+
+    def give_up(self, error: EndpointClosed) -> None:
+        """Tell the caller that it can't be made."""
+        if self.original is not None:
+            self.state.client.fail(self.original, error)
 
 
 class RoutesClient(BaseClient[Connection]):
     """A client of 0-10, as its sessions see it.
 
     `collected` are the sessions with messages to accept before octets are sent.
+
+    With recovery, `lost_sessions` are those to attach again. `doubts` are the messages to report as in doubt, and
+    `resent` counts those that were sent again.
     """
 
     def __init__(self, core: Connection) -> None:
         super().__init__(core)
         self.sessions: dict[int, SessionRoutes] = {}
         self.collected: list[SessionRoutes] = []
+        self.lost_sessions: list[SessionRoutes] = []
+        self.doubts: list[InDoubt] = []
+        self.resent = 0
+
+    def end_session(self, state: SessionRoutes, error: SessionEnded, cause: AmqpError | None) -> None:
+        """End everything of a session that isn't attached any more."""
+        state.end(error, cause)
+        # Answers may come on another connection, but not on this one.
+        for handle in state.core.pending:
+            self._late.pop(handle, None)
+            self.done(handle)
+        self.complete(state.closed)
 
 
 class SubscriptionInbox(Inbox[MessageReceived]):
@@ -51,12 +143,24 @@ class SubscriptionInbox(Inbox[MessageReceived]):
 
     It keeps `credit` messages of `most_octets` octets coming (None: any number of octets); with 0 its user grants
     credit. `closing`: it is cancelled. `failure` is why it ended otherwise. `shown_as` is the user's object for it.
+
+    `command` is the one that made it. While its session is lost, `aside` are the messages that nobody has taken; the
+    first `old` of its items are from a session that is gone, and can't be completed.
     """
 
-    __slots__ = ("closing", "credit", "destination", "failure", "flow_mode", "most_octets", "session", "shown_as")
+    __slots__ = (
+        *("aside", "closing", "command", "credit", "destination", "failure", "flow_mode", "granted", "most_octets"),
+        *("old", "session", "shown_as"),
+    )
 
     def __init__(
-        self, session: SessionRoutes, destination: str, flow_mode: int, credit: int, most_octets: int | None
+        self,
+        session: SessionRoutes,
+        destination: str,
+        flow_mode: int,
+        credit: int,
+        most_octets: int | None,
+        command: Command[None] | None = None,
     ) -> None:
         super().__init__(session.client, max(_LEAST_LIMIT, 2 * credit))
         self.session = session
@@ -67,6 +171,10 @@ class SubscriptionInbox(Inbox[MessageReceived]):
         self.closing = False
         self.failure: EndpointClosed | None = None
         self.shown_as: Any = None
+        self.command = command
+        self.aside: list[MessageReceived] = []
+        self.granted: tuple[int | None, int | None] = (0, 0)
+        self.old = 0
 
     @property
     def is_open(self) -> bool:
@@ -134,9 +242,59 @@ class SubscriptionInbox(Inbox[MessageReceived]):
         core.top_up(self.destination, self.credit - len(items), None if most is None else max(0, most - waiting))
         self.session.client.driver.flush_soon()
 
+    def complete(self, event: MessageReceived) -> None:
+        """Complete a message that its user takes; in window mode this returns the credit."""
+        if self.old:
+            self.old -= 1
+        else:
+            self.session.complete(event.command_id)
+
+    def lost(self) -> None:
+        """Note that the connection is lost: the session may bring the messages again that nobody has taken."""
+        self.aside += self.clear()
+        self.old = 0
+        if not self.session.is_lost:
+            self.granted = self.session.core.granted(self.destination)
+
+    def resumed(self) -> None:
+        """Forget the messages that come again with the resumed session."""
+        self.aside.clear()
+
+    def replaced(self) -> None:
+        """Keep only the messages that needn't be accepted: all others will be delivered again."""
+        aside, self.aside = self.aside, []
+        kept = [each for each in aside if not each.accepts]
+        self.old = len(kept)
+        for each in kept:
+            self.put(each)
+
+    def start(self) -> Pending[None]:
+        """Subscribe in a new session, and grant the credit that there was; return the call. Raises AmqpError."""
+        core, name = self.session.core, self.destination
+        assert self.command is not None
+        starting = core.call(self.command)
+        if self.flow_mode == CREDIT:
+            core.call(MessageSetFlowMode(name, CREDIT), sync=False)
+        if self.credit:
+            core.top_up(name, self.credit, self.most_octets)
+        elif self.granted[0] != 0:
+            for unit, value in zip((MESSAGE, BYTE), self.granted, strict=True):
+                if value != 0:
+                    core.call(MessageFlow(name, unit, INFINITE if value is None else value), sync=False)
+        return starting
+
+    def missing(self, text: str) -> None:
+        """End it, because the peer refuses to make it again."""
+        name = self.destination
+        self.session.subscriptions.pop(name, None)
+        self.failure = ConsumerEnded(f"subscription {name!r}: {text}", CloseReport(By.REMOTE, 0, text), name)
+        self.end(self.failure)
+
     def _cancel(self) -> Pending[None] | None:
         session = self.session
         session.subscriptions.pop(self.destination, None)
+        if session.is_lost:
+            return None
         try:
             return session.core.call(MessageCancel(self.destination))
         except EndpointClosed:
@@ -146,11 +304,11 @@ class SubscriptionInbox(Inbox[MessageReceived]):
 class Turns:
     """Callers of one session that wait for credit to send, in order, by exchange (message.flow)."""
 
-    __slots__ = ("_client", "_core", "waiting")
+    __slots__ = ("_client", "_session", "waiting")
 
-    def __init__(self, client: RoutesClient, core: CoreSession) -> None:
-        self._client = client
-        self._core = core
+    def __init__(self, session: SessionRoutes) -> None:
+        self._client = session.client
+        self._session = session
         self.waiting: dict[str, deque[Pending[None]]] = {}
 
     async def wait(self, exchange: str, first: bool) -> None:
@@ -181,7 +339,7 @@ class Turns:
         waiting = self.waiting.get(exchange)
         if waiting is None:
             return
-        messages, octets = self._core.credit(exchange)
+        messages, octets = self._session.core.credit(exchange)
         if messages == 0 or octets == 0:
             return
         pending = waiting.popleft()
@@ -210,19 +368,32 @@ class SessionRoutes:
     `selected` is "tx" or "dtx" if the session works in transactions; `selecting` ends when somebody has selected it.
     `named` counts the subscriptions that got a name here. `leaving`: this end leaves the session. `closed` ends
     when it is detached, and `error` says why then.
+
+    With recovery it lives on when its connection is lost: `asked` are the name and timeout to attach it again with
+    (None: it isn't), `declared` the commands that made what is declared now, and `epoch` counts the peer's sessions.
+    `opening` is the caller who waits for its first attachment, `first_opening`. `starting`: it begins anew, and not all
+    is declared again. `broken`: a transaction was under way, and is lost;
+    `branches` counts the started ones of distributed transactions.
     """
 
     __slots__ = (
-        *("accepted", "client", "closed", "core", "error", "leaving", "named", "selected", "selecting"),
-        *("streams", "subscriptions", "transaction_open", "turns"),
+        *("accepted", "asked", "branches", "broken", "client", "closed", "core", "declared", "epoch", "error"),
+        *("first_opening", "is_lost", "leaving", "named", "opening", "selected", "selecting", "starting", "streams"),
+        *("subscriptions", "transaction_open", "turns"),
     )
 
-    def __init__(self, client: RoutesClient, core: CoreSession, state: SessionState | None = None) -> None:
+    def __init__(
+        self,
+        client: RoutesClient,
+        core: CoreSession,
+        state: SessionState | None = None,
+        asked: tuple[str | bytes | None, int | None] | None = None,
+    ) -> None:
         self.client = client
         self.core = core
         self.subscriptions: dict[str, SubscriptionInbox] = {}
         self.streams: Streams = []
-        self.turns = Turns(client, core)
+        self.turns = Turns(self)
         self.accepted: dict[int, None] = {}
         self.selected = ""
         self.selecting: Pending[None] | None = None
@@ -231,6 +402,12 @@ class SessionRoutes:
         self.leaving = False
         self.closed: Pending[None] = client.pending()
         self.error: SessionEnded | None = None
+        self.asked = None if client.recovery is None else asked
+        self.declared: dict[tuple[object, ...], Command[Any]] = {}
+        self.epoch = self.branches = 0
+        self.is_lost = self.starting = self.broken = False
+        self.opening: Pending[Any] | None = None
+        self.first_opening = core.opening
         if state is not None:
             self.selected = state.selected
             for name in state.subscriptions:
@@ -249,6 +426,10 @@ class SessionRoutes:
         """Prepare a command: earlier acceptances go first. Raises the session's error."""
         if self.error is not None:
             raise self.client.for_caller(self.error)
+        if self.broken:
+            raise TransactionFailed(
+                "the connection was lost, and the transaction with it; leave its context, and repeat"
+            )
         if self.accepted:
             self.say_accepted()
 
@@ -265,11 +446,14 @@ class SessionRoutes:
     def send(self, command: Command[_R], message: Message | None = None) -> Pending[_R]:
         """Send a command."""
         self.begin()
+        self._check_room(command)
         try:
             handle = self.core.call(command, message)
         except EndpointClosed:
             self.check_open()
             raise
+        if self.asked is not None:
+            handle.again = Recall(self, command, message)
         if isinstance(command, (TxSelect, DtxSelect)):
             self.selected = _kind(command)
         self.client.driver.flush_soon()
@@ -368,6 +552,7 @@ class SessionRoutes:
         accepted, client = self.accepted, self.client
         if (
             self.selected
+            or self.broken
             or self.leaving
             or self.error is not None
             or number in accepted
@@ -422,6 +607,8 @@ class SessionRoutes:
 
     def resumed(self, event: Resumed) -> None:
         """Continue the session; messages and commands that nobody took come again."""
+        for inbox in self.subscriptions.values():
+            inbox.resumed()
         for each in event.incomplete:
             if isinstance(each, MessageReceived):
                 self.message_received(each)
@@ -432,7 +619,9 @@ class SessionRoutes:
 
     def leave(self) -> None:
         """End the session for good."""
-        if not self.leaving:
+        if self.is_lost and self.core.report is not None and self.error is None:
+            self.client.end_session(self, session_ended(self.core.name, WHILE_LOST), None)
+        elif not self.leaving:
             self.leaving = True
             self.say_accepted()
             with suppress(EndpointClosed):  # It ends with its connection.
@@ -450,7 +639,7 @@ class SessionRoutes:
     async def wait_detached(self) -> None:
         """Do the same, for somebody who doesn't look how it ended."""
         client = self.client
-        if not self.closed.done and client.sessions.get(self.core.channel) is self:
+        if not self.closed.done and (client.sessions.get(self.core.channel) is self or self.is_lost):
             client.driver.flush_soon()
             await client.wait(self.closed)
 
@@ -479,6 +668,102 @@ class SessionRoutes:
             inbox.session_ended(error, last)
         self.turns.end()
         end_streams(self.streams, last)
+        opening, self.opening = self.opening, None
+        if opening is not None:
+            self.client.fail(opening, error)
+
+    # Recovery.
+
+    @property
+    def report(self) -> CloseReport | None:
+        """Why it ended, once it has."""
+        return None if self.error is None and self.client.restored is not None else self.core.report
+
+    def note(self, command: Any) -> None:
+        """Note what a command that was executed has declared, or deleted."""
+        name, declared = command.NAME, self.declared
+        if name in ("queue.declare", "exchange.declare"):
+            if not command.passive:
+                declared[name, getattr(command, name.partition(".")[0])] = command
+        elif name == "exchange.bind":
+            declared[name, command.queue, command.exchange, command.binding_key] = command
+        elif name == "exchange.unbind":
+            declared.pop(("exchange.bind", command.queue, command.exchange, command.binding_key), None)
+        elif name in ("queue.delete", "exchange.delete"):
+            kind = name.partition(".")[0]
+            gone = getattr(command, kind)
+            declared.pop((f"{kind}.declare", gone), None)
+            place = 1 if kind == "queue" else 2
+            for key in [each for each in declared if each[0] == "exchange.bind" and each[place] == gone]:
+                del declared[key]
+
+    def stale(self) -> StaleDelivery:
+        """Return the error for a message of an earlier session that can't be settled any more."""
+        text = "the message came in a session that was lost since; it will come again"
+        return StaleDelivery(f"session {self.core.name!r}: {text}", self.core.report)
+
+    def lost(self) -> bool:
+        """Note that the connection is lost, and will be opened again; return whether the session is attached again."""
+        core = self.core
+        if self.asked is None or self.leaving or self.error is not None:
+            report = WHILE_LOST if self.leaving else core.report or self.client.core.failure
+            assert report is not None
+            self.client.end_session(self, session_ended(core.name, report), None)
+            return False
+        opening = self.first_opening
+        if opening is not None and opening.error is not None and not self.is_lost:
+            self.client.reopen(opening)
+            self.opening = opening
+        if not self.is_lost:
+            self.broken = self.broken or self.transaction_open or self.branches > 0
+        self.accepted.clear()
+        for inbox in self.subscriptions.values():
+            inbox.lost()
+        self.is_lost = True
+        return True
+
+    def restored(self) -> None:
+        """Note that it is as it was."""
+        self.is_lost = self.starting = False
+
+    def attach(self, resume: bool) -> Pending[Any]:
+        """Attach it again, as it was or as a new one of that name; return the call. Raises AmqpError."""
+        assert self.asked is not None
+        core = self.client.core
+        if resume and not self.starting:
+            self.core = core.resume_session(self.core.detached_state(), force=True)
+        else:
+            self.core = core.open_session(self.asked[0], force=True)
+            self.starting = True
+        self.client.sessions[self.core.channel] = self
+        opening = self.core.opening
+        assert opening is not None
+        return opening
+
+    def go_on(self, resumed: bool) -> None:
+        """Go on in the session that is attached again; a transaction under way is lost in any case."""
+        assert self.asked is not None
+        if resumed:
+            if self.broken and self.selected == "tx":
+                self.core.call(TxRollback())
+        else:
+            self.epoch += 1
+            self.selected = ""
+            for inbox in self.subscriptions.values():
+                inbox.replaced()
+            if self.asked[1] != 0:
+                self.core.request_timeout(self.asked[1])
+        opening, self.opening = self.opening, None
+        if opening is not None:
+            self.client.answer(opening, self.core)
+
+    def _check_room(self, command: Any) -> None:
+        recovery = self.client.recovery
+        if recovery is not None and command.NAME in _DECLARING:
+            count, most = sum(len(each.declared) for each in self.client.sessions.values()), recovery.policy.declared
+            if count >= most:
+                text = f"{count} exchanges, queues and bindings are kept for recovery, RecoveryPolicy.declared allows"
+                raise LimitExceeded(f"{command.NAME}: {text} {most}; delete some, or allow more")
 
 
 def session_ended(name: bytes, report: CloseReport, resumable: bool = False) -> SessionEnded:
@@ -493,4 +778,4 @@ def _kind(command: TxSelect | DtxSelect) -> str:
     return "tx" if isinstance(command, TxSelect) else "dtx"
 
 
-__all__ = ["RoutesClient", "SessionRoutes", "SubscriptionInbox", "Turns", "session_ended"]
+__all__ = ["WHILE_LOST", "Recall", "RoutesClient", "SessionRoutes", "SubscriptionInbox", "Turns", "session_ended"]

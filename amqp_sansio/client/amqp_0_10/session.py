@@ -98,7 +98,7 @@ class Session:
     @property
     def report(self) -> CloseReport | None:
         """Why it ended, once it has."""
-        report = self._state.core.report
+        report = self._state.report
         self._client.seen(report)
         return report
 
@@ -138,6 +138,7 @@ class Session:
         """
         if message is not None:
             await self._publisher.room()
+        await self._client.until_restored()
         return await self._state.result(self._state.send(command, message))
 
     async def sync(self) -> None:
@@ -281,6 +282,7 @@ class Session:
         Return its name, which is a unique one for "", and how many messages and subscribers it has. Raises
         SessionEnded if the server refuses.
         """
+        await self._client.until_restored()
         if not queue:
             self._names += 1
             queue = f"{self.name.decode('utf-8', 'backslashreplace')}.{self._names}"
@@ -386,23 +388,30 @@ class Session:
         ...     await session.accept(*[each for each in found if each is not None])
         """
         if messages:
-            self._settle(self._state.core.accept, messages, "accepted")
+            ids = await self._ids(messages)
+            self._settle(self._state.core.accept, ids)
+            self._told("accepted", messages)
 
     async def reject(self, *messages: ReceivedMessage | int, code: int = 0, text: str = "") -> None:
         """Refuse messages for good (message.reject); see `ReceivedMessage.reject`."""
         if messages:
-            self._settle(self._state.core.reject, messages, "rejected", code=code, text=text or None)
+            ids = await self._ids(messages)
+            self._settle(self._state.core.reject, ids, code=code, text=text or None)
+            self._told("rejected", messages)
 
     async def release(self, *messages: ReceivedMessage | int, set_redelivered: bool = False) -> None:
         """Return messages, to be delivered again (message.release)."""
         if messages:
-            self._settle(self._state.core.release, messages, "released", set_redelivered=set_redelivered)
+            ids = await self._ids(messages)
+            self._settle(self._state.core.release, ids, set_redelivered=set_redelivered)
+            self._told("released", messages)
 
     async def acquire(self, *messages: ReceivedMessage | int) -> SequenceSet | tuple[()]:
         """Acquire messages that came unacquired; return the numbers of those still available (message.acquire)."""
         if not messages:
             return ()
-        result: Acquired = await self._state.result(self._settle(self._state.core.acquire, messages))
+        ids = await self._ids(messages)
+        result: Acquired = await self._state.result(self._settle(self._state.core.acquire, ids))
         return result.transfers or ()
 
     # Transactions.
@@ -470,8 +479,12 @@ class Session:
         (session.request-timeout).
         """
         state = self._state
+        await state.client.until_restored()
         state.begin()
-        return await state.result(state.guarded(state.core.request_timeout, seconds))
+        granted = await state.result(state.guarded(state.core.request_timeout, seconds))
+        if state.asked is not None:
+            state.asked = state.asked[0], seconds
+        return granted
 
     async def detach(self) -> SessionState:
         """Leave the channel without ending the session, and return the state to continue with:
@@ -484,6 +497,7 @@ class Session:
         ...         state = await session.detach()
         """
         state = self._state
+        await state.client.until_restored()
         state.check_open()
         if self.timeout == 0:
             raise LocalProtocolError("a session with the timeout 0 can't be resumed; close it")
@@ -523,7 +537,7 @@ class Session:
 
     def __repr__(self) -> str:
         name = self.name.decode("utf-8", "backslashreplace")
-        report = self._state.core.report
+        report = self._state.report
         state = "open" if self.is_open else f"closed: {report}" if report else "opening"
         return f"<Session {name!r} on channel {self.channel}, {state}>"
 
@@ -541,23 +555,22 @@ class Session:
             state.leave()
         await state.wait_detached()
 
-    def _settle(
-        self,
-        step: Callable[..., Pending[_R]],
-        messages: tuple[ReceivedMessage | int, ...],
-        outcome: str = "",
-        **fields: Any,
-    ) -> Pending[_R]:
+    def _settle(self, step: Callable[..., Pending[_R]], ids: list[int], **fields: Any) -> Pending[_R]:
         """Send a command about messages, behind earlier acceptances."""
         self._state.begin()
-        pending = self._state.guarded(step, *_ids(messages), **fields)
-        if outcome and self._client.hooks is not None:
+        return self._state.guarded(step, *ids, **fields)
+
+    def _told(self, outcome: str, messages: tuple[ReceivedMessage | int, ...]) -> None:
+        if self._client.hooks is not None:
             self._client.hooks.settled(outcome, messages)
-        return pending
 
-
-def _ids(messages: tuple[ReceivedMessage | int, ...]) -> list[int]:
-    return [each if isinstance(each, int) else each.command_id for each in messages]
+    async def _ids(self, messages: tuple[ReceivedMessage | int, ...]) -> list[int]:
+        """Return the messages' numbers once the session is attached. Raises StaleDelivery."""
+        await self._client.until_restored()
+        for each in messages:
+            if not isinstance(each, int):
+                each.check_current()
+        return [each if isinstance(each, int) else each.command_id for each in messages]
 
 
 __all__ = ["Session"]

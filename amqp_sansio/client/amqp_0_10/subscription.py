@@ -59,7 +59,7 @@ class ReceivedMessage:
     ...         await received.accept()
     """
 
-    __slots__ = ("_event", "_state", "context", "session")
+    __slots__ = ("_epoch", "_event", "_state", "context", "session")
     context: Any
     """The value that the hook `on_deliver` returned for it; there is none without the hook."""
 
@@ -67,6 +67,7 @@ class ReceivedMessage:
         self.session = session
         self._state = state
         self._event = event
+        self._epoch = state.epoch
 
     @property
     def event(self) -> MessageReceived:
@@ -150,6 +151,7 @@ class ReceivedMessage:
 
     async def accept(self) -> None:
         """Accept it (message.accept)."""
+        self.check_current()
         if not self._state.accept_later(self._event):
             await self.session.accept(self)
         elif self._state.client.hooks is not None:
@@ -168,6 +170,11 @@ class ReceivedMessage:
     async def acquire(self) -> bool:
         """Acquire a message that came unacquired; return whether it was still available (message.acquire)."""
         return bool(await self.session.acquire(self._event.command_id))
+
+    def check_current(self) -> None:
+        """Raise StaleDelivery if its session was lost since, and couldn't be resumed."""
+        if self._epoch != self._state.epoch:
+            raise self._state.stale()
 
     def __repr__(self) -> str:
         return f"<ReceivedMessage {self.command_id}, {len(self.body)} octets>"
@@ -228,8 +235,7 @@ class Subscription:
             event = await inbox.take()
         state = self._state
         if inbox.failure is None:
-            # In window mode this returns the credit.
-            state.complete(event.command_id)
+            inbox.complete(event)
             if inbox.credit and inbox.flow_mode == CREDIT:
                 inbox.top_up()
         received = ReceivedMessage(self.session, state, event)
@@ -283,6 +289,7 @@ class Subscription:
         ...     print(subscription.granted, "is what may still come")
         """
         inbox, state = self._inbox, self._state
+        await state.client.until_restored()
         inbox.check_open()
         for unit, value in ((MESSAGE, messages), (BYTE, octets)):
             if value is not None or self.granted[unit] is not None:
@@ -296,12 +303,14 @@ class Subscription:
         (message.flush). Received messages are iterated as usual. Raises SessionEnded.
         """
         inbox, state = self._inbox, self._state
+        await state.client.until_restored()
         inbox.check_open()
         await state.result(state.send(MessageFlush(inbox.destination)))
 
     async def stop(self) -> None:
         """Take all credit back (message.stop); `grant` grants new credit. Raises SessionEnded."""
         inbox, state = self._inbox, self._state
+        await state.client.until_restored()
         inbox.check_open()
         await state.result(state.send(MessageStop(inbox.destination)))
 
@@ -337,14 +346,16 @@ async def open_subscription(
     octets: int | None,
 ) -> Subscription:
     """Subscribe, and grant the first credit; without a `destination`, with a generated name."""
+    await state.client.until_restored()
     known, core = state.subscriptions, state.core
     while destination is None:
         # Never again the name of one that is being cancelled.
         state.named += 1
         name = f"subscription-{state.named}"
         destination = None if name in known else name
-    starting = state.send(command(destination))
-    inbox = known[destination] = SubscriptionInbox(state, destination, flow_mode, credit, octets)
+    subscribe = command(destination)
+    starting = state.send(subscribe)
+    inbox = known[destination] = SubscriptionInbox(state, destination, flow_mode, credit, octets, subscribe)
     if flow_mode == CREDIT:
         core.call(MessageSetFlowMode(destination, CREDIT), sync=False)
     if credit:

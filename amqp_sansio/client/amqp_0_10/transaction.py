@@ -57,7 +57,8 @@ class Transaction:
 
     As an async context it commits at the end, and rolls back if an exception leaves it. After a rollback the messages
     it accepted are unsettled again (tx.rollback). Raises LocalProtocolError while another one of the session is open,
-    SessionEnded if the session ends: then everything uncommitted is rolled back.
+    SessionEnded if the session ends: then everything uncommitted is rolled back. On a connection that recovers, it
+    raises TransactionFailed if the connection was lost since it began.
     """
 
     __slots__ = ("_begun", "_ended", "_session", "_state")
@@ -77,6 +78,7 @@ class Transaction:
         state = self._state
         if self._begun:
             raise LocalProtocolError("the transaction has begun already")
+        await state.client.until_restored()
         if state.transaction_open:
             raise LocalProtocolError("the session has a transaction that is open; end it first")
         state.transaction_open = self._begun = True
@@ -89,12 +91,22 @@ class Transaction:
     async def commit(self) -> None:
         """Make everything done in it effective (tx.commit)."""
         self._end()
+        if self._is_lost():
+            raise TransactionFailed("the connection was lost, and the transaction with it: it is rolled back")
         await self._session.call(TxCommit())
 
     async def rollback(self) -> None:
         """Undo everything done in it (tx.rollback)."""
         self._end()
+        if self._is_lost():
+            return
         await self._session.call(TxRollback())
+
+    def _is_lost(self) -> bool:
+        """Whether it was lost with its connection; the next one may begin."""
+        state = self._state
+        broken, state.broken = state.broken, False
+        return broken
 
     def _end(self) -> None:
         if not self._begun or self._ended:
@@ -151,17 +163,24 @@ class Branch:
         with `resume` one that this session has suspended.
         """
         state = self._state
+        await state.client.until_restored()
         await state.select(DtxSelect())
         starting = state.send(DtxStart(self.xid, join=self._join, resume=self._resume))
         result = await state.result(starting, self._undo)
         self._check("start", result)
         self._started = True
+        state.branches += 1
 
     async def end(self, *, fail: bool = False, suspend: bool = False) -> None:
         """End the session's work for the branch (dtx.end): with `fail` it can only be rolled back, with `suspend` the
         same session will resume it.
         """
+        if self._started:
+            self._state.branches -= 1
         self._started = False
+        if self._state.broken:
+            self._state.broken = self._state.branches > 0
+            raise TransactionFailed(f"the connection was lost during {self.xid}, and its branch is failed")
         result = await self.session.call(DtxEnd(self.xid, fail=fail, suspend=suspend))
         if not (fail and result.status in (XA_RBROLLBACK, XA_RBTIMEOUT)):
             self._check("end", result)

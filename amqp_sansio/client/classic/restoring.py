@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 from ...amqp_0_9_1 import BasicProperties
 from ...errors import AmqpError, EndpointClosed, LimitExceeded
 from ...events import By, CloseReport, Pending
-from ..recovery import Again, InDoubt, Recovered
+from ..recovery import TRIES, Again, InDoubt, Recovered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -84,8 +84,6 @@ class Client(Protocol):
     def restoring_done(self, event: Callable[[str, int], Recovered]) -> None: ...
 
 
-TRIES: Final = "x-publish-try"
-"""The header of a message that was sent again: 2 for the second time."""
 RESOURCE_LOCKED: Final = 405
 _NOT_AGAIN: Final = frozenset({"tx.commit"})
 """Calls that end with their connection: nobody knows whether they were carried out."""
@@ -522,4 +520,4 @@ class Restoring:
         return Recovered(address, attempts, doubts, resent, tuple(self.renamed), tuple(self.failures))
 
 
-__all__ = ["TRIES", "Recall", "Republish", "Restoring", "Topology"]
+__all__ = ["Recall", "Republish", "Restoring", "Topology"]

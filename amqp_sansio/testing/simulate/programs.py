@@ -90,7 +90,7 @@ class Process:
         while the broker is down, TimeoutError if it can't be reached, EndpointClosed if it refuses.
         """
         given = version_named(version)
-        policy = policy_of(recover, given)
+        policy = policy_of(recover)
         urls = [url] if isinstance(url, (str, AmqpUri)) else [*url]
         uris = [
             parse(each) if isinstance(each, str) else each for each in (*urls, *(policy.addresses if policy else ()))
