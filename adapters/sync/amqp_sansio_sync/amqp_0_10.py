@@ -50,7 +50,8 @@ class Transaction(Timed[transactions.Transaction]):
 
     As a context it commits at the end, and rolls back if an exception leaves it. After a rollback the messages it
     accepted are unsettled again (tx.rollback). Raises LocalProtocolError while another one of the session is open,
-    SessionEnded if the session ends: then everything uncommitted is rolled back.
+    SessionEnded if the session ends: then everything uncommitted is rolled back. On a connection that recovers, it
+    raises TransactionFailed if the connection was lost since it began.
     """
 
     __slots__ = ()
@@ -276,6 +277,10 @@ class ReceivedMessage(Blocking[subscriptions.ReceivedMessage]):
     def acquire(self, timeout: float | None = None) -> bool:
         """Acquire a message that came unacquired; return whether it was still available (message.acquire)."""
         return self._driver.run(self._inner.acquire(), timeout, "acquire")
+
+    def check_current(self) -> None:
+        """Raise StaleDelivery if its session was lost since, and couldn't be resumed."""
+        self._driver.do(self._inner.check_current)
 
 
 class Subscription(Blocking[subscriptions.Subscription]):

@@ -167,19 +167,24 @@ class Client(RoutesClient):
             return
         state = self.sessions.get(event.channel)
         if state is not None and self.restoring is not None and self.restoring.session is state:
-            self._lost_again(event.handles)
+            report = state.core.report
+            assert report is not None
+            error = session_ended(state.core.name, report)
+            error.__cause__ = event.error
+            self._lost_again(event.handles, error)
             return
         report = None if state is None else state.core.report
         if state is not None and report is not None:
             state.failed(report, event.error)
         self._failed_all(event.handles, event.error)
 
-    def _lost_again(self, handles: tuple[Pending[Any], ...]) -> None:
-        """Let the calls of a session that isn't resumed wait for the next one of its name."""
+    def _lost_again(self, handles: tuple[Pending[Any], ...], error: SessionEnded) -> None:
+        """Let the calls of a session that isn't resumed wait for the next one of its name, or fail."""
         for handle in handles:
             again = None if handle.again is None else self.take_again(handle)
             if again is not None and again.lost(handle):
                 continue
+            handle.fail(error)
             if again is not None:
                 again.failed(handle)
             self._late.pop(handle, None)
