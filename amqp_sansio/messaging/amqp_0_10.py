@@ -202,7 +202,7 @@ class Messaging_0_10(Connection):
         place = place_of(address, AMQP_0_10)
         key = place.key_for(message.subject)
         native = write_0_10(message, place.exchange, key)
-        if self._requests is None or not self._requests.is_open:
+        if self._requests is None or (self._native.is_open and not self._requests.is_open):
             self._requests = await self._native.open_session()
         return read_0_10((await self._requests.request(native, place.exchange, key)).message)
 

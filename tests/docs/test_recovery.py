@@ -6,6 +6,8 @@ import asyncio
 import re
 from typing import Any, Final
 
+import pytest
+
 from amqp_sansio_pytest import EmbeddedBroker
 from tests.test_layout import ROOT
 
@@ -49,12 +51,13 @@ def test_the_events_tell_of_the_attempts() -> None:
     assert last.endswith(": 0 sent again, 0 in doubt")
 
 
-def test_resumed_links_move_each_message_once() -> None:
+@pytest.mark.parametrize("program", ["move_exactly_once", "move_in_sessions"])
+def test_what_is_resumed_moves_each_message_once(program: str) -> None:
     names = loaded()
     bodies = [b"%d" % number for number in range(300)]
     with EmbeddedBroker(definitions={"queues": ["jobs"]}) as broker:
         with broker.faults.cut_after(9000) as fault:
-            found = asyncio.run(names["move_exactly_once"](broker.url, bodies))
+            found = asyncio.run(names[program](broker.url, bodies))
             fault.wait_hit()
         assert not broker.messages("jobs")
     assert found == bodies

@@ -14,7 +14,7 @@ from ...amqp_0_10 import (
     Resumed,
     SessionClosed,
 )
-from ...errors import Scope
+from ...errors import Scope, SessionEnded
 from ...events import (
     Abandoned,
     Closed,
