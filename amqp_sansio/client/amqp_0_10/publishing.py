@@ -354,6 +354,14 @@ def is_outcome(handle: Pending[Any]) -> bool:
 
 
 __all__ = [
-    *("Outcome", "Published", "Publisher", "Republish", "SentMessage"),
-    *("hooked", "id_of", "is_outcome", "rewritten", "routed"),
+    "Outcome",
+    "Published",
+    "Publisher",
+    "Republish",
+    "SentMessage",
+    "hooked",
+    "id_of",
+    "is_outcome",
+    "rewritten",
+    "routed",
 ]
