@@ -1,4 +1,4 @@
-"""Signals and events that all versions share, the handles that they complete, and the report of a close."""
+"""Signals and events that all versions share, the pendings that they complete, and the report of a close."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Pending(Generic[_T_co]):
         if self._error is not None:
             raise self._error
         if not self.done:
-            raise LocalProtocolError(f"call {self.key} has no answer yet; take events until its handle is done")
+            raise LocalProtocolError(f"call {self.key} has no answer yet; take events until its pending is done")
         return cast("_T_co", self._result)
 
     @property
@@ -107,18 +107,18 @@ class Pending(Generic[_T_co]):
 
 @record
 class Opened(Event):
-    """A connection (`channel` 0) or channel is open from now on; completes `handle` if a call requested it."""
+    """A connection (`channel` 0) or channel is open from now on; completes `pending` if a call requested it."""
 
     scope: Scope
     channel: int = 0
-    handle: Pending[object] | None = None
+    pending: Pending[object] | None = None
 
 
 @record
 class Replied(Event):
-    """A call has its answer: `handle.result`."""
+    """A call has its answer: `pending.result`."""
 
-    handle: Pending[object]
+    pending: Pending[object]
 
 
 @record
@@ -148,15 +148,15 @@ class Released:
 
 @record
 class Settled(Event):
-    """The outcome of one or many deliveries or publishes is known: `state`, the same for all `handles`."""
+    """The outcome of one or many deliveries or publishes is known: `state`, the same for all `pendings`."""
 
-    handles: tuple[Pending[object], ...]
+    pendings: tuple[Pending[object], ...]
     state: object
 
 
 @record
 class Failed(Event):
-    """An error ended a channel or the connection, and with it `handles`, which raise it.
+    """An error ended a channel or the connection, and with it `pendings`, which raise it.
 
     `by` is the side that found the error: LOCAL if this side noticed that the peer broke a rule (`error` is a
     RemoteProtocolError, and the reply that the specification demands is queued), REMOTE if the peer closed with an
@@ -167,7 +167,7 @@ class Failed(Event):
     channel: int
     error: AmqpError
     by: By
-    handles: tuple[Pending[object], ...] = ()
+    pendings: tuple[Pending[object], ...] = ()
 
 
 @record
@@ -175,7 +175,7 @@ class Abandoned(Event):
     """Calls that will never be answered, because their channel, session or link is gone; `resumable` says whether it
     may come back."""
 
-    handles: tuple[Pending[object], ...]
+    pendings: tuple[Pending[object], ...]
     report: CloseReport
     resumable: bool = False
 

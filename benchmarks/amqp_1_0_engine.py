@@ -117,7 +117,7 @@ class Pair:
             client.receive_data(server.data_to_send(0.0), 0.0)
             while not isinstance(event := client.next_event(), Signal):
                 if type(event) is Settled and type(event.state) is Accepted:
-                    done += len(event.handles)
+                    done += len(event.pendings)
         assert done == count, (done, count)
 
 

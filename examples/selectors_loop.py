@@ -93,13 +93,13 @@ class Loopback:
             case Opened():
                 self.channel.call(ConfirmSelect())
                 self.declaring = self.channel.call(QueueDeclare(exclusive=True))
-            case Replied(handle=handle) if handle == self.declaring:
+            case Replied(pending=pending) if pending == self.declaring:
                 queue = self.declaring.result.queue
                 self.channel.call(BasicConsume(queue))
                 for body in self.bodies:
                     self.channel.publish(body, routing_key=queue)
-            case Settled(handles=handles, state=Accepted()):
-                self.confirmed += len(handles)
+            case Settled(pendings=pendings, state=Accepted()):
+                self.confirmed += len(pendings)
                 self.close_when_done()
             case Delivery(body=body, delivery_tag=tag):
                 self.received.append(body)

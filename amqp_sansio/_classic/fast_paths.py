@@ -33,7 +33,7 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         ClientFastPath,
         "acknowledged",
         "basic.ack of publishes on an open channel in confirm mode",
-        "`Settled`; the handles are completed and no longer unconfirmed",
+        "`Settled`; the pendings are completed and no longer unconfirmed",
         "`ConnectionModel` for the method",
     ),
     Entry(
@@ -50,7 +50,7 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         ServerFastPath,
         "acknowledged",
         "basic.ack of deliveries that are unsettled, outside transactions",
-        "`MethodReceived`, and `Settled` where handles wait; the tags are no longer unsettled",
+        "`MethodReceived`, and `Settled` where pendings wait; the tags are no longer unsettled",
         "`ConnectionModel` for the method",
         (MethodReceived,),
     ),

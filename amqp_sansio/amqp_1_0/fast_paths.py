@@ -27,7 +27,7 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         FastPath,
         "_disposition",
         "disposition of a receiver that settles deliveries, all known and whole, as accepted",
-        "`Settled`; the deliveries are forgotten and their handles completed",
+        "`Settled`; the deliveries are forgotten and their pendings completed",
         "`Session` for the performative",
     ),
     Entry(
@@ -44,7 +44,7 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         Receiver,
         "_accept_fast",
         "one whole delivery of the link accepted on an attached link whose receiver settles first",
-        "the disposition frame; the delivery is forgotten and its handle completed",
+        "the disposition frame; the delivery is forgotten and its pending completed",
         "`Receiver.update`",
     ),
     Entry(

@@ -563,24 +563,24 @@ class BaseClient(Generic[CoreT]):
             self.on_lost()
         return True
 
-    def reopen(self, handle: Pending[Any]) -> None:
+    def reopen(self, pending: Pending[Any]) -> None:
         """Let a call that has failed go on waiting: it will be made again."""
-        hook = self._late.pop(handle, None)
+        hook = self._late.pop(pending, None)
         self._serial += 1
-        handle.reopen(self._serial)  # Calls of the new connection may have the keys of the old one's.
+        pending.reopen(self._serial)  # Calls of the new connection may have the keys of the old one's.
         if hook is not None:
-            self._late[handle] = hook
+            self._late[pending] = hook
 
-    def answer(self, handle: Pending[Any], result: object) -> None:
+    def answer(self, pending: Pending[Any], result: object) -> None:
         """End a call that was made again."""
-        handle.complete(result)
-        self._answered(handle)
+        pending.complete(result)
+        self._answered(pending)
 
-    def fail(self, handle: Pending[Any], error: AmqpError) -> None:
+    def fail(self, pending: Pending[Any], error: AmqpError) -> None:
         """End a call that was made again with an error."""
-        self._late.pop(handle, None)
-        handle.fail(error)
-        self.done(handle)
+        self._late.pop(pending, None)
+        pending.fail(error)
+        self.done(pending)
 
     def redo_calls(self) -> Pending[None] | None:
         """Make the calls again that were under way; return a pending to wait for before the rest."""
@@ -710,7 +710,7 @@ class BaseClient(Generic[CoreT]):
         """Whether the connection as a whole has failed, and everything on it."""
         report = self.core.failure
         self._failures.setdefault(event.channel, event.error)
-        self._failed_all(event.handles, event.error)
+        self._failed_all(event.pendings, event.error)
         if report is None:
             return False
         self._over(report, event.error)

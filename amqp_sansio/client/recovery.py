@@ -132,17 +132,17 @@ class Recovered(Event):
 
 
 class Again(Protocol):
-    """How a call is made again on a new connection: `pending.again` of its handle, taken when that ends."""
+    """How a call is made again on a new connection: `pending.again` of its pending, taken when that ends."""
 
-    def answered(self, handle: Pending[Any]) -> None:
+    def answered(self, pending: Pending[Any]) -> None:
         """Note the call's answer."""
         ...
 
-    def failed(self, handle: Pending[Any]) -> None:
+    def failed(self, pending: Pending[Any]) -> None:
         """Note the call's error."""
         ...
 
-    def lost(self, handle: Pending[Any]) -> bool:
+    def lost(self, pending: Pending[Any]) -> bool:
         """Note that the connection is lost, and will be opened again; return whether the call goes on waiting."""
         ...
 

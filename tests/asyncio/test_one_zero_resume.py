@@ -68,7 +68,7 @@ class Durable:
                     if self.accepting:
                         receiver.accept(event)
                 case Settled():
-                    self.settled += [event.state] * len(event.handles)
+                    self.settled += [event.state] * len(event.pendings)
                 case LinkClosed():
                     link = self.links.pop(event.name)
                     if event.resumable:

@@ -232,7 +232,7 @@ def test_a_call_is_done_when_its_reply_comes_and_not_before(client: Facing) -> N
     assert not second.done
     client.feed(client.method("queue.declare-ok", queue="b"))
     assert second.result.queue == "b"
-    assert [event.handle for event in client.of(Replied)] == [other, first, second]
+    assert [event.pending for event in client.of(Replied)] == [other, first, second]
 
 
 @pytest.mark.rule("0-8/method/sync-wait", "0-9-1/method/sync-reply", "0-8/queue/grammar", "0-8/exchange/grammar")

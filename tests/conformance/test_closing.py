@@ -211,7 +211,7 @@ def test_calls_on_a_channel_that_ends_are_abandoned(facing: Facing) -> None:
     )
     facing.end.receive_eof(facing.now)
     facing.settle()
-    assert [event.handles for event in facing.of(Abandoned)] == [(call,)]
+    assert [event.pendings for event in facing.of(Abandoned)] == [(call,)]
 
 
 @pytest.mark.rule("0-9-1/channel/closed-when", "0-8/channel/grammar")

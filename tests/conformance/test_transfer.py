@@ -94,7 +94,7 @@ def test_multiple_means_up_to_and_0_means_all(pair: Pair) -> None:
     channel.release(6)
     channel.reject(7)
     pair.pump()
-    settled = {handle: event.state for event in pair.take(SERVER, Settled) for handle in event.handles}
+    settled = {handle: event.state for event in pair.take(SERVER, Settled) for handle in event.pendings}
     assert settled == {**{handle: Accepted() for handle in handles[:4]}, handles[5]: Released(), handles[6]: Rejected()}
     channel.accept(0, multiple=True)
     # With nothing outstanding that's fine, too.
@@ -267,7 +267,7 @@ def test_a_server_reads_a_reject_while_it_sends_content(pair: Pair) -> None:
     channel.reject(1)
     pair.pump()
     (settled,) = pair.take(SERVER, Settled)
-    assert (settled.handles, settled.state) == ((handle,), Rejected())
+    assert (settled.pendings, settled.state) == ((handle,), Rejected())
     peer.continue_body(b"x" * 100_000)
     pair.pump()
     assert len(pair.take(CLIENT, amqp.Delivery)) == 1
@@ -481,7 +481,7 @@ def test_a_return_before_the_confirm_is_the_outcome() -> None:
     handle = client.channel.publish(b"x", routing_key="nowhere", mandatory=True)
     client.feed(client.message("basic.return", b"x", reply_code=312, reply_text="NO_ROUTE", routing_key="nowhere"))
     (returned,) = client.of(amqp.MessageReturned)
-    assert (returned.handle, returned.reply_code) == (handle, 312)
+    assert (returned.pending, returned.reply_code) == (handle, 312)
     assert not handle.done
     client.feed(client.method("basic.ack", delivery_tag=1))
     assert handle.result == amqp.Returned(312, "NO_ROUTE")

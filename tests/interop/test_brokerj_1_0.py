@@ -258,8 +258,8 @@ def test_a_cut_sender_goes_on_without_loss(connect: Connect) -> None:
     session = wire.session()
     again = wire.attached_sender(session, None, state=state)
     resumed = wire.next(amqp.Resumed)
-    assert len(resumed.handles) == 19
-    assert [wire.result(handle) for handle in resumed.handles] == [amqp.Accepted()] * 19
+    assert len(resumed.pendings) == 19
+    assert [wire.result(handle) for handle in resumed.pendings] == [amqp.Accepted()] * 19
     assert not again.pending
     assert wire.send(again, amqp.Message("last")) == amqp.Accepted()
     found = remaining(wire, session, address)

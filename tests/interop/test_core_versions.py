@@ -224,7 +224,7 @@ def test_confirms_of_rabbitmq(rabbitmq: RabbitMQ) -> None:
         assert handle is not None
         wire.result(handle)
     assert isinstance(wire.result(lost), amqp_0_9_1.Returned)
-    assert wire.next(amqp_0_9_1.MessageReturned).handle == lost
+    assert wire.next(amqp_0_9_1.MessageReturned).pending == lost
     assert wire.result(channel.call(amqp_0_9_1.QueueDelete(queue=queue))).message_count == 500
     wire.close()
 

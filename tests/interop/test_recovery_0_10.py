@@ -199,7 +199,7 @@ def test_broker_j_does_not_know_the_session(connect: Callable[[], Wire010], brok
         with pytest.raises(RemoteProtocolError, match="the peer has forgotten session"):
             wire.resume(state)
         (failed,) = wire.failures()
-        assert {completion, outcome} < set(failed.handles)
+        assert {completion, outcome} < set(failed.pendings)
         for handle in (completion, outcome):
             assert isinstance(handle.error, RemoteProtocolError)
         assert state.pending == ()

@@ -186,10 +186,10 @@ class Node:
             case CreditChanged():
                 self.push()
             case Settled():
-                for handle in event.handles:
+                for handle in event.pendings:
                     self.settled(user, handle, event.state)
             case Abandoned():
-                for handle in event.handles:
+                for handle in event.pendings:
                     self.settled(user, handle, Released())
             case SessionClosed():
                 self.attached.pop((user, event.name), None)
@@ -265,7 +265,7 @@ class Node:
             case MessageFlush():
                 self.push()
             case MessageAcquire():
-                return Acquired(SequenceSet.of(*self.acquire(owner, event.handles)))
+                return Acquired(SequenceSet.of(*self.acquire(owner, event.pendings)))
             case TxCommit():
                 steps, self.work[owner] = self.work[owner], []
                 for step in steps:

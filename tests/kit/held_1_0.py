@@ -52,7 +52,7 @@ class HeldNode:
                 link.flow(self.credit)
             return True
         if isinstance(event, Settled):
-            self.settled += len(event.handles)
+            self.settled += len(event.pendings)
             return bool(self._links)
         if key not in self._links:
             return False

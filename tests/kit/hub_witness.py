@@ -290,17 +290,17 @@ class ClassicWitness(Witness):
                 else:
                     self.delivered_shared(event.body)
             case Settled():
-                for handle in event.handles:
+                for handle in event.pendings:
                     kind, number = self.handles.pop(handle)
                     if kind == "shared" and isinstance(event.state, Rejected):
                         self.refused.add(number)
                     else:
                         assert isinstance(event.state, Accepted), event
                     self.confirm(kind, number)
-            case Replied() if event.handle in self.handles:
-                self.confirm(*self.handles.pop(event.handle))
+            case Replied() if event.pending in self.handles:
+                self.confirm(*self.handles.pop(event.pending))
             case Replied() | Opened():
-                assert event.handle is None or event.handle in self.calls, event
+                assert event.pending is None or event.pending in self.calls, event
             case ConsumerCancelled(consumer_tag="shared"):
                 self.lose_shared()
             case _:
@@ -363,7 +363,7 @@ class TenWitness(Witness):
                 else:
                     self.delivered_shared(event.body)
             case Settled():
-                for handle in event.handles:
+                for handle in event.pendings:
                     kind, number = self.handles.pop(handle, ("", 0))
                     if kind == "own":
                         assert isinstance(event.state, Accepted), event
@@ -450,7 +450,7 @@ class OneWitness(Witness):
                     again = header is not None and bool(header.delivery_count)
                     self.delivered(event.body, again)
             case Settled():
-                for handle in event.handles:
+                for handle in event.pendings:
                     kind, number = self.handles.pop(handle)
                     if kind == "shared" and isinstance(event.state, Released):
                         self.unrouted.add(number)
@@ -469,7 +469,7 @@ class OneWitness(Witness):
             case LinkOpened() | Opened() | OneCredit():
                 pass
             case Abandoned():
-                for handle in event.handles:
+                for handle in event.pendings:
                     kind, _ = self.handles.pop(handle)
                     assert kind == "shared", event
             case _:

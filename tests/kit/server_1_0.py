@@ -148,7 +148,7 @@ class Serving(ABC):
             if link is not None:
                 self.pump(own_address(link))
         elif isinstance(event, Settled):
-            for handle in event.handles:
+            for handle in event.pendings:
                 self._outcome(self.unsettled.pop(handle, None), event.state)
         elif isinstance(event, TransactionRequested):
             self._coordinate(event)

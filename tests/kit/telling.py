@@ -8,9 +8,9 @@ from amqp_sansio import Abandoned, Closed, Event, Failed, Opened, Pending, Repli
 def ended_by(event: Event) -> tuple[Pending[Any], ...]:
     """The handles that an event ends."""
     if isinstance(event, Settled | Failed | Abandoned):
-        return event.handles
-    if isinstance(event, Opened | Replied) and event.handle is not None:
-        return (event.handle,)
+        return event.pendings
+    if isinstance(event, Opened | Replied) and event.pending is not None:
+        return (event.pending,)
     return ()
 
 

@@ -158,16 +158,16 @@ class Consumer(Blocking[consumers.Consumer]):
 class Confirmation:
     """The pending outcome of one publish in confirm mode."""
 
-    __slots__ = ("_driver", "_handle")
+    __slots__ = ("_driver", "_pending")
 
-    def __init__(self, driver: Driver, handle: Pending[PublishOutcome]) -> None:
+    def __init__(self, driver: Driver, pending: Pending[PublishOutcome]) -> None:
         self._driver = driver
-        self._handle = handle
+        self._pending = pending
 
     @property
     def done(self) -> bool:
         """Whether `result` returns or raises at once."""
-        return self._handle.done
+        return self._pending.done
 
     def result(self, timeout: float | None = None) -> PublishOutcome:
         """Wait for the outcome: Accepted, Rejected, or Returned if no queue took it.
@@ -175,10 +175,10 @@ class Confirmation:
         Raises TimeoutError after `timeout` seconds, and EndpointClosed if the channel ended before: the server may or
         may not have taken the message.
         """
-        return self._driver.result(self._handle, timeout, "the confirm")
+        return self._driver.result(self._pending, timeout, "the confirm")
 
     def __repr__(self) -> str:
-        return f"<Confirmation {self._handle.key}, {'done' if self.done else 'pending'}>"
+        return f"<Confirmation {self._pending.key}, {'done' if self.done else 'pending'}>"
 
 
 class PublishingChannel(Blocking[channels.Channel]):
@@ -242,7 +242,7 @@ class PublishingChannel(Blocking[channels.Channel]):
             if state.stopped is not None or driver.congested or client.kept >= client.kept_high:
                 driver.run(state.may_publish(), timeout, "the publish")
             try:
-                handle = driver.do(
+                pending = driver.do(
                     state.publish,
                     body if type(body) is bytes else bytes(memoryview(body)),
                     exchange=exchange,
@@ -259,13 +259,13 @@ class PublishingChannel(Blocking[channels.Channel]):
                     raise  # Else the connection was lost meanwhile.
         if driver.congested:
             driver.run(driver.written(), timeout, "the publish")
-        if handle is None:
+        if pending is None:
             if not wait:
                 raise LocalProtocolError("wait=False needs confirm mode: open_channel(confirm=True)")
             if driver.ended:
                 raise driver.closed()
             return None
-        return driver.result(handle, timeout, "the confirm") if wait else Confirmation(driver, handle)
+        return driver.result(pending, timeout, "the confirm") if wait else Confirmation(driver, pending)
 
     def publish_nowait(self, body: Buffer, **options: Any) -> Confirmation:
         """Deprecated: `publish(..., wait=False)`."""

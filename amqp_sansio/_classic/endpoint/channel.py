@@ -167,20 +167,20 @@ class Channel(ChannelState):
     @overload
     def call(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> Pending[Any]: ...
     def call(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> Pending[Any]:
-        """Send a request; the handle ends with `Replied` and the reply as its result.
+        """Send a request; the pending ends with `Replied` and the reply as its result.
 
-        A reply with content ends it with a `Message`. With `no_wait` the handle is done at once, its result None.
+        A reply with content ends it with a `Message`. With `no_wait` the pending is done at once, its result None.
         Content (`properties`, `body`) belongs to the requests that carry it.
         """
         if not self.connection.dialect.replies.get(method.ID):
             raise self._misuse(f"{method.NAME} has no reply; use send", "method/sync-reply")
         outgoing = self._outgoing
-        handle: Pending[Any] = Pending((self.number, outgoing.calls + 1))
-        self._transmit(method, handle, properties, body)
+        pending: Pending[Any] = Pending((self.number, outgoing.calls + 1))
+        self._transmit(method, pending, properties, body)
         outgoing.calls += 1
         if method.HAS_NO_WAIT and method.no_wait:  # type: ignore[attr-defined]
-            handle.complete(None)
-        return handle
+            pending.complete(None)
+        return pending
 
     def send(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> None:
         """Send a method that has no reply, such as BasicAck, with its content if it carries one."""
@@ -212,7 +212,7 @@ class Channel(ChannelState):
         """Queue one whole message: method, header and body frames with nothing between (section 4.2.6).
 
         `ticket` is the access ticket of 0-8.
-        In confirm mode the handle ends with `Settled`: Accepted, Rejected, or Returned. Else there is none.
+        In confirm mode the pending ends with `Settled`: Accepted, Rejected, or Returned. Else there is none.
         Raises LocalProtocolError also while the peer has stopped the flow (channel.flow).
         """
         outgoing = self._outgoing
@@ -251,9 +251,9 @@ class Channel(ChannelState):
             raise outgoing.too_large(max(len(start), len(raw) + 20))
         if out.size + size > out.hard:
             outgoing.check_backlog(size)
-        handle: Pending[Any] | None = None
+        pending: Pending[Any] | None = None
         if self.mode is Mode.CONFIRM:
-            handle = self._expect_confirm()
+            pending = self._expect_confirm()
             if mandatory or immediate:
                 self._expect_return(exchange, routing_key, size, crc32(body))
         header = _HEADER_START(2, number, 12 + len(raw), 60, 0, size)
@@ -276,7 +276,7 @@ class Channel(ChannelState):
                 out.append(part)
         if out.size > out.high:
             out.pause()
-        return handle
+        return pending
 
     def deliver(
         self,
@@ -290,18 +290,18 @@ class Channel(ChannelState):
     ) -> Pending[Any]:
         """Server: send a message to a consumer under the channel's next delivery tag.
 
-        The handle ends with `Settled`: Accepted, Rejected or Released by the client, at once for a consumer
+        The pending ends with `Settled`: Accepted, Rejected or Released by the client, at once for a consumer
         without acknowledgement.
         """
         outgoing = self._outgoing
         tag = self.last_tag + 1
-        handle: Pending[Any] = Pending((self.number, outgoing.calls + 1))
+        pending: Pending[Any] = Pending((self.number, outgoing.calls + 1))
         method = BasicDeliver(consumer_tag, tag, redelivered, exchange, routing_key)
-        self._transmit(method, handle, properties or BasicProperties(), body)
+        self._transmit(method, pending, properties or BasicProperties(), body)
         outgoing.calls += 1
         if tag not in self.unsettled:
-            handle.complete(None)
-        return handle
+            pending.complete(None)
+        return pending
 
     def forward(
         self,
@@ -314,7 +314,7 @@ class Channel(ChannelState):
     ) -> int:
         """Server: send a message on to a consumer, its properties octet by octet; returns the delivery tag.
 
-        As `deliver`, without a handle: what the client does with it is told by `MethodReceived` alone.
+        As `deliver`, without a pending: what the client does with it is told by `MethodReceived` alone.
         """
         outgoing = self._outgoing
         frame_max = outgoing.frame_max
@@ -376,7 +376,7 @@ class Channel(ChannelState):
     def begin(self, method: Method, properties: Properties, size: int) -> Pending[Any] | None:
         """Begin content of `size` octets that `continue_body` supplies.
 
-        Nothing else may go out on the channel until it is complete. The handle is what `call`, `publish` or
+        Nothing else may go out on the channel until it is complete. The pending is what `call`, `publish` or
         `deliver` would give for `method`.
         """
         outgoing = self._outgoing
@@ -390,25 +390,25 @@ class Channel(ChannelState):
         outgoing.check_frame(max(len(payload) + OVERHEAD, len(raw) + 20))
         outgoing.check_backlog(len(payload) + len(raw))
         model = outgoing.model
-        handle: Pending[Any] | None = None
+        pending: Pending[Any] | None = None
         if (
             method.NAME == "basic.deliver"
             or model.dialect.replies[method.ID]
             or (method.NAME == "basic.publish" and self.mode is Mode.CONFIRM)
         ):
-            handle = Pending((self.number, outgoing.calls + 1))
+            pending = Pending((self.number, outgoing.calls + 1))
         role = outgoing.role
-        outgoing.locally(model.step, role, self.number, method, handle, False, size)
+        outgoing.locally(model.step, role, self.number, method, pending, False, size)
         outgoing.locally(model.header, role, self.number, method.CLASS_ID, 0, size, True)
-        if handle is not None:
+        if pending is not None:
             outgoing.calls += 1
             if method.NAME == "basic.deliver" and self.last_tag not in self.unsettled:
-                handle.complete(None)
+                pending.complete(None)
         frames = method_frame(self.number, payload) + header_frame(self.number, method.CLASS_ID, size, raw)
         outgoing.buffer.queue(frames)
         if not size:
             self._content_sent(method, 0, 0)
-        return handle
+        return pending
 
     def continue_body(self, data: bytes) -> None:
         """Send the next octets of the content that `begin` announced."""
@@ -585,10 +585,10 @@ class Channel(ChannelState):
         if waiting >= outgoing.limits.unconfirmed:
             raise LimitExceeded(f"{waiting} publishes wait for a confirm, Limits.unconfirmed allows no more")
         outgoing.calls += 1
-        handle: Pending[Any] = Pending((self.number, outgoing.calls))
+        pending: Pending[Any] = Pending((self.number, outgoing.calls))
         self.publish_count = count = self.publish_count + 1
-        self.unconfirmed[count] = handle
-        return handle
+        self.unconfirmed[count] = pending
+        return pending
 
     def _expect_return(self, exchange: str, routing_key: str, size: int, crc: int) -> None:
         """Remember the last publish, which may come back, by what its return will repeat."""
@@ -646,39 +646,39 @@ class Channel(ChannelState):
         """
         report = self._with_open_work(report)
         error = EndpointClosed(f"channel {self.number}: {report}", report)
-        handles = self._open_handles()
+        pendings = self._open_pendings()
         events = self._outgoing.events
         if self.streaming:
             events.append(ContentAborted(self.number))
         if report.by is By.REMOTE and report.code >= ERROR and not with_connection:
-            blamed = self._take_blamed(handles, report)
-            for handle in blamed:
-                handle.fail(error)
+            blamed = self._take_blamed(pendings, report)
+            for pending in blamed:
+                pending.fail(error)
             events.append(Failed(Scope.CHANNEL, self.number, error, By.REMOTE, tuple(blamed)))
-        self._abandon(handles, error, report)
+        self._abandon(pendings, error, report)
         self.report = report
         events.append(Closed(Scope.CHANNEL, self.number, report))
 
     def abandon(self, report: CloseReport) -> None:
         """End every call: this end has closed the channel, and waits only for the answer to that."""
         error = EndpointClosed(f"channel {self.number}: {report}", report)
-        self._tell_abandoned(self._open_handles(), error, self._with_open_work(report))
+        self._tell_abandoned(self._open_pendings(), error, self._with_open_work(report))
 
     def settle_confirms(self, settled: Iterable[tuple[int, Any]], outcome: Outcome) -> None:
         """Publishes were confirmed: one event for those that went well, one for each that came back first."""
         plain: list[Pending[Any]] = []
         events = self._outgoing.events
         returns = self.returns
-        for count, handle in settled:
+        for count, pending in settled:
             came_back = returns.settle(count) if returns is not None else None
-            if handle is None:
+            if pending is None:
                 continue
             if came_back is not None:
-                handle.complete(came_back)
-                events.append(Settled((handle,), came_back))
+                pending.complete(came_back)
+                events.append(Settled((pending,), came_back))
             else:
-                handle.complete(outcome)
-                plain.append(handle)
+                pending.complete(outcome)
+                plain.append(pending)
         if plain:
             events.append(Settled(tuple(plain), outcome))
 
@@ -711,8 +711,8 @@ class Channel(ChannelState):
             report.rule,
         )
 
-    def _open_handles(self) -> list[Pending[Any]]:
-        """Every handle that waits, in the order the calls were made."""
+    def _open_pendings(self) -> list[Pending[Any]]:
+        """Every pending that waits, in the order the calls were made."""
         tokens: list[Any] = [self.opening]
         for calls in (self.client_calls, self.server_calls):
             tokens += [call.token for call in calls or ()]
@@ -722,25 +722,25 @@ class Channel(ChannelState):
         tokens += self.unconfirmed.values()
         tokens += self.unsettled.values()
         tokens += [token for token, _ in (self.tx_settled or {}).values()]
-        handles: list[Pending[Any]] = [token for token in tokens if token is not None and not token.done]
-        return sorted(handles, key=attrgetter("key"))
+        pendings: list[Pending[Any]] = [token for token in tokens if token is not None and not token.done]
+        return sorted(pendings, key=attrgetter("key"))
 
-    def _take_blamed(self, handles: list[Pending[Any]], report: CloseReport) -> list[Pending[Any]]:
-        """The oldest open call of the method that the peer blames, taken out of `handles`."""
+    def _take_blamed(self, pendings: list[Pending[Any]], report: CloseReport) -> list[Pending[Any]]:
+        """The oldest open call of the method that the peer blames, taken out of `pendings`."""
         blamed = report.class_id << 16 | report.method_id
         if self.opening is not None and blamed == self.connection.dialect.named["channel.open"].ID:
-            handles.remove(self.opening)
+            pendings.remove(self.opening)
             return [self.opening]
         for calls in (self.client_calls, self.server_calls):
             for call in calls or ():
-                if blamed == call.request.ID and call.token in handles:
-                    handles.remove(call.token)
+                if blamed == call.request.ID and call.token in pendings:
+                    pendings.remove(call.token)
                     return [call.token]
         return []
 
-    def _abandon(self, handles: list[Pending[Any]], error: EndpointClosed, report: CloseReport) -> None:
+    def _abandon(self, pendings: list[Pending[Any]], error: EndpointClosed, report: CloseReport) -> None:
         """End what is left of the calls, and let go of the state: the object only says why it is closed."""
-        self._tell_abandoned(handles, error, report)
+        self._tell_abandoned(pendings, error, report)
         self.state = State.CLOSED
         self.client_calls = self.server_calls = None
         self.client_content = self.server_content = None
@@ -751,12 +751,12 @@ class Channel(ChannelState):
         self.cancelled = self.tx_settled = self.opening = None
         self.returns = self.deferred = None
 
-    def _tell_abandoned(self, handles: list[Pending[Any]], error: EndpointClosed, report: CloseReport) -> None:
-        if not handles:
+    def _tell_abandoned(self, pendings: list[Pending[Any]], error: EndpointClosed, report: CloseReport) -> None:
+        if not pendings:
             return
-        for handle in handles:
-            handle.fail(error)
-        self._outgoing.events.append(Abandoned(tuple(handles), report))
+        for pending in pendings:
+            pending.fail(error)
+        self._outgoing.events.append(Abandoned(tuple(pendings), report))
 
 
 class ChannelZero(Channel):
@@ -775,7 +775,7 @@ class ChannelZero(Channel):
     def end(self, report: CloseReport, *, with_connection: bool = False) -> None:
         """End every call on the connection itself."""
         error = EndpointClosed(f"the connection is closed: {report}", report)
-        self._abandon(self._open_handles(), error, report)
+        self._abandon(self._open_pendings(), error, report)
 
     def _check(self) -> None:
         self.connection.check_open()

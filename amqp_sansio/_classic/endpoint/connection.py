@@ -189,11 +189,11 @@ class Connection(Handshake):
             raise self._outgoing.misuse(text, "connection.tune/channel-max-highest")
         opening = self.dialect.named["channel.open"]()
         outgoing = self._outgoing
-        handle: Pending[object] = Pending((number, outgoing.calls + 1))
-        outgoing.send(number, opening, handle)
+        pending: Pending[object] = Pending((number, outgoing.calls + 1))
+        outgoing.send(number, opening, pending)
         outgoing.calls += 1
         channel = self.channel(number)
-        channel.opening = handle
+        channel.opening = pending
         return channel
 
     def call(self, method: Method) -> Pending[Any]:
@@ -320,9 +320,9 @@ class Connection(Handshake):
             self._events.append(events.MethodReceived(number, method))
         self._outgoing.settle(step)
 
-    def _complete(self, handle: Pending[Any], result: object) -> None:
-        handle.complete(result)
-        self._events.append(Replied(handle))
+    def _complete(self, pending: Pending[Any], result: object) -> None:
+        pending.complete(result)
+        self._events.append(Replied(pending))
 
     def _receive_content_header(self, number: int, data: bytes, start: int, end: int) -> None:
         if end - start < 14:
@@ -419,7 +419,7 @@ class Connection(Handshake):
         self._events.append(event)
 
     def _handle_returned(self, number: int, method: Any, body: bytes) -> Pending[Any] | None:
-        """The handle of the publish that comes back, when confirms are on."""
+        """The pending of the publish that comes back, when confirms are on."""
         channel = self.channel(number)
         if channel.returns is None:
             return None
@@ -439,11 +439,11 @@ class Connection(Handshake):
         self._events.append(Opened(Scope.CHANNEL, channel.number))
 
     def _channel_open_ok(self, channel: Channel, method: Any, step: Step) -> None:
-        handle = channel.opening
-        if channel.state is ChannelStates.OPEN and handle is not None:
+        pending = channel.opening
+        if channel.state is ChannelStates.OPEN and pending is not None:
             channel.opening = None
-            handle.complete(method)
-            self._events.append(Opened(Scope.CHANNEL, channel.number, handle))
+            pending.complete(method)
+            self._events.append(Opened(Scope.CHANNEL, channel.number, pending))
 
     def _channel_close(self, channel: Channel, method: Any, step: Step) -> None:
         self._outgoing.answer(channel.number, self.dialect.named["channel.close-ok"]())

@@ -73,9 +73,9 @@ class Published(LazyProperties, Event):
 
 @record
 class MessageReturned(LazyProperties, Event):
-    """The server could not route or deliver a publish (basic.return); `handle` is that publish's when confirms are on.
+    """The server could not route or deliver a publish (basic.return); `pending` is that publish's when confirms are on.
 
-    The handle itself is settled by the confirm that follows, with a `Returned` outcome.
+    The pending itself is settled by the confirm that follows, with a `Returned` outcome.
     """
 
     channel: int
@@ -86,7 +86,7 @@ class MessageReturned(LazyProperties, Event):
     body: bytes
     raw_properties: bytes
     tables: TableRules
-    handle: Pending[object] | None = None
+    pending: Pending[object] | None = None
 
 
 @record
@@ -121,7 +121,7 @@ class ContentBegun(Event):
     """Streaming mode: a message of `size` octets begins.
 
     `ContentChunk`s follow on the channel, or a `ContentAborted`. `number` is that of a publish when the client has
-    selected confirms, as in `Published`. The handle of a reply ends after its last chunk, with a bodiless `Message`.
+    selected confirms, as in `Published`. The pending of a reply ends after its last chunk, with a bodiless `Message`.
     """
 
     channel: int

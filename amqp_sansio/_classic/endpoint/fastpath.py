@@ -217,8 +217,8 @@ class ClientFastPath(FastPath):
         ):
             return None
         unconfirmed = channel.unconfirmed
-        handle = unconfirmed.get(tag)
-        if handle is None:
+        pending = unconfirmed.get(tag)
+        if pending is None:
             return None
         self._buffer.pos = end
         if multiple:
@@ -227,9 +227,9 @@ class ClientFastPath(FastPath):
         else:
             del unconfirmed[tag]
             if channel.returns is None:
-                handle.complete(ACCEPTED)
-                return Settled((handle,), ACCEPTED)
-            settled = [(tag, handle)]
+                pending.complete(ACCEPTED)
+                return Settled((pending,), ACCEPTED)
+            settled = [(tag, pending)]
         channel.settle_confirms(settled, ACCEPTED)
         return self._events.popleft()
 

@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 class Outgoing:
     """The way out, which a connection shares with its channels: each method is checked, steps the model and is queued.
 
-    `calls` counts the handles that were given out, `frame_max` is the agreed one (0: no limit). `publishes` and
+    `calls` counts the pendings that were given out, `frame_max` is the agreed one (0: no limit). `publishes` and
     `delivers` keep the encoded beginnings of messages that are alike.
     """
 
@@ -105,10 +105,10 @@ class Outgoing:
         for _, token, outcome in step.committed:
             if token is not None:
                 settled.setdefault(outcome, []).append(token)
-        for outcome, handles in settled.items():
-            for handle in handles:
-                handle.complete(outcome)
-            self.events.append(Settled(tuple(handles), outcome))
+        for outcome, pendings in settled.items():
+            for pending in pendings:
+                pending.complete(outcome)
+            self.events.append(Settled(tuple(pendings), outcome))
 
     # Checks.
 

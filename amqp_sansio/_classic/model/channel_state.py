@@ -37,7 +37,7 @@ _CANCELLED: Final = 1024
 
 
 class Call:
-    """A request without its reply; `token` is what the door keeps beside it (a handle, a row number).
+    """A request without its reply; `token` is what the door keeps beside it (a pending, a row number).
 
     `remaining` is how many octets the content of the reply must have, None when that isn't settled.
     """

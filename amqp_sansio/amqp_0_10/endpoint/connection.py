@@ -45,7 +45,7 @@ class Connection(Handshake):
     """
 
     VERSION: ClassVar[Version] = AMQP_0_10
-    SCHEMA: ClassVar[int] = 4
+    SCHEMA: ClassVar[int] = 5
 
     __slots__ = ("_frames", "_sessions", "_transport")
 

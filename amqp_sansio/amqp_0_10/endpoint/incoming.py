@@ -33,7 +33,7 @@ from ..model.events import (
     Released,
 )
 from ..model.states import Attachment, TransferInput
-from ..model.transfers import ENDING, MOVES, SETTLING, WORK, ended_by, handles_of
+from ..model.transfers import ENDING, MOVES, SETTLING, WORK, ended_by, pendings_of
 from .outgoing import WHOLE_COMMAND
 
 if TYPE_CHECKING:
@@ -387,14 +387,14 @@ class Incoming:
             transfers = state.outgoing
             seen = [each for each in transfers.named(command.transfers) if not transfers.is_acquired(each)]
             self._settle(transfers.move(seen, TransferInput.R_RELEASE), Released(False))
-        handles = self._concerned(command)
+        pendings = self._concerned(command)
         if kind in SETTLING and state.side is Side.CLIENT:
             # A server's word on what this client has published: there's nothing to be executed.
             self._apply(number, command)
             self._done(number, sync=sync)
             return
         self._put_aside(number, command)
-        called = CommandReceived(channel.number, number, command, sync, headers, body, handles)
+        called = CommandReceived(channel.number, number, command, sync, headers, body, pendings)
         self._tell(number, called, len(body))
 
     def _end_message(self, arriving: Arriving, octets: bytes) -> None:
@@ -484,7 +484,7 @@ class Incoming:
     # Own messages, and their credit.
 
     def _concerned(self, command: Any) -> tuple[Pending[Any], ...]:
-        """The handles of own transfers that a command is about. Raises Violation when it can't be about one."""
+        """The pendings of own transfers that a command is about. Raises Violation when it can't be about one."""
         state = self._state
         kind = command.__class__
         books = state.outgoing
@@ -505,7 +505,7 @@ class Incoming:
             ignored = [number for number in numbers if not books.ends_with(number, move)]
             books.check_paid(command.NAME, ignored)
             numbers = [number for number in numbers if books.ends_with(number, move)]
-        return handles_of([books.unsettled[number] for number in numbers])
+        return pendings_of([books.unsettled[number] for number in numbers])
 
     def _put_aside(self, number: int, command: Any) -> None:
         """Fix the messages that a command settles by its place among the others: it may be completed much later."""
@@ -713,11 +713,11 @@ class Incoming:
             self._state.outgoing.roll_back(xid)
 
     def _settle(self, entries: list[Entry], outcome: object) -> None:
-        handles = handles_of(entries)
-        for handle in handles:
-            handle.complete(outcome)
-        if handles:
-            self._transport.events.append(Settled(handles, outcome))
+        pendings = pendings_of(entries)
+        for pending in pendings:
+            pending.complete(outcome)
+        if pendings:
+            self._transport.events.append(Settled(pendings, outcome))
 
 
 def _invalid(error: CodecError) -> Violation:

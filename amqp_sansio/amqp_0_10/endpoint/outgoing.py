@@ -70,7 +70,7 @@ class Transferred:
 
 
 class Outgoing:
-    """Sends the commands of one end of a session through its channel, and ends their handles."""
+    """Sends the commands of one end of a session through its channel, and ends their pendings."""
 
     __slots__ = ("_channel", "_lead", "_state", "_transport")
 
@@ -108,8 +108,8 @@ class Outgoing:
             state.step(state.side, command, 0 if message is None else len(message.body))
         except Violation as violation:
             raise misuse(str(violation), violation.rule) from None
-        handle: Pending[Any] = Pending((state.name, state.side_name, state.sending.next_id))
-        number = self._send(Call(command, handle, size, None, 0), segments)
+        pending: Pending[Any] = Pending((state.name, state.side_name, state.sending.next_id))
+        number = self._send(Call(command, pending, size, None, 0), segments)
         if kind in _CREDIT or kind in ENDING:
             self._take_effect(command, number)
             state.pace()
@@ -117,7 +117,7 @@ class Outgoing:
             state.incoming.put_aside(numbers, state.own.work)
         elif numbers and kind is not records.MessageAcquire:
             state.incoming.move(numbers, MOVES[kind][0])
-        return handle
+        return pending
 
     def transfer(
         self, destination: str, message: Message, accept_mode: int, acquire_mode: int, sync: bool
@@ -280,7 +280,7 @@ class Outgoing:
                 raise LocalProtocolError(f"command {number} doesn't wait to be confirmed")
         report = CloseReport(By.LOCAL, 0, "given up with session.gap")
         error = EndpointClosed("the command was given up", report)
-        handles: list[Pending[Any]] = []
+        pendings: list[Pending[Any]] = []
         for number in ids:
             del state.sending.replay[number]
             found = state.calls.pop(number, None)
@@ -289,14 +289,14 @@ class Outgoing:
                 balance.taking.discard(number)
             if found is not None:
                 state.octets -= found.octets
-            handles += [each.handle for each in (found, entry) if each is not None and each.handle is not None]
-        for handle in handles:
-            handle.fail(error)
-        if handles:
-            self._transport.events.append(Abandoned(tuple(handles), report))
+            pendings += [each.pending for each in (found, entry) if each is not None and each.pending is not None]
+        for pending in pendings:
+            pending.fail(error)
+        if pendings:
+            self._transport.events.append(Abandoned(tuple(pendings), report))
 
     def completed(self, ids: SequenceSet) -> None:
-        """The peer has executed commands: end their handles (session.completed)."""
+        """The peer has executed commands: end their pendings (session.completed)."""
         state = self._state
         events = self._transport.events
         done: list[Pending[Any]] = []
@@ -314,22 +314,22 @@ class Outgoing:
                 if state.side is Side.CLIENT:
                     # A server that has executed a transfer without another word has taken the message.
                     entry = state.outgoing.unsettled.pop(number, None)
-                    if entry is not None and entry.handle is not None:
-                        entry.handle.complete(_ACCEPTED)
-                        accepted.append(entry.handle)
+                    if entry is not None and entry.pending is not None:
+                        entry.pending.complete(_ACCEPTED)
+                        accepted.append(entry.pending)
             self._executed(found, number)
             if found.result:
                 continue
             del state.calls[number]
-            handle = found.handle
-            if handle is None:
+            pending = found.pending
+            if pending is None:
                 continue
             if found.command.RESULT:
-                handle.complete(found.value)
-                events.append(Replied(handle))
+                pending.complete(found.value)
+                events.append(Replied(pending))
             else:
-                handle.complete(None)
-                done.append(handle)
+                pending.complete(None)
+                done.append(pending)
         if done:
             events.append(Settled(tuple(done), _COMPLETED))
         if accepted:
@@ -354,9 +354,9 @@ class Outgoing:
         found.value = command.value
         if found.completed:
             del state.calls[command.command_id or 0]
-            if found.handle is not None:
-                found.handle.complete(found.value)
-                self._transport.events.append(Replied(found.handle))
+            if found.pending is not None:
+                found.pending.complete(found.value)
+                self._transport.events.append(Replied(found.pending))
         return True
 
     def _executed(self, found: Call, number: int) -> None:
@@ -404,11 +404,11 @@ class Outgoing:
             if balance is not None and balance.taking:
                 # Nobody could tell how much the peer has left.
                 text = f"message.flow for {command.destination!r}, whose message.stop or flush isn't completed; "
-                raise exception(ILLEGAL_STATE, text + "wait for its handle", "message.stop/zero")
+                raise exception(ILLEGAL_STATE, text + "wait for its pending", "message.stop/zero")
         elif kind is records.MessageSubscribe and balance and destination not in self._state.own.subscriptions:
             # Transfers on their way to it would count for the new subscription.
             text = f"message.subscribe with the destination {destination!r}, whose message.cancel isn't completed; "
-            raise exception(NOT_ALLOWED, text + "wait for its handle", "message.subscribe/unique-destination")
+            raise exception(NOT_ALLOWED, text + "wait for its pending", "message.subscribe/unique-destination")
 
     def _take_effect(self, command: Any, number: int) -> None:
         """The command `number` about credit is sent, or one that ends a transaction."""

@@ -63,7 +63,7 @@ _ALL: Final = 1 << 62
 class Session:
     """Commands may be sent at once: what can't go out before both ends are in step is kept, in order, until they are.
 
-    `channel` is its number, `name` its name, `opening` the handle that `Opened` or `Resumed` ends.
+    `channel` is its number, `name` its name, `opening` the pending that `Opened` or `Resumed` ends.
     """
 
     __slots__ = ("_channel", "_controls", "_incoming", "_outgoing", "_state", "channel")
@@ -80,7 +80,7 @@ class Session:
 
     @property
     def opening(self) -> Pending[Any] | None:
-        """The handle that `Opened` or `Resumed` ends; None once it's done."""
+        """The pending that `Opened` or `Resumed` ends; None once it's done."""
         return self._controls.opening
 
     @property
@@ -105,7 +105,7 @@ class Session:
 
     @property
     def pending(self) -> tuple[Pending[Any], ...]:
-        """The handles of this end's calls and transfers that aren't done."""
+        """The pendings of this end's calls and transfers that aren't done."""
         return self._state.pending
 
     @property
@@ -147,7 +147,7 @@ class Session:
     # Commands of this end.
 
     def call(self, command: Command[_R], message: Message | None = None, *, sync: bool = True) -> Pending[_R]:
-        """Send a command; its handle ends when the peer has executed it, with its result where it has one.
+        """Send a command; its pending ends when the peer has executed it, with its result where it has one.
 
         `message` is what file.stage, stream.publish and others carry. Without `sync` the peer may take its time to say
         that it's done; a later `sync()` or call makes it. Raises LocalProtocolError for a command that isn't legal now,
@@ -175,7 +175,7 @@ class Session:
         return self._outgoing.transfer(destination, message, accept_mode, acquire_mode, sync)
 
     def sync(self) -> Pending[None]:
-        """Ask for all that was sent before to be executed; the handle ends when it is (execution.sync)."""
+        """Ask for all that was sent before to be executed; the pending ends when it is (execution.sync)."""
         return self._outgoing.call(records.ExecutionSync(), None, True)
 
     def accept(self, *command_ids: int, sync: bool = False) -> Pending[None]:
@@ -193,9 +193,9 @@ class Session:
     def _settle(self, command: Any, sync: bool) -> Pending[None]:
         """Settle messages; those that aren't completed yet are now."""
         self._incoming.check_whole(command.transfers)
-        handle: Pending[None] = self._outgoing.call(command, None, sync)
+        pending: Pending[None] = self._outgoing.call(command, None, sync)
         self._incoming.complete_transfers(command.transfers)
-        return handle
+        return pending
 
     def acquire(self, *command_ids: int) -> Pending[records.Acquired]:
         """Acquire messages that came with acquire-mode not-acquired; the result names those that were there."""
@@ -252,7 +252,7 @@ class Session:
     def gap(self, *command_ids: int) -> None:
         """Give up commands that the peer may not have got: they'll never be sent again (session.gap).
 
-        Their handles fail. Raises LocalProtocolError for ids that wait for no confirmation.
+        Their pendings fail. Raises LocalProtocolError for ids that wait for no confirmation.
         """
         self._controls.gap(command_ids)
 

@@ -51,7 +51,7 @@ _HINTS: Final = {
 class Controls:
     """One end of a session's attachment to a channel.
 
-    `opening` is the handle that the attachment ends with `session` once both ends are in step. `ended` is called when
+    `opening` is the pending that the attachment ends with `session` once both ends are in step. `ended` is called when
     the session has left the channel.
     """
 
@@ -156,9 +156,9 @@ class Controls:
         """Ask the peer to keep the session for so long."""
         state = self.state
         self.channel.send(records.SessionRequestTimeout(seconds))
-        handle: Pending[int | None] = Pending((state.name, state.side_name, "timeout", self._transport.new_serial()))
-        self._timeouts.append(handle)
-        return handle
+        pending: Pending[int | None] = Pending((state.name, state.side_name, "timeout", self._transport.new_serial()))
+        self._timeouts.append(pending)
+        return pending
 
     def gap(self, command_ids: tuple[int, ...]) -> None:
         """Give up commands that the peer may not have got. Raises LocalProtocolError, LimitExceeded."""
@@ -267,9 +267,9 @@ class Controls:
             state.timeout = granted
         if waiting:
             state.lasts = True
-            handle = waiting.popleft()
-            handle.complete(granted)
-            self._transport.events.append(Replied(handle))
+            pending = waiting.popleft()
+            pending.complete(granted)
+            self._transport.events.append(Replied(pending))
         elif self._closing and self.channel.state is _ATTACHED:
             self._detach()
 
@@ -393,7 +393,7 @@ class Controls:
         report = CloseReport(By.LOCAL, error.code, str(error), rule=error.rule, condition=error.condition)
         self._send_exception(error.code, str(error), command_id, command, field)
         channel.report = report
-        self._give_up(self._open_handles(), report)
+        self._give_up(self._open_pendings(), report)
 
     def fail(self, violation: Violation, command_id: int | None, command: Command[Any] | None) -> None:
         """The peer broke a rule of the session: tell it with an exception, or detach it.
@@ -417,7 +417,7 @@ class Controls:
             return
         self._send_exception(violation.code, text, command_id, command, None)
         channel.report = report
-        self._tell_failed(error, By.LOCAL, self._open_handles())
+        self._tell_failed(error, By.LOCAL, self._open_pendings())
 
     def _send_exception(
         self, code: int, text: str, command_id: int | None, command: Command[Any] | None, field: str | None
@@ -439,7 +439,7 @@ class Controls:
         text = exception.description or name
         blamed = (exception.class_code or 0, exception.command_code or 0)
         error, self.channel.report = self._failure(By.REMOTE, code, text, name, blamed=blamed)
-        self._tell_failed(error, By.REMOTE, self._open_handles())
+        self._tell_failed(error, By.REMOTE, self._open_pendings())
 
     def _failure(
         self, by: By, code: int, text: str, condition: str, *, blamed: tuple[int, int] = (0, 0),
@@ -452,20 +452,20 @@ class Controls:
         )  # fmt: skip
         return error, CloseReport(by, code, text, *blamed, hint=hint, rule=rule, condition=condition)
 
-    def _tell_failed(self, error: RemoteProtocolError, by: By, handles: list[Pending[Any]]) -> None:
-        for handle in handles:
-            handle.fail(error)
-        self._transport.events.append(Failed(Scope.SESSION, self.channel.number, error, by, tuple(handles)))
+    def _tell_failed(self, error: RemoteProtocolError, by: By, pendings: list[Pending[Any]]) -> None:
+        for pending in pendings:
+            pending.fail(error)
+        self._transport.events.append(Failed(Scope.SESSION, self.channel.number, error, by, tuple(pendings)))
 
-    def _give_up(self, handles: list[Pending[Any]], report: CloseReport) -> None:
+    def _give_up(self, pendings: list[Pending[Any]], report: CloseReport) -> None:
         closed = EndpointClosed(f"no answer will come: {report}", report)
-        for handle in handles:
-            handle.fail(closed)
-        if handles:
-            self._transport.events.append(Abandoned(tuple(handles), report))
+        for pending in pendings:
+            pending.fail(closed)
+        if pendings:
+            self._transport.events.append(Abandoned(tuple(pendings), report))
 
-    def _open_handles(self) -> list[Pending[Any]]:
-        """Every handle of the session that nothing has ended."""
+    def _open_pendings(self) -> list[Pending[Any]]:
+        """Every pending of the session that nothing has ended."""
         found: list[Pending[Any]] = [] if self.opening is None else [self.opening]
         self.opening = None
         found += self._timeouts
@@ -477,7 +477,7 @@ class Controls:
     def _leave(self, text: str, by: By) -> None:
         """The peer doesn't know what this end thought: leave the session, which isn't what was asked for."""
         error, self.channel.report = self._failure(By.LOCAL, 0, text, "")
-        self._tell_failed(error, by, self._open_handles())
+        self._tell_failed(error, by, self._open_pendings())
         self._detach()
 
     def end(
@@ -498,15 +498,15 @@ class Controls:
         resumable = keep and (error is None or lasting)
         channel.report = report
         if error is not None and not resumable:
-            self._tell_failed(error, by, self._open_handles())
+            self._tell_failed(error, by, self._open_pendings())
         elif not over or self.opening is not None or self._timeouts:
             # Of a session that may go on only what belongs to its attachment can't be answered any more.
             kept: frozenset[Pending[Any]] = frozenset(state.pending if resumable else ())
-            handles = [handle for handle in self._open_handles() if handle not in kept]
+            pendings = [pending for pending in self._open_pendings() if pending not in kept]
             if error is not None:
-                self._tell_failed(error, by, handles)
+                self._tell_failed(error, by, pendings)
             else:
-                self._give_up(handles, report)
+                self._give_up(pendings, report)
         self._transport.events.append(SessionClosed(Scope.SESSION, channel.number, report, state.name, resumable))
         if not resumable:
             self._closing = True

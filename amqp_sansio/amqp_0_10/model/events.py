@@ -64,7 +64,7 @@ class CommandReceived(Event):
     """The peer wants a command executed; answer with `session.complete(command_id, result)`, or `session.fail(...)`.
 
     `command_id` is its number in the session, `sync`: the peer waits for the completion. `headers` and `body` are what
-    came with it (file.stage, stream.publish...). `handles` are the own transfers that it is about: those that
+    came with it (file.stage, stream.publish...). `pendings` are the own transfers that it is about: those that
     message.accept, reject, release and acquire name, and those that tx.commit and tx.rollback decide.
     """
 
@@ -74,7 +74,7 @@ class CommandReceived(Event):
     sync: bool = False
     headers: Headers | None = None
     body: bytes = b""
-    handles: tuple[Pending[Any], ...] = ()
+    pendings: tuple[Pending[Any], ...] = ()
 
 
 class MessageReceived(DeliveryReceived):

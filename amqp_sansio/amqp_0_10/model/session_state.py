@@ -32,19 +32,19 @@ Segments = tuple[tuple[int, bytes], ...]
 class Call:
     """A command that this end has sent: what is still to come of it.
 
-    `handle` ends when the peer has executed it, and its result has come where it has one; None for those that nobody
+    `pending` ends when the peer has executed it, and its result has come where it has one; None for those that nobody
     waits for. `result` is the struct's name while it's due, `destination` and `size` those of a message.
     """
 
     __slots__ = (
-        "command", "completed", "destination", "handle", "octets", "result", "size", "value",
+        "command", "completed", "destination", "octets", "pending", "result", "size", "value",
     )  # fmt: skip
 
     def __init__(
-        self, command: Any, handle: Pending[Any] | None, octets: int, destination: str | None, size: int
+        self, command: Any, pending: Pending[Any] | None, octets: int, destination: str | None, size: int
     ) -> None:
         self.command = command
-        self.handle = handle
+        self.pending = pending
         self.result: str = command.RESULT
         self.value: Any = None
         self.completed = False
@@ -62,7 +62,7 @@ class SessionState:
     application hasn't completed yet.
     """
 
-    SCHEMA = 4
+    SCHEMA = 5
 
     __slots__ = (
         "asked", "balances", "calls", "executing", "files", "granted", "incoming", "lasts", "name", "octets", "opened",
@@ -102,9 +102,9 @@ class SessionState:
 
     @property
     def pending(self) -> tuple[Pending[Any], ...]:
-        """The handles that aren't done: of commands, then of transfers that wait for their outcome."""
-        calls = [call.handle for call in self.calls.values() if call.handle is not None]
-        return tuple([each for each in (*calls, *self.outgoing.handles()) if not each.done])
+        """The pendings that aren't done: of commands, then of transfers that wait for their outcome."""
+        calls = [call.pending for call in self.calls.values() if call.pending is not None]
+        return tuple([each for each in (*calls, *self.outgoing.pendings()) if not each.done])
 
     @property
     def incomplete(self) -> tuple[Event, ...]:
@@ -134,12 +134,12 @@ class SessionState:
         self.outgoing.limit = self.incoming.limit = limits.unsettled
 
     def abandon(self, report: CloseReport) -> tuple[Pending[Any], ...]:
-        """End all pending handles: the session won't be attached again."""
-        handles = self.pending
+        """End all pendings: the session won't be attached again."""
+        pendings = self.pending
         error = EndpointClosed(f"no answer will come: {report}", report)
-        for handle in handles:
-            handle.fail(error)
-        return handles
+        for pending in pendings:
+            pending.fail(error)
+        return pendings
 
     def arrived(self, destination: str) -> list[int]:
         """The transfers to one destination of this end that aren't completed."""

@@ -1,6 +1,6 @@
 """Transfers: the messages of one direction of a session that aren't settled yet (class 4, transfer states).
 
-The sender of the messages keeps them with the handles of their outcomes, their recipient without; both step the same
+The sender of the messages keeps them with the pendings of their outcomes, their recipient without; both step the same
 table. A transaction puts the transfers it accepts aside until it ends: a rollback brings them back (class 5).
 """
 
@@ -48,16 +48,16 @@ def ended_by(command: Any) -> object:
 
 
 class Entry:
-    """One message that was transferred: its state, and on the sender's side the handle of its outcome.
+    """One message that was transferred: its state, and on the sender's side the pending of its outcome.
 
     `named` counts the commands of many ids that named it without settling it.
     """
 
-    __slots__ = ("handle", "named", "state")
+    __slots__ = ("named", "pending", "state")
 
-    def __init__(self, state: Transfer, handle: Pending[Any] | None) -> None:
+    def __init__(self, state: Transfer, pending: Pending[Any] | None) -> None:
         self.state = state
-        self.handle = handle
+        self.pending = pending
         self.named = 0
 
 
@@ -80,7 +80,7 @@ class Transfers:
             text = f"{self.limit} transfers aren't accepted, rejected or released; Limits.unsettled allows no more"
             raise exception(RESOURCE_LIMIT_EXCEEDED, text)
 
-    def transfer(self, number: int, command: records.MessageTransfer, handle: Pending[Any] | None = None) -> None:
+    def transfer(self, number: int, command: records.MessageTransfer, pending: Pending[Any] | None = None) -> None:
         """A message is transferred; with accept-mode none there's nothing more to come of it."""
         move = TransferInput.S_TRANSFER_PRE_ACQUIRED
         if command.acquire_mode:
@@ -89,7 +89,7 @@ class Transfers:
             move = TransferInput.S_TRANSFER_NONE
         state = TRANSFER[Transfer.START][move]
         if state is not Transfer.END:
-            self.unsettled[number] = Entry(state, handle)
+            self.unsettled[number] = Entry(state, pending)
 
     def named(self, ids: SequenceSet | None) -> list[int]:
         """The ids of a set that are unsettled."""
@@ -163,8 +163,8 @@ class Transfers:
             self.aside[work, number] = self.aside.pop(work)
 
     def in_work(self, work: object) -> tuple[Pending[Any], ...]:
-        """The handles of what a transaction has accepted."""
-        return handles_of(self.aside.get(work, {}).values())
+        """The pendings of what a transaction has accepted."""
+        return pendings_of(self.aside.get(work, {}).values())
 
     def commit(self, work: object) -> list[Entry]:
         """Settle and forget the transfers that the transaction accepted."""
@@ -179,14 +179,14 @@ class Transfers:
         self.put -= len(found)
         return found
 
-    def handles(self) -> tuple[Pending[Any], ...]:
-        """The handles of all that isn't settled."""
-        return handles_of([*self.unsettled.values(), *[each for work in self.aside.values() for each in work.values()]])
+    def pendings(self) -> tuple[Pending[Any], ...]:
+        """The pendings of all that isn't settled."""
+        return pendings_of([*self.unsettled.values(), *[each for work in self.aside.values() for each in work.values()]])
 
 
-def handles_of(entries: Iterable[Entry]) -> tuple[Pending[Any], ...]:
-    """The handles of some messages; the recipient's have none."""
-    return tuple([entry.handle for entry in entries if entry.handle is not None])
+def pendings_of(entries: Iterable[Entry]) -> tuple[Pending[Any], ...]:
+    """The pendings of some messages; the recipient's have none."""
+    return tuple([entry.pending for entry in entries if entry.pending is not None])
 
 
 class SeenTransfers(Transfers):
@@ -202,10 +202,10 @@ class SeenTransfers(Transfers):
         self.floor = 0
         self.lost = False
 
-    def transfer(self, number: int, command: records.MessageTransfer, handle: Pending[Any] | None = None) -> None:
+    def transfer(self, number: int, command: records.MessageTransfer, pending: Pending[Any] | None = None) -> None:
         """A message is transferred; some recipients accept what wants no word."""
         state = Transfer.NOT_ACQUIRED if command.acquire_mode else Transfer.ACQUIRED
-        self.unsettled[number] = Entry(state, handle)
+        self.unsettled[number] = Entry(state, pending)
         if len(self.unsettled) > self.limit:
             oldest = next(iter(self.unsettled))
             del self.unsettled[oldest]

@@ -128,7 +128,7 @@ class Connection(Handshake):
         desired_capabilities: Iterable[str] = (),
     ) -> Session:
         """Begin a session on the lowest free channel; usable at `Opened(Scope.SESSION, ...)`, which ends its
-        `opening` handle.
+        `opening` pending.
 
         Raises LocalProtocolError when no channel is free, EndpointClosed.
         """

@@ -47,7 +47,7 @@ class LinkRequested(Event):
 
 @record
 class LinkOpened(Opened):
-    """A link is attached on both sides (part 2 section 2.6.3); ends `handle` when this end opened it."""
+    """A link is attached on both sides (part 2 section 2.6.3); ends `pending` when this end opened it."""
 
     link: int = 0
     name: str = ""
@@ -191,7 +191,7 @@ class AvailableChanged(Event):
 class Updated(Event):
     """The receiver told the `state` of deliveries without settling them; `Settled` is still to come."""
 
-    handles: tuple[Pending[Any], ...]
+    pendings: tuple[Pending[Any], ...]
     state: object
 
 
@@ -199,14 +199,14 @@ class Updated(Event):
 class Resumed(Event):
     """A link was resumed and both unsettled maps compared (part 2 section 2.6.13).
 
-    `handles` are the deliveries of a sender that go on or are sent again. `forgotten` are the delivery-tags that
+    `pendings` are the deliveries of a sender that go on or are sent again. `forgotten` are the delivery-tags that
     the other end has settled meanwhile, `lost` those of which the data is gone on both ends. `incomplete`: one map
     didn't fit its frame; when what it names is settled, detach and resume once more.
     """
 
     channel: int
     link: int
-    handles: tuple[Pending[Any], ...]
+    pendings: tuple[Pending[Any], ...]
     forgotten: tuple[bytes, ...]
     lost: tuple[bytes, ...]
     incomplete: bool

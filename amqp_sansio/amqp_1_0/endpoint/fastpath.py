@@ -202,7 +202,7 @@ class FastPath:
             delivery.settled = False
             delivery.states = [None, None]
             delivery.parts = []
-            delivery.handle = None
+            delivery.pending = None
             delivery.skip = 0
             delivery.ignored = False
             deliveries[delivery_id] = delivery
@@ -258,7 +258,7 @@ class FastPath:
             for delivery in found:
                 if delivery is None or not _can_settle(delivery, peer):
                     return None
-        handles: list[Pending[Any]] = []
+        pendings: list[Pending[Any]] = []
         for delivery in found:
             link = delivery.link
             delivery.states[peer] = ACCEPTED
@@ -268,11 +268,11 @@ class FastPath:
             if delivery.message is not None:
                 link.kept_octets -= len(delivery.message)
                 delivery.message = None
-            handle = delivery.handle
-            handle.complete(ACCEPTED)
-            handles.append(handle)
+            pending = delivery.pending
+            pending.complete(ACCEPTED)
+            pendings.append(pending)
         self._buffer.pos = end
-        return Settled(tuple(handles), ACCEPTED)
+        return Settled(tuple(pendings), ACCEPTED)
 
 
 def _can_settle(delivery: Any, peer: int) -> bool:
@@ -286,6 +286,6 @@ def _can_settle(delivery: Any, peer: int) -> bool:
         and delivery.rest is None
         and delivery.states[peer] is None
         and not delivery.rcv_settle_mode
-        and not delivery.handle.done
+        and not delivery.pending.done
         and link.unsettled.get(delivery.delivery_tag) is delivery
     )

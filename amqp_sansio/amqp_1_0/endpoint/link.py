@@ -41,7 +41,7 @@ class Link(LinkModel):
     """One end of a link: a `Sender` or a `Receiver`.
 
     Commands raise LocalProtocolError for misuse, EndpointClosed when the link, its session or the connection is gone.
-    `opening` is the handle of `open_sender` and `open_receiver`, `report` says why the link ended, once it has.
+    `opening` is the pending of `open_sender` and `open_receiver`, `report` says why the link ended, once it has.
     """
 
     ROLE: ClassVar[bool]
@@ -176,12 +176,12 @@ class Link(LinkModel):
         """Detach without closing: the link is suspended, and `saved_state()` can be resumed."""
         self._leave(False, None)
 
-    def go_on_with(self, handles: Mapping[bytes, Pending[Any]]) -> None:
-        """Let these handles of an earlier attachment, by delivery-tag, end with the deliveries that go on in this one.
+    def go_on_with(self, pendings: Mapping[bytes, Pending[Any]]) -> None:
+        """Let these pendings of an earlier attachment, by delivery-tag, end with the deliveries that go on in this one.
 
         To be called before octets come in which the peer may have attached.
         """
-        self.going_on = handles
+        self.going_on = pendings
 
     def saved_state(self, undecided: Mapping[bytes, bytes] | None = None) -> LinkState:
         """The state that resumes the link, at any time, also after the connection is gone. Picklable.
@@ -231,7 +231,7 @@ class Link(LinkModel):
         raise NotImplementedError
 
     def ended(self) -> list[Pending[Any]]:
-        """The link is over: its handles that nothing will end any more."""
+        """The link is over: its pendings that nothing will end any more."""
         raise NotImplementedError
 
     def drop(self) -> None:
@@ -241,8 +241,8 @@ class Link(LinkModel):
         """Give the application an event of this link, with its `fields` behind channel and link."""
         self.session.transport.events.append(kind(self.session.channel, self.number, *fields))
 
-    def handle_of(self, tag: bytes) -> Pending[Any]:
-        """The handle of the delivery with this tag: a new one, unless it goes on from an earlier attachment."""
+    def pending_of(self, tag: bytes) -> Pending[Any]:
+        """The pending of the delivery with this tag: a new one, unless it goes on from an earlier attachment."""
         known = None if self.going_on is None else self.going_on.get(tag)
         if known is not None and not known.done:
             return known
@@ -398,9 +398,9 @@ class Link(LinkModel):
             self._ask(frame)
         # Else this end has closed the link, and the peer attached it to close it too (section 2.6.6).
 
-    def _tell_open(self, handle: Pending[None] | None) -> None:
+    def _tell_open(self, pending: Pending[None] | None) -> None:
         session = self.session
-        event = LinkOpened(Scope.LINK, session.channel, handle, self.number, self.name)
+        event = LinkOpened(Scope.LINK, session.channel, pending, self.number, self.name)
         session.transport.events.append(event)
 
     def _ask(self, attach: Attach) -> None:
@@ -460,16 +460,16 @@ class Link(LinkModel):
         session = self.session
         report = report_of(by, error if by is By.REMOTE else self.closing)
         refused = by is By.REMOTE and self.opening is not None and not self.opening.done
-        handles = self.finish(report)
+        pendings = self.finish(report)
         if error is not None:
-            self._fail(remote_error(Scope.LINK, session.channel, error), by, handles)
+            self._fail(remote_error(Scope.LINK, session.channel, error), by, pendings)
         elif refused:
             # The peer refused the link without saying why (section 2.6.3).
             what = "source" if self.ROLE else "target"
             text = f"the peer refused link {self.name!r}: it has no such {what}, and gave no error"
-            self._fail(RemoteProtocolError(text, scope=Scope.LINK, channel=session.channel), by, handles)
+            self._fail(RemoteProtocolError(text, scope=Scope.LINK, channel=session.channel), by, pendings)
         else:
-            session.transport.abandon(handles, report, resumable)
+            session.transport.abandon(pendings, report, resumable)
 
     def fail(self, error: RemoteProtocolError, told: Error, report: CloseReport) -> None:
         """The peer broke a rule of the link: detach it, and tell why."""
@@ -484,21 +484,21 @@ class Link(LinkModel):
         if self.report is None:
             self._fail(error, By.LOCAL, self.finish(report))
 
-    def _fail(self, error: RemoteProtocolError, by: By, handles: list[Pending[Any]]) -> None:
-        for handle in handles:
-            handle.fail(error)
+    def _fail(self, error: RemoteProtocolError, by: By, pendings: list[Pending[Any]]) -> None:
+        for pending in pendings:
+            pending.fail(error)
         session = self.session
         session.transport.events.append(
-            LinkFailed(Scope.LINK, session.channel, error, by, tuple(handles), self.number, self.name)
+            LinkFailed(Scope.LINK, session.channel, error, by, tuple(pendings), self.number, self.name)
         )
 
     def finish(self, report: CloseReport) -> list[Pending[Any]]:
-        """Nothing more happens on the link; the handles that nothing has ended."""
+        """Nothing more happens on the link; the pendings that nothing has ended."""
         self.report = report
-        handles = self.ended()
+        pendings = self.ended()
         if self.opening is not None and not self.opening.done:
-            handles.insert(0, self.opening)
-        return handles
+            pendings.insert(0, self.opening)
+        return pendings
 
     def tell_end(self, report: CloseReport | None, resumable: bool) -> None:
         """Tell the application that the link is over."""

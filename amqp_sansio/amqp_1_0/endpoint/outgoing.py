@@ -147,13 +147,13 @@ class Transport:
         """Count the parts of a message off."""
         self.bodies -= sum(map(len, parts))
 
-    def abandon(self, handles: list[Pending[Any]], report: CloseReport, resumable: bool = True) -> None:
-        """No answer will come to these handles, if there are any."""
-        if handles:
+    def abandon(self, pendings: list[Pending[Any]], report: CloseReport, resumable: bool = True) -> None:
+        """No answer will come to these pendings, if there are any."""
+        if pendings:
             error = EndpointClosed(f"no answer will come: {report}", report)
-            for handle in handles:
-                handle.fail(error)
-            self.events.append(Abandoned(tuple(handles), report, resumable))
+            for pending in pendings:
+                pending.fail(error)
+            self.events.append(Abandoned(tuple(pendings), report, resumable))
 
 
 class SessionEnd(SessionModel):
@@ -347,16 +347,16 @@ class SessionEnd(SessionModel):
             self.send(Disposition(role, first, None if last == first else last, settled=settled, state=state))
 
     def complete(self, ended: list[tuple[Pending[Any], State | None]]) -> None:
-        """Deliveries are settled: one event for each run of handles that end with the same state."""
+        """Deliveries are settled: one event for each run of pendings that end with the same state."""
         groups: list[tuple[State | None, list[Pending[Any]]]] = []
-        for handle, final in ended:
-            handle.complete(final)
+        for pending, final in ended:
+            pending.complete(final)
             if groups and groups[-1][0] == final:
-                groups[-1][1].append(handle)
+                groups[-1][1].append(pending)
             else:
-                groups.append((final, [handle]))
-        for final, handles in groups:
-            self.transport.events.append(Settled(tuple(handles), final))
+                groups.append((final, [pending]))
+        for final, pendings in groups:
+            self.transport.events.append(Settled(tuple(pendings), final))
 
     def free_handle(self, *, answering: bool = False) -> int:
         """The lowest handle that this end hasn't in use (part 2 section 2.7.3). Raises LimitExceeded.

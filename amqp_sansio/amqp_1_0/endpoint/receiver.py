@@ -55,19 +55,19 @@ _AS_ACCEPTED: Final = b"\x40\x41\x00\x53\x24\x45"
 
 
 class IncomingDelivery(DeliveryModel):
-    """A delivery of a receiver: the octets so far while it comes, and the handle of what was said of it.
+    """A delivery of a receiver: the octets so far while it comes, and the pending of what was said of it.
 
     `skip` octets of what comes are known from an earlier attachment of the link; `ignored`: nobody wants it.
     """
 
-    __slots__ = ("handle", "ignored", "parts", "skip")
+    __slots__ = ("ignored", "parts", "pending", "skip")
 
     link: Receiver
 
     def __init__(self, link: Receiver, delivery_id: int, delivery_tag: bytes) -> None:
         DeliveryModel.__init__(self, link, delivery_id, delivery_tag)
         self.parts: list[bytes] = []
-        self.handle: Pending[Any] | None = None
+        self.pending: Pending[Any] | None = None
         self.skip = 0
         self.ignored = False
 
@@ -145,9 +145,9 @@ class Receiver(Link):
     def accept(self, *deliveries: Delivery | int) -> tuple[Pending[Any], ...]:
         """The deliveries are taken over. See `update`."""
         if len(deliveries) == 1:
-            handle = self._accept_fast(deliveries[0])
-            if handle is not None:
-                return (handle,)
+            pending = self._accept_fast(deliveries[0])
+            if pending is not None:
+                return (pending,)
         return self.update(deliveries, ACCEPTED)
 
     def reject(self, *deliveries: Delivery | int, error: Error | None = None) -> tuple[Pending[Any], ...]:
@@ -174,7 +174,7 @@ class Receiver(Link):
     ) -> tuple[Pending[Any], ...]:
         """Tell the sender the state of deliveries, those with consecutive ids in one frame.
 
-        They are settled at once with an outcome in rcv-settle-mode first, or where `settled` says so; else each handle
+        They are settled at once with an outcome in rcv-settle-mode first, or where `settled` says so; else each pending
         ends by `Settled` when the sender has settled. Handles of deliveries that are settled now are done.
 
         Raises LocalProtocolError for a delivery that isn't unsettled on this link, and for settling before the
@@ -185,7 +185,7 @@ class Receiver(Link):
         groups: dict[bool, list[IncomingDelivery]] = {False: [], True: []}
         for each in found:
             groups[self._settles(each, state, settled)].append(each)
-        handles: list[Pending[Any]] = []
+        pendings: list[Pending[Any]] = []
         frame = Disposition(True, 0xFFFF_FFFF, 0xFFFF_FFFF, settled=True, state=state)
         transport = self.session.transport
         transport.check_frames(frame)
@@ -202,13 +202,13 @@ class Receiver(Link):
             if group:
                 self.session.disposition(True, [each.delivery_id for each in group], state, settling)
         for each in found:
-            handle = each.handle
-            if handle is None:
-                handle = each.handle = self.handle_of(each.delivery_tag)
+            pending = each.pending
+            if pending is None:
+                pending = each.pending = self.pending_of(each.delivery_tag)
             if each.settled:
-                handle.complete(state)
-            handles.append(handle)
-        return tuple(handles)
+                pending.complete(state)
+            pendings.append(pending)
+        return tuple(pendings)
 
     # For the session.
 
@@ -280,7 +280,7 @@ class Receiver(Link):
         if not remote.incomplete_unsettled:
             forgotten = [tag for tag in restored if tag not in theirs]
         for tag in forgotten:
-            self.session.complete([(self.handle_of(tag), restored.pop(tag).local)])
+            self.session.complete([(self.pending_of(tag), restored.pop(tag).local)])
         self.restored = self.name_later(restored)
         incomplete = self.incomplete or remote.incomplete_unsettled
         self.count_round(incomplete)
@@ -288,7 +288,7 @@ class Receiver(Link):
 
     def ended(self) -> list[Pending[Any]]:
         self.drop()
-        return [each.handle for each in self.unsettled.values() if each.handle is not None and not each.handle.done]
+        return [each.pending for each in self.unsettled.values() if each.pending is not None and not each.pending.done]
 
     # Inside.
 
@@ -433,7 +433,7 @@ class Receiver(Link):
             # The sender's outcome counts: it is echoed and settled (part 3 section 3.4.6, tag 13).
             delivery.states[self.session.side] = None
             self.session.disposition(True, [delivery.delivery_id], outcome, True)
-        self.session.complete([(self.handle_of(delivery.delivery_tag), state)])
+        self.session.complete([(self.pending_of(delivery.delivery_tag), state)])
         return True
 
     def sender_flow(self, frame: Flow) -> None:
@@ -477,7 +477,7 @@ class Receiver(Link):
             or not quick
             or delivery.link is not self
             or delivery.progress is not _SENT
-            or delivery.handle is not None
+            or delivery.pending is not None
             or delivery.states[side] is not None
             or delivery.rcv_settle_mode
             or out.closed
@@ -500,12 +500,12 @@ class Receiver(Link):
         delivery.settled = True
         del deliveries[number]
         del unsettled[tag]
-        handle: Pending[Any] = Pending((self.name, "in", tag))
-        delivery.handle = handle
-        handle.complete(ACCEPTED)
+        pending: Pending[Any] = Pending((self.name, "in", tag))
+        delivery.pending = pending
+        pending.complete(ACCEPTED)
         if out.size > out.high:
             out.pause()
-        return handle
+        return pending
 
 
 def check_credit(credit: int) -> None:

@@ -44,19 +44,19 @@ class NoCredit(LocalProtocolError):
 
 
 class OutgoingDelivery(DeliveryModel):
-    """A delivery of a sender: its handle, and the whole `message` as long as it may have to be sent again.
+    """A delivery of a sender: its pending, and the whole `message` as long as it may have to be sent again.
 
     `payload` are the octets that are being sent, `rest` where those begin that aren't sent yet (both None when none
     are); `last` says that they end the delivery, `whole` that it was given as a whole message.
     """
 
-    __slots__ = ("frame", "handle", "last", "message", "payload", "rest", "whole")
+    __slots__ = ("frame", "last", "message", "payload", "pending", "rest", "whole")
 
     link: Sender
 
     def __init__(self, link: Sender, delivery_id: int, delivery_tag: bytes) -> None:
         DeliveryModel.__init__(self, link, delivery_id, delivery_tag)
-        self.handle = link.handle_of(delivery_tag)
+        self.pending = link.pending_of(delivery_tag)
         self.message: bytes | None = None
         self.payload: bytes | None = None
         self.rest: int | None = None
@@ -68,30 +68,30 @@ class OutgoingDelivery(DeliveryModel):
 class Resending:
     """Carries out a sender's action for one delivery of a resumed link (part 3 section 3.4.6)."""
 
-    __slots__ = ("handle", "link", "saved")
+    __slots__ = ("link", "pending", "saved")
 
-    def __init__(self, link: Sender, saved: SavedDelivery, handle: Pending[Any]) -> None:
+    def __init__(self, link: Sender, saved: SavedDelivery, pending: Pending[Any]) -> None:
         self.link = link
         self.saved = saved
-        self.handle = handle
+        self.pending = pending
 
     def do(self, resend: Resend, state: State | None) -> None:
         """Send what `resume_action` says."""
         payload = self.saved.payload
         if resend is Resend.NEW:
-            self._send(payload or b"").handle = self.handle
+            self._send(payload or b"").pending = self.pending
         elif resend is Resend.CONTINUE and (start := self._start(state)) is not None:
-            self._send((payload or b"")[start:], payload, state=state, resume=True).handle = self.handle
+            self._send((payload or b"")[start:], payload, state=state, resume=True).pending = self.pending
         elif resend is Resend.ABORT or resend is Resend.CONTINUE:
             self._send(b"", resume=True, aborted=True)
             if payload is not None:
-                self.link.send_anew(self.saved, self.handle)
+                self.link.send_anew(self.saved, self.pending)
             else:
                 self._done(None)
         elif resend is Resend.SETTLE:
             self._settle(state)
         else:
-            self._send(b"", state=state, resume=True).handle = self.handle
+            self._send(b"", state=state, resume=True).pending = self.pending
 
     def _settle(self, state: State | None) -> None:
         link = self.link
@@ -123,10 +123,10 @@ class Resending:
 
     def _done(self, state: State | None) -> None:
         if self.saved.delivery_tag in self.link.unknown:
-            self.handle.complete(state)
+            self.pending.complete(state)
             self.link.unknown.discard(self.saved.delivery_tag)
         else:
-            self.link.session.complete([(self.handle, state)])
+            self.link.session.complete([(self.pending, state)])
 
 
 class Sender(Link):
@@ -169,10 +169,10 @@ class Sender(Link):
 
     @property
     def pending(self) -> Mapping[bytes, Pending[Any]]:
-        """The handles of deliveries that aren't settled, by delivery-tag, in the order they were sent."""
-        handles = {tag: delivery.handle for tag, delivery in self.unsettled.items()}
-        handles.update({each[0].delivery_tag: each[3] for each in self.resending})
-        return handles
+        """The pendings of deliveries that aren't settled, by delivery-tag, in the order they were sent."""
+        pendings = {tag: delivery.pending for tag, delivery in self.unsettled.items()}
+        pendings.update({each[0].delivery_tag: each[3] for each in self.resending})
+        return pendings
 
     # Commands.
 
@@ -189,9 +189,9 @@ class Sender(Link):
     ) -> Pending[DeliveryState | None]:
         """Send a whole message: a Message, or its sections' octets (in another `message_format`: any octets).
 
-        The handle ends by `Settled` with the state that settled it: Accepted, Rejected, Released, Modified, or None
+        The pending ends by `Settled` with the state that settled it: Accepted, Rejected, Released, Modified, or None
         when the receiver told none. `settled`: send it settled, which needs no answer (None: as the link's
-        snd-settle-mode says); then the handle is done at once. `state` is the delivery's state here, such as
+        snd-settle-mode says); then the pending is done at once. `state` is the delivery's state here, such as
         TransactionalState. A message of many frames goes out as the session's window allows.
 
         Raises NoCredit while the receiver takes nothing, LimitExceeded when what is unsettled or queued gets too
@@ -206,11 +206,11 @@ class Sender(Link):
             and rcv_settle_mode is None
             and not (message_format or batchable)
         ):
-            handle = self._send_fast(octets)
-            if handle is not None:
-                return handle
+            pending = self._send_fast(octets)
+            if pending is not None:
+                return pending
         wanted = (delivery_tag, message_format, settled, False, rcv_settle_mode, state)
-        return self._start(Transfer(self.number, None, *wanted, batchable=batchable), octets, True).handle
+        return self._start(Transfer(self.number, None, *wanted, batchable=batchable), octets, True).pending
 
     def begin(
         self,
@@ -228,7 +228,7 @@ class Sender(Link):
         The link keeps none of the parts: a resumed link can't send such a delivery again.
         """
         wanted = (delivery_tag, message_format, settled, False, rcv_settle_mode, state)
-        return self._start(Transfer(self.number, None, *wanted, batchable=batchable), octets, False).handle
+        return self._start(Transfer(self.number, None, *wanted, batchable=batchable), octets, False).pending
 
     def continue_delivery(self, octets: bytes, *, more: bool = True, state: DeliveryState | None = None) -> None:
         """Send further octets of the delivery begun; without `more` they are its last.
@@ -260,7 +260,7 @@ class Sender(Link):
             raise
 
     def abort(self) -> None:
-        """Give up the delivery begun: the receiver drops what it has of it. Its handle ends with None."""
+        """Give up the delivery begun: the receiver drops what it has of it. Its pending ends with None."""
         delivery = self._begun()
         frame = Transfer(self.number, aborted=True)
         self._step(frame, 0)
@@ -273,7 +273,7 @@ class Sender(Link):
     def settle(self, which: Pending[Any] | bytes, state: DeliveryState | None = None) -> None:
         """Forget a delivery and tell the receiver so; `state` is its final one here (None: as told before).
 
-        The handle ends with that state, or with the one the receiver told. A resumed link doesn't send the delivery
+        The pending ends with that state, or with the one the receiver told. A resumed link doesn't send the delivery
         again any more; a receiver that knows of it is told when there is credit.
         """
         if self._settle_unsent(which, state):
@@ -294,17 +294,17 @@ class Sender(Link):
         """Send the unsettled messages of an earlier attachment as new deliveries, as credit comes; return how many.
 
         For a peer that has forgotten that attachment: it may get messages twice. Until they are sent there is no
-        credit for others. Their handles are those of `go_on_with`.
+        credit for others. Their pendings are those of `go_on_with`.
         """
         self._check()
         self._tags = max(self._tags, state.next_tag)
         for saved in state.unsettled:
-            self.resending.append((saved, Resend.NEW, None, self.handle_of(saved.delivery_tag)))
+            self.resending.append((saved, Resend.NEW, None, self.pending_of(saved.delivery_tag)))
         self.resend()
         return len(state.unsettled)
 
     def withdraw(self) -> tuple[SavedDelivery, ...]:
-        """Take back the messages that are to be sent again as new ones and aren't sent yet; their handles stay open."""
+        """Take back the messages that are to be sent again as new ones and aren't sent yet; their pendings stay open."""
         found = tuple([each[0] for each in self.resending if each[1] is Resend.NEW])
         self.resending = deque([each for each in self.resending if each[1] is not Resend.NEW])
         return found
@@ -401,8 +401,8 @@ class Sender(Link):
             if not delivery.whole:
                 self._settle(delivery, None)
             else:
-                if not delivery.handle.done:
-                    delivery.handle.complete(None)
+                if not delivery.pending.done:
+                    delivery.pending.complete(None)
                 self.forget(delivery)
         if self.waiting is delivery:
             self.waiting = None
@@ -442,7 +442,7 @@ class Sender(Link):
         if restored is None or remote is None:
             return
         theirs = remote.unsettled or {}
-        handles: list[Pending[Any]] = []
+        pendings: list[Pending[Any]] = []
         forgotten: list[bytes] = []
         lost: list[bytes] = []
         incomplete = self.incomplete or remote.incomplete_unsettled
@@ -457,23 +457,23 @@ class Sender(Link):
                 continue
             their: Any = theirs.get(tag)
             action = resume_action(_told(saved), known, their)
-            handle = self.handle_of(tag)
+            pending = self.pending_of(tag)
             if action.resend is Resend.FORGET:
                 forgotten.append(tag)
-                self.session.complete([(handle, saved.local)])
+                self.session.complete([(pending, saved.local)])
                 continue
             if action.resend is Resend.NEW and saved.payload is None:
                 lost.append(tag)
                 continue
             if action.resend is Resend.ABORT and saved.payload is None:
                 lost.append(tag)
-            handles.append(handle)
-            self.resending.append((saved, action.resend, action.state, handle))
+            pendings.append(pending)
+            self.resending.append((saved, action.resend, action.state, pending))
         self.restored = self.name_later(left)
         if self.incomplete:
             self._settle_unknown([tag for tag in theirs if tag not in restored], theirs)
         self.count_round(remote.incomplete_unsettled)
-        self.tell(Resumed, tuple(handles), tuple(forgotten), tuple(lost), incomplete)
+        self.tell(Resumed, tuple(pendings), tuple(forgotten), tuple(lost), incomplete)
         self.resend()
 
     def _settle_unknown(self, tags: list[bytes], theirs: Mapping[Any, Any]) -> None:
@@ -483,27 +483,27 @@ class Sender(Link):
         """
         self.unknown.update(tags)
         for tag in tags:
-            handle = self.handle_of(tag)
+            pending = self.pending_of(tag)
             action = resume_action(None, True, theirs[tag])
             saved = SavedDelivery(tag, 0, None, None, theirs[tag])
-            self.resending.append((saved, action.resend, action.state, handle))
+            self.resending.append((saved, action.resend, action.state, pending))
 
-    def send_anew(self, saved: SavedDelivery, handle: Pending[Any]) -> None:
+    def send_anew(self, saved: SavedDelivery, pending: Pending[Any]) -> None:
         """Send an aborted message as a new delivery: at once, or in the next resumption when the receiver takes no new
         ones before (part 2 section 2.7.3, incomplete-unsettled)."""
         remote = self.remote
         if remote is None or not remote.incomplete_unsettled:
-            self.resending.appendleft((saved, Resend.NEW, None, handle))
+            self.resending.appendleft((saved, Resend.NEW, None, pending))
             return
-        self.put_off.append(handle)
+        self.put_off.append(pending)
         fresh = SavedDelivery(saved.delivery_tag, saved.message_format, saved.payload, None, None)
         self.restored = {**(self.restored or {}), saved.delivery_tag: fresh}
 
     def resend(self) -> None:
         """Go on with the unsettled deliveries of a resumed link, as far as credit and window allow."""
         while self.resending and self.waiting is None and self._has_credit():
-            saved, resend, state, handle = self.resending.popleft()
-            Resending(self, saved, handle).do(resend, state)
+            saved, resend, state, pending = self.resending.popleft()
+            Resending(self, saved, pending).do(resend, state)
 
     def drop(self) -> None:
         # The session's window may open again when the link is detached.
@@ -511,10 +511,10 @@ class Sender(Link):
 
     def ended(self) -> list[Pending[Any]]:
         self.drop()
-        handles = [each.handle for each in self.unsettled.values() if not each.handle.done]
-        if self.begun is not None and not self.begun.handle.done:
-            handles.append(self.begun.handle)
-        return handles + [each[3] for each in self.resending] + self.put_off
+        pendings = [each.pending for each in self.unsettled.values() if not each.pending.done]
+        if self.begun is not None and not self.begun.pending.done:
+            pendings.append(self.begun.pending)
+        return pendings + [each[3] for each in self.resending] + self.put_off
 
     # Inside.
 
@@ -604,8 +604,8 @@ class Sender(Link):
         delivery.size = size
         delivery.settled = False
         delivery.states = [None, None]
-        handle: Pending[Any] = Pending((self.name, "out", tag))
-        delivery.handle = handle
+        pending: Pending[Any] = Pending((self.name, "out", tag))
+        delivery.pending = pending
         delivery.message = octets
         delivery.payload = None
         delivery.rest = None
@@ -615,7 +615,7 @@ class Sender(Link):
         unsettled[tag] = delivery
         if out.size > out.high:
             out.pause()
-        return handle
+        return pending
 
     # Checks before sending: credit, sizes, tags and settle modes (part 2 sections 2.6.7 and 2.7.5).
 
@@ -734,8 +734,8 @@ class Sender(Link):
                 self.kept_octets += len(delivery.message)
         elif not whole:
             self.begun = delivery
-        elif not delivery.handle.done:
-            delivery.handle.complete(None)
+        elif not delivery.pending.done:
+            delivery.pending.complete(None)
         return delivery
 
     def _launch_long(self, frame: Transfer, octets: bytes, whole: bool) -> OutgoingDelivery:
@@ -794,7 +794,7 @@ class Sender(Link):
         self._check()
         tag: Any = which if isinstance(which, bytes) else which.key[2]
         delivery = self.unsettled.get(tag)
-        if delivery is None or (not isinstance(which, bytes) and which != delivery.handle):
+        if delivery is None or (not isinstance(which, bytes) and which != delivery.pending):
             raise LocalProtocolError(f"link {self.name!r} has no unsettled delivery {which!r}")
         if delivery.progress is _SENDING:
             raise LocalProtocolError(
@@ -805,20 +805,20 @@ class Sender(Link):
     def _settle_unsent(self, which: Pending[Any] | bytes, state: DeliveryState | None) -> bool:
         """Settle what waits for being sent again; whether it was that."""
         tag: Any = which if isinstance(which, bytes) else which.key[2]
-        for at, (saved, resend, _, handle) in enumerate(self.resending):
+        for at, (saved, resend, _, pending) in enumerate(self.resending):
             if saved.delivery_tag == tag:
                 self._check()
                 if resend is Resend.NEW:
                     del self.resending[at]
-                    self.session.complete([(handle, state)])
+                    self.session.complete([(pending, state)])
                 else:
-                    self.resending[at] = (saved, Resend.SETTLE, state, handle)
+                    self.resending[at] = (saved, Resend.SETTLE, state, pending)
                 return True
         return False
 
     def _settle(self, delivery: OutgoingDelivery, state: State | None) -> None:
         self.forget(delivery)
-        self.session.complete([(delivery.handle, state)])
+        self.session.complete([(delivery.pending, state)])
 
 
 def _repeated(state: State | None) -> State | None:

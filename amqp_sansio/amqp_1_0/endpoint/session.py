@@ -51,7 +51,7 @@ class Session(SessionEnd):
     """One session of an endpoint. Commands either happen as a whole or raise and change nothing.
 
     They raise LocalProtocolError for misuse, LimitExceeded at a bound, EndpointClosed when the session or its
-    connection is gone. `opening` is the handle of `open_session`, `report` says why it ended, once it has.
+    connection is gone. `opening` is the pending of `open_session`, `report` says why it ended, once it has.
     """
 
     __slots__ = ()
@@ -92,7 +92,7 @@ class Session(SessionEnd):
         state: LinkState | None = None,
         auto_settle: bool = True,
     ) -> Sender:
-        """Attach a link on which this end sends; usable at `LinkOpened`, which ends its `opening` handle.
+        """Attach a link on which this end sends; usable at `LinkOpened`, which ends its `opening` pending.
 
         `target` is an address, or a whole terminus; None recovers the link's own (part 2 section 2.6.3), and with
         `Target(address=None)` is an anonymous one. `name` is made of the container-id and a count when there is
@@ -204,10 +204,10 @@ class Session(SessionEnd):
         """The peer received what this end sent (part 2 section 2.7.6)."""
         state = frame.state
         for delivery in deliveries:
-            if delivery.handle.done and delivery.link.report is not None:
+            if delivery.pending.done and delivery.link.report is not None:
                 # The end of the link has ended it, but what is said of a delivery counts all the same while the link
                 # isn't closed (part 2 section 2.7.6). A caller that looks it up by its tag hears of it.
-                delivery.handle = Pending(delivery.handle.key)
+                delivery.pending = Pending(delivery.pending.key)
         if frame.settled:
             self._settle(deliveries, state)
             return
@@ -227,7 +227,7 @@ class Session(SessionEnd):
             else:
                 settling.append(delivery)
         if told:
-            self.transport.events.append(Updated(tuple([each.handle for each in told]), state))
+            self.transport.events.append(Updated(tuple([each.pending for each in told]), state))
         if settling:
             self.disposition(False, [each.delivery_id for each in settling], state, True)
             self._settle(settling, state)
@@ -237,9 +237,9 @@ class Session(SessionEnd):
         ended: list[tuple[Pending[Any], State | None]] = []
         others: list[int] = []
         for delivery in deliveries:
-            handle = delivery.handle
-            if frame.settled and handle is not None and not handle.done:
-                ended.append((handle, frame.state or delivery.states[self.side]))
+            pending = delivery.pending
+            if frame.settled and pending is not None and not pending.done:
+                ended.append((pending, frame.state or delivery.states[self.side]))
             else:
                 others.append(delivery.delivery_id)
         self.complete(ended)
@@ -251,8 +251,8 @@ class Session(SessionEnd):
         ended: list[tuple[Pending[Any], State | None]] = []
         for delivery in deliveries:
             delivery.link.forget(delivery)
-            if not delivery.handle.done:
-                ended.append((delivery.handle, delivery.states[1 - self.side] if state is None else state))
+            if not delivery.pending.done:
+                ended.append((delivery.pending, delivery.states[1 - self.side] if state is None else state))
         self.complete(ended)
 
     def window_came(self, before: int, named: LinkModel | None) -> None:
@@ -286,11 +286,11 @@ class Session(SessionEnd):
             elif by is By.REMOTE and self.opening is not None and not self.opening.done:
                 text = "the peer ended the session at once, without an error"
                 error = RemoteProtocolError(text, scope=Scope.SESSION, channel=self.channel)
-        handles = self.finish(report)
+        pendings = self.finish(report)
         if error is not None:
-            self._fail(error, report.by, handles)
+            self._fail(error, report.by, pendings)
         else:
-            self.transport.abandon(handles, report)
+            self.transport.abandon(pendings, report)
         self.tell_end(report)
 
     def fail(self, error: RemoteProtocolError, told: Error, report: CloseReport) -> None:
@@ -302,22 +302,22 @@ class Session(SessionEnd):
         if self.report is None:
             self._fail(error, By.LOCAL, self.finish(report))
 
-    def _fail(self, error: RemoteProtocolError, by: By, handles: list[Pending[Any]]) -> None:
-        for handle in handles:
-            handle.fail(error)
-        self.transport.events.append(Failed(Scope.SESSION, self.channel, error, by, tuple(handles)))
+    def _fail(self, error: RemoteProtocolError, by: By, pendings: list[Pending[Any]]) -> None:
+        for pending in pendings:
+            pending.fail(error)
+        self.transport.events.append(Failed(Scope.SESSION, self.channel, error, by, tuple(pendings)))
 
     def finish(self, report: CloseReport) -> list[Pending[Any]]:
-        """Nothing more happens on the session; the handles that nothing has ended."""
-        handles: list[Pending[Any]] = []
+        """Nothing more happens on the session; the pendings that nothing has ended."""
+        pendings: list[Pending[Any]] = []
         if self.report is None:
             self.report = report
             if self.opening is not None and not self.opening.done:
-                handles.append(self.opening)
+                pendings.append(self.opening)
         for link in self._untold_links():
             if link.report is None:
-                handles += link.finish(report)
-        return handles
+                pendings += link.finish(report)
+        return pendings
 
     def tell_end(self, report: CloseReport) -> None:
         """Tell the application that the session is over, its links before it."""
@@ -421,11 +421,11 @@ class EndpointModel(ConnectionModel):
         found, answers = self.begin(1 - self._side, channel, frame)
         session: Any = found
         if answers:
-            handle = session.opening
+            pending = session.opening
             if session.own.state is _MAPPED:
-                if handle is not None and not handle.done:
-                    handle.complete(None)
-                self.transport.events.append(Opened(Scope.SESSION, session.channel, handle))
+                if pending is not None and not pending.done:
+                    pending.complete(None)
+                self.transport.events.append(Opened(Scope.SESSION, session.channel, pending))
             return
         number = self._free_channel()
         peer = self.halves[1 - self._side].open
@@ -567,10 +567,10 @@ class EndpointModel(ConnectionModel):
 
     def connection_ended(self, report: CloseReport) -> None:
         """The connection is over: end what is open, links and sessions before the connection."""
-        handles: list[Pending[Any]] = []
+        pendings: list[Pending[Any]] = []
         for session in self._sessions.values():
-            handles += session.finish(report)
-        self.transport.abandon(handles, report)
+            pendings += session.finish(report)
+        self.transport.abandon(pendings, report)
         for session in self._sessions.values():
             session.tell_end(report)
         self._sessions.clear()

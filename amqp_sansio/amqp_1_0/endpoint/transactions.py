@@ -58,7 +58,7 @@ class Controller:
         self.sender = sender
 
     def declare(self, global_id: Any = None) -> Pending[Declared]:
-        """Begin a transaction. The handle ends with Declared, whose `txn_id` names it, or Rejected with the error.
+        """Begin a transaction. The pending ends with Declared, whose `txn_id` names it, or Rejected with the error.
 
         Raises as `Sender.send`: a coordinator gives credit like any receiver.
         """
@@ -68,11 +68,11 @@ class Controller:
             text = "a global-id is for coordinators with amqp:distributed-transactions, this one hasn't it"
             raise LocalProtocolError(text, rule="1.0/transactions/declare/global-id")
         answer: Any = self.sender.send(Message(body=AmqpValue(Declare(global_id))))
-        handle: Pending[Declared] = answer
-        return handle
+        pending: Pending[Declared] = answer
+        return pending
 
     def discharge(self, txn_id: bytes, *, fail: bool = False) -> Pending[Any]:
-        """Commit a transaction, or with `fail` roll it back. The handle ends with Accepted or Rejected."""
+        """Commit a transaction, or with `fail` roll it back. The pending ends with Accepted or Rejected."""
         if len(txn_id) > _ID_SIZE:
             raise LocalProtocolError(
                 f"a txn-id of {len(txn_id)} octets, 32 is the most", rule="1.0/transactions/txn-id-size"
@@ -99,19 +99,19 @@ class Transaction:
     @property
     def retired(self) -> list[tuple[Pending[Any], DeliveryState | None]]:
         """Deliveries of this end, with the outcome that the controller wants for them."""
-        return [(handle, outcome) for handle, (_, outcome) in self._retired.items()]
+        return [(pending, outcome) for pending, (_, outcome) in self._retired.items()]
 
-    def retire(self, handle: Pending[Any], sender: Sender | None, outcome: DeliveryState | None) -> None:
+    def retire(self, pending: Pending[Any], sender: Sender | None, outcome: DeliveryState | None) -> None:
         """The controller wants `outcome` for a delivery of `sender`, which is None where its link is detached."""
-        self._retired.pop(handle, None)
-        self._retired[handle] = sender, outcome
+        self._retired.pop(pending, None)
+        self._retired[pending] = sender, outcome
 
     def undo(self, peer: int) -> None:
         """Forget what side `peer` said of the deliveries that it retired here and that aren't settled."""
-        for handle, (sender, _) in self._retired.items():
-            tag: Any = handle.key[2]
+        for pending, (sender, _) in self._retired.items():
+            tag: Any = pending.key[2]
             delivery = None if sender is None else sender.unsettled.get(tag)
-            if delivery is None or delivery.handle != handle:
+            if delivery is None or delivery.pending != pending:
                 continue
             state = delivery.states[peer]
             if isinstance(state, TransactionalState) and state.txn_id == self.txn_id:
@@ -210,7 +210,7 @@ class Resource:
         return transaction
 
     def retire(
-        self, sender: Sender | None, handles: tuple[Pending[Any], ...], state: TransactionalState
+        self, sender: Sender | None, pendings: tuple[Pending[Any], ...], state: TransactionalState
     ) -> Transaction | None:
         """The controller bound the outcome of deliveries of `sender` to a transaction (part 4 section 4.4.2).
 
@@ -224,15 +224,15 @@ class Resource:
             if sender is not None:
                 sender.close(conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {state.txn_id!r} is open")
             return None
-        for handle in handles:
-            other = self._bound.get(handle, transaction)
+        for pending in pendings:
+            other = self._bound.get(pending, transaction)
             if other is not transaction:
                 self._end(other, "a delivery's outcome is bound to two transactions")
                 return None
         outcome: Any = state.outcome
-        for handle in handles:
-            self._bound[handle] = transaction
-            transaction.retire(handle, sender, outcome)
+        for pending in pendings:
+            self._bound[pending] = transaction
+            transaction.retire(pending, sender, outcome)
         return transaction
 
     def acquire(self, sender: Sender, event: CreditChanged) -> Transaction | None:
@@ -265,8 +265,8 @@ class Resource:
 
     def _forget(self, transaction: Transaction) -> None:
         del self.transactions[transaction.txn_id]
-        for handle, _ in transaction.retired:
-            del self._bound[handle]
+        for pending, _ in transaction.retired:
+            del self._bound[pending]
 
     def _control(self, request: TransactionRequested) -> Receiver:
         link: Any = self.connection.session(request.channel).link(request.link)

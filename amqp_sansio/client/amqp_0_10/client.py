@@ -67,18 +67,18 @@ class Client(RoutesClient):
                 if state is not None:
                     state.message_received(event)
             elif type(event) is Settled:
-                for handle in event.handles:
-                    again: Published | Again | None = handle.again
+                for pending in event.pendings:
+                    again: Published | Again | None = pending.again
                     if again is not None:
-                        handle.again = None
+                        pending.again = None
                         if isinstance(again, tuple):
                             self.kept -= len(again[0].body)
                         else:
-                            again.answered(handle)
+                            again.answered(pending)
                     if self._late:
-                        self._answered(handle)
-                    elif handle.waiters is not None:
-                        self.done(handle)
+                        self._answered(pending)
+                    elif pending.waiters is not None:
+                        self.done(pending)
             elif isinstance(event, Signal):
                 return event
             else:
@@ -146,19 +146,19 @@ class Client(RoutesClient):
             self.recovery.opened()
             self.restoring = Restoring(self)
             self.restoring.next()
-        elif event.handle is not None:
-            self._answered(event.handle)
+        elif event.pending is not None:
+            self._answered(event.pending)
 
     def _resumed(self, event: Resumed) -> None:
         self.notes.append(f"session {event.channel} resumed")
         state = self.sessions.get(event.channel)
         if state is not None:
             state.resumed(event)
-        if event.handle is not None:
-            self._answered(event.handle)
+        if event.pending is not None:
+            self._answered(event.pending)
 
     def _replied(self, event: Replied) -> None:
-        self._answered(event.handle)
+        self._answered(event.pending)
 
     def _failed(self, event: Failed) -> None:
         if event.scope is not Scope.SESSION:
@@ -171,28 +171,28 @@ class Client(RoutesClient):
             assert report is not None
             error = session_ended(state.core.name, report)
             error.__cause__ = event.error
-            self._lost_again(event.handles, error)
+            self._lost_again(event.pendings, error)
             return
         report = None if state is None else state.core.report
         if state is not None and report is not None:
             state.failed(report, event.error)
-        self._failed_all(event.handles, event.error)
+        self._failed_all(event.pendings, event.error)
 
-    def _lost_again(self, handles: tuple[Pending[Any], ...], error: SessionEnded) -> None:
+    def _lost_again(self, pendings: tuple[Pending[Any], ...], error: SessionEnded) -> None:
         """Let the calls of a session that isn't resumed wait for the next one of its name, or fail."""
-        for handle in handles:
-            again = None if handle.again is None else self.take_again(handle)
-            if again is not None and again.lost(handle):
+        for pending in pendings:
+            again = None if pending.again is None else self.take_again(pending)
+            if again is not None and again.lost(pending):
                 continue
-            handle.fail(error)
+            pending.fail(error)
             if again is not None:
-                again.failed(handle)
-            self._late.pop(handle, None)
-            self.done(handle)
+                again.failed(pending)
+            self._late.pop(pending, None)
+            self.done(pending)
 
     def _abandoned(self, event: Abandoned) -> None:
         self.keeps()
-        self._failed_all(event.handles, self._failures.get(0))
+        self._failed_all(event.pendings, self._failures.get(0))
 
     def _session_closed(self, event: SessionClosed) -> None:
         kept = ", it can be resumed" if event.resumable else ""

@@ -51,19 +51,19 @@ class Republish:
         self.tries = 1
         self.original: Pending[Any] | None = None
 
-    def answered(self, handle: Pending[Any]) -> None:
+    def answered(self, pending: Pending[Any]) -> None:
         """Tell the caller its outcome."""
         client, original = self.state.client, self.original
         client.kept -= len(self.message.body)
         if original is not None:
-            client.answer(original, handle.result)
+            client.answer(original, pending.result)
 
-    def failed(self, handle: Pending[Any]) -> None:
+    def failed(self, pending: Pending[Any]) -> None:
         """Tell the caller of the error."""
-        assert handle.error is not None
-        self._fail(handle.error)
+        assert pending.error is not None
+        self._fail(pending.error)
 
-    def lost(self, handle: Pending[Any]) -> bool:
+    def lost(self, pending: Pending[Any]) -> bool:
         """Wait for the next session, or report the message."""
         client = self.state.client
         assert client.recovery is not None
@@ -74,8 +74,8 @@ class Republish:
             client.doubts.append(InDoubt((self.exchange, key), self.message.body, self.message))
             return False
         if self.original is None:
-            self.original = handle
-            client.reopen(handle)
+            self.original = pending
+            client.reopen(pending)
         client.redo.append(self)
         return True
 
@@ -85,8 +85,8 @@ class Republish:
         given = self.message.message_properties.application_headers
         again = rewritten(self.message, MessageProperties, application_headers={**(given or {}), TRIES: self.tries})
         sent = self.state.core.transfer(self.exchange, again, accept_mode=self.accept_mode, sync=True)
-        handle: Pending[Any] = sent.completion if sent.outcome is None else sent.outcome
-        handle.again = self
+        pending: Pending[Any] = sent.completion if sent.outcome is None else sent.outcome
+        pending.again = self
         self.state.client.resent += 1
 
     def give_up(self, error: EndpointClosed) -> None:
@@ -109,31 +109,31 @@ class SentMessage:
     has it in `pending`.
     """
 
-    __slots__ = ("_handle", "_publisher")
+    __slots__ = ("_pending", "_publisher")
 
-    def __init__(self, publisher: Publisher, handle: Pending[Any]) -> None:
+    def __init__(self, publisher: Publisher, pending: Pending[Any]) -> None:
         self._publisher = publisher
-        self._handle = handle
+        self._pending = pending
 
     @property
     def command_id(self) -> int:
         """Its number in the session, which survives connections."""
-        return id_of(self._handle)
+        return id_of(self._pending)
 
     @property
     def done(self) -> bool:
         """Whether its result is known."""
-        return self._handle.done
+        return self._pending.done
 
     async def result(self) -> Any:
         """Wait for its outcome or result, and return it."""
-        return await self._publisher.result(self._handle)
+        return await self._publisher.result(self._pending)
 
     def __await__(self) -> Generator[Any, None, Any]:
-        return self._publisher.result(self._handle).__await__()
+        return self._publisher.result(self._pending).__await__()
 
     def __repr__(self) -> str:
-        state = "pending" if not self.done else "failed" if self._handle.error else "done"
+        state = "pending" if not self.done else "failed" if self._pending.error else "done"
         return f"<SentMessage {self.command_id}, {state}>"
 
 
@@ -153,7 +153,7 @@ class Publisher:
         self._sync: Pending[None] | None = None
 
     def try_send(self, message: Message, exchange: str, accept_mode: int, wait: bool) -> Pending[Any] | None:
-        """Transfer a message at once; return the handle of its outcome, None if `send` has to wait before."""
+        """Transfer a message at once; return the pending of its outcome, None if `send` has to wait before."""
         state, client = self._state, self._state.client
         if (
             self._count >= self._most
@@ -173,7 +173,7 @@ class Publisher:
     def send_now(
         self, message: Message, exchange: str, accept_mode: int, wait: bool, repeats: bool = True
     ) -> Pending[Any]:
-        """Transfer a message; return the handle of its outcome. Raises NoCredit."""
+        """Transfer a message; return the pending of its outcome. Raises NoCredit."""
         state = self._state
         if state.broken:
             state.begin()
@@ -185,23 +185,23 @@ class Publisher:
         self._count += 1
         self._octets += len(message.headers.raw) + len(message.body)
         state.client.driver.flush_soon()
-        handle: Pending[Any] = sent.completion if sent.outcome is None else sent.outcome
+        pending: Pending[Any] = sent.completion if sent.outcome is None else sent.outcome
         if state.asked is not None:
             # A transaction's messages end with it.
-            handle.again = message, exchange, accept_mode, state, repeats and not state.selected
+            pending.again = message, exchange, accept_mode, state, repeats and not state.selected
             state.client.kept += len(message.body)
-        return handle
+        return pending
 
     async def send(
         self, message: Message, exchange: str, accept_mode: int, wait: bool, repeats: bool = True
     ) -> Pending[Any]:
-        """Transfer a message once that is possible; return the handle of its outcome."""
+        """Transfer a message once that is possible; return the pending of its outcome."""
         state, turns = self._state, self._state.turns
         await self._until_restored()
         first = await self._may_send(exchange)
         while True:
             try:
-                handle = self.send_now(message, exchange, accept_mode, wait, repeats)
+                pending = self.send_now(message, exchange, accept_mode, wait, repeats)
                 break
             except EndpointClosed:
                 if state.client.restored is None:
@@ -216,7 +216,7 @@ class Publisher:
                 turns.next(exchange)  # Pass the turn on.
                 raise
         turns.next(exchange)
-        return handle
+        return pending
 
     async def _until_restored(self) -> None:
         """Wait while the connection is lost, or raise if publishes don't wait."""
@@ -260,20 +260,20 @@ class Publisher:
         if seconds is None:
             await state.client.until_restored()
         state.begin()
-        handle = self.sync()
-        await state.wait(handle, seconds)
+        pending = self.sync()
+        await state.wait(pending, seconds)
         if seconds is None:
-            state.answer(handle)
+            state.answer(pending)
 
-    async def result(self, handle: Pending[Any]) -> Any:
+    async def result(self, pending: Pending[Any]) -> Any:
         """Wait for the outcome or result of something sent, and return it."""
         state = self._state
-        if not handle.done:
+        if not pending.done:
             state.check_open()
             if state.client.restored is None:
-                self.prompt(id_of(handle))
-            await state.wait(handle)
-        return state.answer(handle)
+                self.prompt(id_of(pending))
+            await state.wait(pending)
+        return state.answer(pending)
 
     async def _may_send(self, exchange: str) -> bool:
         """Wait until the connection and the session accept more; return whether that was a wait for credit."""
@@ -341,16 +341,16 @@ def hooked(hooks: Hooks, message: Message, exchange: str) -> Message:
     return message if headers is None else rewritten(message, MessageProperties, application_headers=headers)
 
 
-def id_of(handle: Pending[Any]) -> int:
-    """Return the number of a handle's command."""
-    number = handle.key[2]
+def id_of(pending: Pending[Any]) -> int:
+    """Return the number of a pending's command."""
+    number = pending.key[2]
     assert isinstance(number, int)
     return number
 
 
-def is_outcome(handle: Pending[Any]) -> bool:
-    """Whether a handle is for a message's outcome, rather than for a command's completion."""
-    return len(handle.key) > 3
+def is_outcome(pending: Pending[Any]) -> bool:
+    """Whether a pending is for a message's outcome, rather than for a command's completion."""
+    return len(pending.key) > 3
 
 
 __all__ = [

@@ -62,7 +62,7 @@ class Restoring:
 
     # For the client.
 
-    def answered(self, handle: Pending[Any]) -> None:
+    def answered(self, pending: Pending[Any]) -> None:
         """Go on after an answer."""
         if self.is_over:
             return
@@ -79,10 +79,10 @@ class Restoring:
                 self._steps.extend(("subscribe", inbox) for inbox in session.subscriptions.values())
         self.next()
 
-    def failed(self, handle: Pending[Any]) -> None:
+    def failed(self, pending: Pending[Any]) -> None:
         """Nothing: the end of the session follows."""
 
-    def lost(self, handle: Pending[Any]) -> bool:
+    def lost(self, pending: Pending[Any]) -> bool:
         """Begin anew with the next connection."""
         return True
 

@@ -64,7 +64,7 @@ _DECLARING: Final = ("exchange.declare", "queue.declare", "exchange.bind")
 
 
 class Recall:
-    """A command that is made again if its session is lost; `original` is the caller's handle then."""
+    """A command that is made again if its session is lost; `original` is the caller's pending then."""
 
     __slots__ = ("command", "message", "original", "state")
 
@@ -74,25 +74,25 @@ class Recall:
         self.message = message
         self.original: Pending[Any] | None = None
 
-    def answered(self, handle: Pending[Any]) -> None:
+    def answered(self, pending: Pending[Any]) -> None:
         """Note what was declared, and tell the caller."""
         self.state.note(self.command)
         if self.original is not None:
-            self.state.client.answer(self.original, handle.result)
+            self.state.client.answer(self.original, pending.result)
 
-    def failed(self, handle: Pending[Any]) -> None:
+    def failed(self, pending: Pending[Any]) -> None:
         """Tell the caller of the error."""
-        if self.original is not None and handle.error is not None:
-            self.state.client.fail(self.original, handle.error)
+        if self.original is not None and pending.error is not None:
+            self.state.client.fail(self.original, pending.error)
 
-    def lost(self, handle: Pending[Any]) -> bool:
+    def lost(self, pending: Pending[Any]) -> bool:
         """Wait for the next connection, unless only the caller knows what to do."""
         name, client = self.command.NAME, self.state.client
         if name not in _OVER and name.startswith(_NOT_AGAIN):
             return False
         if self.original is None:
-            self.original = handle
-            client.reopen(handle)
+            self.original = pending
+            client.reopen(pending)
         client.redo.append(self)
         return True
 
@@ -102,8 +102,8 @@ class Recall:
             if self.original is not None:
                 self.state.client.answer(self.original, None)
             return
-        handle = self.state.core.call(self.command, self.message)
-        handle.again = self
+        pending = self.state.core.call(self.command, self.message)
+        pending.again = self
 
     def give_up(self, error: EndpointClosed) -> None:
         """Tell the caller that it can't be made."""
@@ -132,9 +132,9 @@ class RoutesClient(BaseClient[Connection]):
         """End everything of a session that isn't attached any more."""
         state.end(error, cause)
         # Answers may come on another connection, but not on this one.
-        for handle in state.core.pending:
-            self._late.pop(handle, None)
-            self.done(handle)
+        for pending in state.core.pending:
+            self._late.pop(pending, None)
+            self.done(pending)
         self.complete(state.closed)
 
 
@@ -448,73 +448,73 @@ class SessionRoutes:
         self.begin()
         self._check_room(command)
         try:
-            handle = self.core.call(command, message)
+            pending = self.core.call(command, message)
         except EndpointClosed:
             self.check_open()
             raise
         if self.asked is not None:
-            handle.again = Recall(self, command, message)
+            pending.again = Recall(self, command, message)
         if isinstance(command, (TxSelect, DtxSelect)):
             self.selected = _kind(command)
         self.client.driver.flush_soon()
-        return handle
+        return pending
 
-    def awaiting(self, handle: Pending[Any]) -> Pending[None]:
+    def awaiting(self, call: Pending[Any]) -> Pending[None]:
         """Return a pending that is done when a call has its answer, or when none will come on this connection.
 
         The call itself may be answered after the session is resumed. Give the pending back to `forget` when the wait is
         interrupted.
         """
         pending: Pending[None] = self.client.pending()
-        if handle.waiters is None:
-            handle.waiters = [pending]
+        if call.waiters is None:
+            call.waiters = [pending]
         else:
-            handle.waiters.append(pending)
+            call.waiters.append(pending)
         return pending
 
-    def forget(self, handle: Pending[Any], pending: Pending[None]) -> None:
+    def forget(self, call: Pending[Any], pending: Pending[None]) -> None:
         """End a wait for a call that was interrupted."""
         if not pending.done:
-            if handle.waiters is not None:
-                handle.waiters.remove(pending)
+            if call.waiters is not None:
+                call.waiters.remove(pending)
             self.client.complete(pending)
             self.client.nudge()
 
-    async def wait(self, handle: Pending[Any], seconds: float | None = None) -> None:
+    async def wait(self, call: Pending[Any], seconds: float | None = None) -> None:
         """Wait until a call has its answer, or none will come on this connection; for `seconds` at most."""
         client = self.client
-        pending = self.awaiting(handle)
+        pending = self.awaiting(call)
         timer = None if seconds is None else client.after(seconds)
         if timer is not None:
             client.bound(timer, pending)
         try:
             await client.wait(pending)
         except BaseException:
-            self.forget(handle, pending)
+            self.forget(call, pending)
             raise
         finally:
             if timer is not None:
                 client.stop(timer)
 
-    def answer(self, handle: Pending[_R]) -> _R:
+    def answer(self, pending: Pending[_R]) -> _R:
         """Return the answer of a call that was waited for. Raises its error, or that of the session."""
-        if handle.done and handle.error is None:
-            return handle.result
+        if pending.done and pending.error is None:
+            return pending.result
         if self.error is not None:
             raise self.client.for_caller(self.error)
-        raise self.client.error_of(handle) if handle.done else self.client.closed_error()
+        raise self.client.error_of(pending) if pending.done else self.client.closed_error()
 
-    async def result(self, handle: Pending[_R], late: Callable[[_R], object] | None = None) -> _R:
+    async def result(self, pending: Pending[_R], late: Callable[[_R], object] | None = None) -> _R:
         """Wait for a call's answer and return it. `late` gets it if the caller is interrupted before."""
         self.client.driver.flush_soon()
-        if not handle.done:
+        if not pending.done:
             try:
-                await self.wait(handle)
+                await self.wait(pending)
             except BaseException:
                 if late is not None:
-                    self.client.abandon(handle, late)
+                    self.client.abandon(pending, late)
                 raise
-        return self.answer(handle)
+        return self.answer(pending)
 
     async def select(self, command: TxSelect | DtxSelect) -> None:
         """Select the session for transactions, once."""

@@ -108,11 +108,11 @@ class Session:
         those of earlier attachments.
         """
         found: dict[int, Pending[Any]] = {}
-        for handle in self._state.core.pending:
+        for pending in self._state.core.pending:
             # A message without an outcome may be executed already; the outcome says more.
-            if is_outcome(handle) or id_of(handle) not in found:
-                found[id_of(handle)] = handle
-        return {number: SentMessage(self._publisher, handle) for number, handle in found.items()}
+            if is_outcome(pending) or id_of(pending) not in found:
+                found[id_of(pending)] = pending
+        return {number: SentMessage(self._publisher, pending) for number, pending in found.items()}
 
     @property
     def unsettled(self) -> tuple[int, ...]:
@@ -204,19 +204,19 @@ class Session:
         state, publisher = self._state, self._publisher
         if state.error is not None:
             raise state.client.for_caller(state.error)
-        handle = publisher.try_send(whole, exchange, accept_mode, wait)
-        if handle is None:
-            handle = await publisher.send(whole, exchange, accept_mode, wait)
+        sent = publisher.try_send(whole, exchange, accept_mode, wait)
+        if sent is None:
+            sent = await publisher.send(whole, exchange, accept_mode, wait)
         if not wait:
-            return SentMessage(publisher, handle)
-        if not handle.done:
-            pending = state.awaiting(handle)
+            return SentMessage(publisher, sent)
+        if not sent.done:
+            pending = state.awaiting(sent)
             try:
                 await self._client.wait(pending)
             except BaseException:
-                state.forget(handle, pending)
+                state.forget(sent, pending)
                 raise
-        return state.answer(handle)
+        return state.answer(sent)
 
     async def publish_text(
         self,

@@ -88,13 +88,13 @@ class Client(LinkClient):
                 elif not self._offered(event):
                     return event
             elif type(event) is Settled:
-                for handle in event.handles:
+                for pending in event.pendings:
                     if told:
-                        told.pop(handle.key, None)
+                        told.pop(pending.key, None)
                     if late:
-                        self._answered(handle)
-                    elif handle.waiters is not None:
-                        self.done(handle)
+                        self._answered(pending)
+                    elif pending.waiters is not None:
+                        self.done(pending)
             elif isinstance(event, Signal):
                 if self._is_opening:
                     self._opened_or_refused()
@@ -147,8 +147,8 @@ class Client(LinkClient):
 
     def _opened(self, event: Opened) -> None:
         self._note(event)
-        if event.handle is not None:
-            self._answered(event.handle)
+        if event.pending is not None:
+            self._answered(event.pending)
         elif event.scope is Scope.CONNECTION:
             # 1.0 has no other form of refusal than a close right behind the open (part 2 section 2.4.3).
             self._is_opening = True
@@ -167,7 +167,7 @@ class Client(LinkClient):
             self.restoring.next()
 
     def _replied(self, event: Replied) -> None:
-        self._answered(event.handle)
+        self._answered(event.pending)
 
     def _failed(self, event: Failed) -> None:
         report = _report_of(event)
@@ -185,7 +185,7 @@ class Client(LinkClient):
             self._failures.setdefault(0, event.error)
             if self.core.failure is not None:
                 self._over(self.core.failure, event.error)
-        self._fail_with(event.handles, report, event.error)
+        self._fail_with(event.pendings, report, event.error)
 
     def _link_failed(self, event: LinkFailed) -> None:
         link = self._link(event)
@@ -195,7 +195,7 @@ class Client(LinkClient):
             link.end(report, event.error)
             if link.error is not None and not _is_refused(link.core.opening):
                 self.unseen[event.channel, event.link] = link.error
-        self._fail_with(event.handles, report, event.error)
+        self._fail_with(event.pendings, report, event.error)
 
     def _is_restored(self, part: object) -> bool:
         """Whether a link or session is the one that is being restored now."""
@@ -204,7 +204,7 @@ class Client(LinkClient):
 
     def _abandoned(self, event: Abandoned) -> None:
         self.keeps()
-        self._fail_with(event.handles, event.report, self._failures.get(0))
+        self._fail_with(event.pendings, event.report, self._failures.get(0))
 
     def _link_closed(self, event: LinkClosed) -> None:
         self._note(event)
@@ -258,9 +258,9 @@ class Client(LinkClient):
         self._offered(event)
 
     def _updated(self, event: Updated) -> None:
-        for handle in event.handles:
-            if not handle.done:
-                self.told[handle.key] = event.state
+        for pending in event.pendings:
+            if not pending.done:
+                self.told[pending.key] = event.state
 
     def _resumed(self, event: Resumed) -> None:
         link = self._link(event)
@@ -271,19 +271,19 @@ class Client(LinkClient):
     def _nothing(self, event: Event) -> None:
         """Ignore an event: who sends looks at the backlog."""
 
-    def _fail_with(self, handles: tuple[Pending[Any], ...], report: CloseReport, cause: AmqpError | None) -> None:
+    def _fail_with(self, pendings: tuple[Pending[Any], ...], report: CloseReport, cause: AmqpError | None) -> None:
         """Fail calls that failed with their link or session, but for those that wait for the next connection."""
-        for handle in handles:
-            if not handle.done:
+        for pending in pendings:
+            if not pending.done:
                 continue
-            if handle.again is not None:
-                self.take_again(handle).failed(handle)
-            self.told.pop(handle.key, None)
-            self._late.pop(handle, None)
-            error = _error_of(handle, report)
+            if pending.again is not None:
+                self.take_again(pending).failed(pending)
+            self.told.pop(pending.key, None)
+            self._late.pop(pending, None)
+            error = _error_of(pending, report)
             error.__cause__ = cause
-            handle.fail(error)
-            self.done(handle)
+            pending.fail(error)
+            self.done(pending)
 
     _ROUTES: ClassVar[dict[type[Event], Callable[[Client, Any], object]]] = {
         Opened: _opened,
@@ -305,9 +305,9 @@ class Client(LinkClient):
     }
 
 
-def _error_of(handle: Pending[Any], report: CloseReport) -> EndpointClosed:
+def _error_of(pending: Pending[Any], report: CloseReport) -> EndpointClosed:
     """Return the exception for a call that fails because its link or session ended."""
-    name = handle.key[0]
+    name = pending.key[0]
     if isinstance(name, str):
         return LinkEnded(f"link {name!r}: {report}", report, name)
     return EndpointClosed(f"session {name}: {report}", report)

@@ -61,7 +61,7 @@ class LinkClient(BaseClient[Connection]):
     """A client of 1.0, as its sessions and links see it.
 
     `prefix` is unique among all programs, and so are the message-ids that begin with it. `told` has the receiver's
-    states of unsettled deliveries, by the key of their handles. `accepting` are the receivers with deliveries to accept
+    states of unsettled deliveries, by the key of their pendings. `accepting` are the receivers with deliveries to accept
     before the next octets are sent, `draining` the senders that were asked to give back what credit they don't use.
 
     With recovery, `lost_sessions` are those to begin again. `doubts` are the messages to report as in doubt, and
@@ -105,7 +105,7 @@ class LinkRoutes(Generic[CoreT]):
     detaches it.
 
     With recovery it lives on when its connection is lost: `asked` are the arguments to attach it again with (None: it
-    isn't), `attachment` counts, `saved` is its state while it `is_lost`, and `waits` are the handles of its unsettled
+    isn't), `attachment` counts, `saved` is its state while it `is_lost`, and `waits` are the pendings of its unsettled
     deliveries, by tag. `opening` is the caller who waits for its first attachment. `resumes` says that the peer keeps
     its terminus.
     """
@@ -194,9 +194,9 @@ class LinkRoutes(Generic[CoreT]):
             self.client.complete(self.closed)
             waits = [*self.waits.values(), *([] if self.opening is None else [self.opening])]
             self.waits, self.opening = {}, None
-            for handle in waits:
-                if not handle.done:
-                    self.client.fail(handle, self.error)
+            for pending in waits:
+                if not pending.done:
+                    self.client.fail(pending, self.error)
 
     # Recovery.
 
@@ -257,7 +257,7 @@ class LinkRoutes(Generic[CoreT]):
         raise NotImplementedError
 
     def remember(self) -> None:
-        """Save what goes over to the next connection: `saved`, and the handles in `waits`."""
+        """Save what goes over to the next connection: `saved`, and the pendings in `waits`."""
         raise NotImplementedError
 
     def open_core(self, asked: dict[str, Any], saved: LinkState) -> CoreT:
@@ -393,7 +393,7 @@ class SenderState(LinkRoutes[CoreSender]):
         kept: list[SavedDelivery] = []
         for each in saved.unsettled:
             tag = each.delivery_tag
-            delivery, handle = core.unsettled.get(tag), pending.get(tag)
+            delivery, sent = core.unsettled.get(tag), pending.get(tag)
             in_transaction = delivery is not None and isinstance(delivery.states[side], TransactionalState)
             if each.payload is None or in_transaction or self.once:
                 continue
@@ -401,10 +401,10 @@ class SenderState(LinkRoutes[CoreSender]):
                 self._doubt(each)
                 continue
             kept.append(each)
-            if handle is not None:
-                client.told.pop(handle.key, None)
-                client.reopen(handle)
-                self.waits[tag] = handle
+            if sent is not None:
+                client.told.pop(sent.key, None)
+                client.reopen(sent)
+                self.waits[tag] = sent
         self.saved = with_unsettled(saved, kept)
 
     def open_core(self, asked: dict[str, Any], saved: LinkState) -> CoreSender:
@@ -428,9 +428,9 @@ class SenderState(LinkRoutes[CoreSender]):
         error = LinkEnded(f"link {self.name!r}: the peer has forgotten the link", core.report, self.name)
         for each in core.withdraw():
             self._doubt(each)
-            handle = self.waits.get(each.delivery_tag)
-            if handle is not None and not handle.done:
-                client.fail(handle, error)
+            pending = self.waits.get(each.delivery_tag)
+            if pending is not None and not pending.done:
+                client.fail(pending, error)
 
     def _doubt(self, saved: SavedDelivery) -> None:
         message = Message.from_wire(saved.payload or b"")
@@ -560,11 +560,11 @@ class ReceiverState(LinkRoutes[CoreReceiver]):
         if self.accepted:
             self.say_accepted()
         client = self.client
-        handles = self.core.update(events, state)
+        pendings = self.core.update(events, state)
         client.driver.flush_soon()
-        for handle in handles:
-            if not handle.done:
-                await client.result(handle)
+        for pending in pendings:
+            if not pending.done:
+                await client.result(pending)
 
     def accept_later(self, event: Delivery) -> bool:
         """Accept a delivery together with others, before the next octets are sent: one frame for all with consecutive
@@ -668,9 +668,9 @@ class ReceiverState(LinkRoutes[CoreReceiver]):
             if delivery.states[side] is None and tag in held:
                 undecided[tag] = held[tag].event.payload
                 self.awaited[tag] = self.client.pending()
-            elif self.resumes and delivery.handle is not None and is_open_again(delivery.states[side]):
-                self.client.reopen(delivery.handle)
-                self.waits[tag] = delivery.handle
+            elif self.resumes and delivery.pending is not None and is_open_again(delivery.states[side]):
+                self.client.reopen(delivery.pending)
+                self.waits[tag] = delivery.pending
         self.saved = core.saved_state(undecided)
         self._forget_unsettled()
         self.drained()  # There is no credit any more.
@@ -695,9 +695,9 @@ class ReceiverState(LinkRoutes[CoreReceiver]):
         if self.resumes:
             return
         error = StaleDelivery(f"link {self.name!r}: the peer has forgotten the link; the delivery will come again")
-        for handle in self.waits.values():
-            if not handle.done:
-                self.client.fail(handle, error)
+        for pending in self.waits.values():
+            if not pending.done:
+                self.client.fail(pending, error)
         self._go_on_without()
 
     def resumed(self, event: Resumed) -> None:
@@ -774,10 +774,10 @@ class SessionState:
         """Whether the core's session has ended, and its links with it."""
         return self.core.report is not None
 
-    def forget(self, handle: int) -> None:
+    def forget(self, pending: int) -> None:
         """Forget the routes of an attachment that has ended."""
-        self.links.pop(handle, None)
-        self.inboxes.pop(handle, None)
+        self.links.pop(pending, None)
+        self.inboxes.pop(pending, None)
 
     def link_closed(self, event: LinkClosed, cause: AmqpError | None) -> None:
         """Handle the end of a link."""

@@ -55,7 +55,7 @@ class Restoring:
 
     # For the client.
 
-    def answered(self, handle: Pending[Any]) -> None:
+    def answered(self, pending: Pending[Any]) -> None:
         """Go on after the peer has begun the session, or attached the link."""
         session, link = self.session, self.link
         if self.is_over or session is None:
@@ -72,10 +72,10 @@ class Restoring:
                 self._renamed.append((before, after))
         self.next()
 
-    def failed(self, handle: Pending[Any]) -> None:
+    def failed(self, pending: Pending[Any]) -> None:
         """Nothing: the end of the link or session follows."""
 
-    def lost(self, handle: Pending[Any]) -> bool:
+    def lost(self, pending: Pending[Any]) -> bool:
         """Begin anew with the next connection."""
         return True
 

@@ -24,44 +24,44 @@ class SentDelivery:
     Cancelling the wait doesn't take the message back.
     """
 
-    __slots__ = ("_handle", "_link")
+    __slots__ = ("_link", "_pending")
 
-    def __init__(self, link: SenderState, handle: Pending[DeliveryState | None]) -> None:
+    def __init__(self, link: SenderState, pending: Pending[DeliveryState | None]) -> None:
         self._link = link
-        self._handle = handle
+        self._pending = pending
 
     @property
     def delivery_tag(self) -> bytes:
         """Its name on the link."""
-        tag = self._handle.key[2]
+        tag = self._pending.key[2]
         assert isinstance(tag, bytes)
         return tag
 
     @property
     def done(self) -> bool:
         """Whether it is settled, or never will be."""
-        return self._handle.done
+        return self._pending.done
 
     @property
     def state(self) -> DeliveryState | None:
         """The receiver's latest state, such as Received; its outcome once it is settled."""
-        handle = self._handle
-        if not handle.done:
-            return cast("DeliveryState | None", self._link.client.told.get(handle.key))
-        return None if handle.error is not None else outcome_of(handle.result)
+        pending = self._pending
+        if not pending.done:
+            return cast("DeliveryState | None", self._link.client.told.get(pending.key))
+        return None if pending.error is not None else outcome_of(pending.result)
 
     async def result(self) -> DeliveryState | None:
         """Wait for the outcome: Accepted, Rejected, Released or Modified. Raises LinkEnded if the link ends before."""
-        handle = self._handle
-        if handle.error is not None:
+        pending = self._pending
+        if pending.error is not None:
             self._link.check_open()
-        return outcome_of(await self._link.client.result(handle))
+        return outcome_of(await self._link.client.result(pending))
 
     def __await__(self) -> Generator[Any, None, DeliveryState | None]:
         return self.result().__await__()
 
     def __repr__(self) -> str:
-        state = "pending" if not self.done else "failed" if self._handle.error else "done"
+        state = "pending" if not self.done else "failed" if self._pending.error else "done"
         return f"<SentDelivery {self.delivery_tag!r}, {state}>"
 
 
@@ -80,7 +80,7 @@ class Sender(Link[SenderState]):
     @property
     def pending(self) -> Mapping[bytes, SentDelivery]:
         """Unsettled deliveries, by tag; after `open_sender(state=...)` including those of the earlier attachment."""
-        return {tag: SentDelivery(self._state, handle) for tag, handle in self._state.core.pending.items()}
+        return {tag: SentDelivery(self._state, pending) for tag, pending in self._state.core.pending.items()}
 
     @overload
     async def send(
@@ -157,7 +157,7 @@ class Sender(Link[SenderState]):
             woken = True
         while True:
             try:
-                handle = link.core.send(
+                pending = link.core.send(
                     whole, delivery_tag=delivery_tag, settled=settled, state=state, message_format=message_format
                 )
                 break
@@ -176,12 +176,12 @@ class Sender(Link[SenderState]):
             link.wake()
         client.driver.flush_soon()
         if not wait:
-            return SentDelivery(link, handle)
-        if not handle.done:
-            await client.wait(handle)
-        if handle.error is not None:
-            raise client.error_of(handle)
-        return outcome_of(handle.result)
+            return SentDelivery(link, pending)
+        if not pending.done:
+            await client.wait(pending)
+        if pending.error is not None:
+            raise client.error_of(pending)
+        return outcome_of(pending.result)
 
     async def send_text(
         self,

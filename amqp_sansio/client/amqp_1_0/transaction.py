@@ -78,9 +78,9 @@ class Transaction:
         if self._global_id is not None:
             _check_global(link)
         await link.wait_credit()
-        handle: Pending[Any] = Controller(link.core).declare(self._global_id)
+        pending: Pending[Any] = Controller(link.core).declare(self._global_id)
         # A transaction declared for a caller that is gone is rolled back.
-        state = await link.client.result(handle, lambda late: _undo(link, late))
+        state = await link.client.result(pending, lambda late: _undo(link, late))
         if not isinstance(state, Declared) or not isinstance(state.txn_id, bytes):
             raise _failed("the coordinator declared no transaction", state)
         self._link, self._txn_id = link, state.txn_id

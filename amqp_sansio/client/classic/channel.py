@@ -52,26 +52,26 @@ class Confirmation:
     Raises EndpointClosed if the channel ended before: the server may have taken the message or not.
     """
 
-    __slots__ = ("_handle", "_state")
+    __slots__ = ("_pending", "_state")
 
-    def __init__(self, state: ChannelState, handle: Pending[PublishOutcome]) -> None:
+    def __init__(self, state: ChannelState, pending: Pending[PublishOutcome]) -> None:
         self._state = state
-        self._handle = handle
+        self._pending = pending
 
     @property
     def done(self) -> bool:
         """Whether the outcome is known, or never will be."""
-        return self._handle.done
+        return self._pending.done
 
     async def result(self) -> PublishOutcome:
         """Wait for the outcome: Accepted, Rejected, or Returned if no queue took it."""
-        return await self._state.client.result(self._handle)
+        return await self._state.client.result(self._pending)
 
     def __await__(self) -> Any:
         return self.result().__await__()
 
     def __repr__(self) -> str:
-        return f"<Confirmation {self._handle.key}, {'done' if self.done else 'pending'}>"
+        return f"<Confirmation {self._pending.key}, {'done' if self.done else 'pending'}>"
 
 
 class Channel:
@@ -182,7 +182,7 @@ class Channel:
         is_kept = client.recovery is not None and client.hooks is None
         try:
             octets = body if isinstance(body, bytes) else bytes(memoryview(body))
-            handle = (state.core.publish if is_kept else state.publish)(
+            pending = (state.core.publish if is_kept else state.publish)(
                 octets,
                 exchange=exchange,
                 routing_key=routing_key,
@@ -196,22 +196,22 @@ class Channel:
         except (TypeError, AttributeError) as error:
             raise wrong_arguments(body, properties) or error from None
         if is_kept:
-            state.remember(handle, octets, exchange, routing_key, mandatory, immediate, properties)
+            state.remember(pending, octets, exchange, routing_key, mandatory, immediate, properties)
         client.driver.flush_soon()
         if client.core.send_backlog >= client.flush_octets:
             # Behind the publish, so that those of other tasks don't overtake it.
             await client.room()
-        if handle is None:
+        if pending is None:
             if not wait:
                 raise LocalProtocolError("wait=False needs confirm mode: open_channel(confirm=True)")
             return None
         if not wait:
-            return Confirmation(state, handle)
-        if not handle.done:
-            await client.wait(handle)
-        if handle.error is not None:
-            raise client.error_of(handle)
-        outcome: PublishOutcome = handle.result
+            return Confirmation(state, pending)
+        if not pending.done:
+            await client.wait(pending)
+        if pending.error is not None:
+            raise client.error_of(pending)
+        outcome: PublishOutcome = pending.result
         return outcome
 
     async def publish_text(

@@ -259,7 +259,7 @@ class ChannelState:
         self, body: bytes, *, exchange: str, routing_key: str, mandatory: bool, immediate: bool, properties: Any
     ) -> Pending[Any] | None:
         """Publish, and keep the message while its fate is unknown."""
-        handle = self.core.publish(
+        pending = self.core.publish(
             body,
             exchange=exchange,
             routing_key=routing_key,
@@ -267,12 +267,12 @@ class ChannelState:
             immediate=immediate,
             properties=properties,
         )
-        self.remember(handle, body, exchange, routing_key, mandatory, immediate, properties)
-        return handle
+        self.remember(pending, body, exchange, routing_key, mandatory, immediate, properties)
+        return pending
 
     def remember(
         self,
-        handle: Pending[Any] | None,
+        pending: Pending[Any] | None,
         body: bytes,
         exchange: str,
         routing_key: str,
@@ -282,8 +282,8 @@ class ChannelState:
     ) -> None:
         """Keep a message that was just published while its fate is unknown; for clients that recover."""
         client = self.client
-        if handle is not None:
-            handle.again = body, exchange, routing_key, mandatory, immediate, properties, self
+        if pending is not None:
+            pending.again = body, exchange, routing_key, mandatory, immediate, properties, self
             client.kept += len(body)
         elif client.recovery is not None:
             sent, policy = self.sent, client.recovery.policy
@@ -409,16 +409,16 @@ class ClassicClient(BaseClient["Core"]):
                 elif not self._offered(event):
                     return event
             elif type(event) is Settled:
-                for handle in event.handles:
-                    again: Published | Again | None = handle.again
+                for pending in event.pendings:
+                    again: Published | Again | None = pending.again
                     if again is not None:
-                        handle.again = None
+                        pending.again = None
                         if isinstance(again, tuple):
                             self.kept -= len(again[0])
                         else:
-                            again.answered(handle)
-                    if handle.waiters is not None:
-                        self.done(handle)
+                            again.answered(pending)
+                    if pending.waiters is not None:
+                        self.done(pending)
             elif isinstance(event, Signal):
                 return event
             else:
@@ -481,16 +481,16 @@ class ClassicClient(BaseClient["Core"]):
             return False
         state = self.channels.get(event.channel)
         ask = None if state is None else state.take_return
-        return event.handle is not None or (ask is not None and ask(event))
+        return event.pending is not None or (ask is not None and ask(event))
 
     def _opened(self, event: Opened) -> None:
         self._note(event)
         self._replied(event)
 
     def _replied(self, event: Replied | Opened) -> None:
-        handle = event.handle
-        if handle is not None:
-            self._answered(handle)
+        pending = event.pending
+        if pending is not None:
+            self._answered(pending)
         elif self.restored is not None and self.recovery is not None:
             self.recovery.opened()
             self.restoring = Restoring(self)
@@ -513,8 +513,8 @@ class ClassicClient(BaseClient["Core"]):
             state.end(state.core.report, event.error)
 
     def _abandoned(self, event: Abandoned) -> None:
-        number = event.handles[0].key[0] if event.handles else 0
-        self._failed_all(event.handles, self._failures.get(number) or self._failures.get(0))
+        number = event.pendings[0].key[0] if event.pendings else 0
+        self._failed_all(event.pendings, self._failures.get(number) or self._failures.get(0))
 
     def _closed(self, event: Closed) -> None:
         self._note(event)

@@ -76,11 +76,11 @@ class Client(Protocol):
     @property
     def channels(self) -> Mapping[int, State]: ...
     def after(self, seconds: float) -> Pending[None]: ...
-    def answer(self, handle: Pending[Any], result: object) -> None: ...
+    def answer(self, pending: Pending[Any], result: object) -> None: ...
     def drop_channel(self, number: int, report: CloseReport) -> None: ...
-    def fail(self, handle: Pending[Any], error: AmqpError) -> None: ...
+    def fail(self, pending: Pending[Any], error: AmqpError) -> None: ...
     def redo_calls(self) -> Pending[None] | None: ...
-    def reopen(self, handle: Pending[Any]) -> None: ...
+    def reopen(self, pending: Pending[Any]) -> None: ...
     def restoring_done(self, event: Callable[[str, int], Recovered]) -> None: ...
 
 
@@ -187,7 +187,7 @@ def _binding(method: Any) -> tuple[object, ...]:
 
 
 class Recall:
-    """A call that is made again if its connection is lost; `original` is the caller's handle then."""
+    """A call that is made again if its connection is lost; `original` is the caller's pending then."""
 
     __slots__ = ("method", "original", "state")
 
@@ -196,28 +196,28 @@ class Recall:
         self.method = method
         self.original: Pending[Any] | None = None
 
-    def answered(self, handle: Pending[Any]) -> None:
+    def answered(self, pending: Pending[Any]) -> None:
         """Note what was declared, and tell the caller."""
-        result: Any = handle.result
+        result: Any = pending.result
         if self.method.NAME == "tx.commit":
             self.state.sent.clear()
         self.state.client.topology.answered(self.state, self.method, result)
         self._complete(result)
 
-    def failed(self, handle: Pending[Any]) -> None:
+    def failed(self, pending: Pending[Any]) -> None:
         """Tell the caller of the error."""
-        original, error = self.original, handle.error
+        original, error = self.original, pending.error
         if original is not None and error is not None:
             self.state.client.fail(original, error)
 
-    def lost(self, handle: Pending[Any]) -> bool:
+    def lost(self, pending: Pending[Any]) -> bool:
         """Wait for the next connection, unless there is nothing to do on it, or only the caller knows."""
         client, name = self.state.client, self.method.NAME
         if name in _NOT_AGAIN:
             return False
         if self.original is None:
-            self.original = handle
-            client.reopen(handle)
+            self.original = pending
+            client.reopen(pending)
         if name == "basic.cancel":
             # A consumer is gone with its connection.
             tag: str = getattr(self.method, "consumer_tag")  # noqa: B009
@@ -232,11 +232,11 @@ class Recall:
         if self.method.NAME in _RESTORED:
             self._complete(None)
             return
-        handle = state.core.call(state.client.topology.resolved(self.method, state.last_queue))
-        if handle.done:
-            self.answered(handle)
+        pending = state.core.call(state.client.topology.resolved(self.method, state.last_queue))
+        if pending.done:
+            self.answered(pending)
         else:
-            handle.again = self
+            pending.again = self
 
     def give_up(self, error: EndpointClosed) -> None:
         """Tell the caller that it can't be made."""
@@ -275,19 +275,19 @@ class Republish:
         self.tries = 1
         self.original: Pending[Any] | None = None
 
-    def answered(self, handle: Pending[Any]) -> None:
+    def answered(self, pending: Pending[Any]) -> None:
         """Tell the caller its outcome."""
         client, original = self.state.client, self.original
         client.kept -= len(self.body)
         if original is not None:
-            client.answer(original, handle.result)
+            client.answer(original, pending.result)
 
-    def failed(self, handle: Pending[Any]) -> None:
+    def failed(self, pending: Pending[Any]) -> None:
         """Tell the caller of the error."""
-        assert handle.error is not None
-        self._fail(handle.error)
+        assert pending.error is not None
+        self._fail(pending.error)
 
-    def lost(self, handle: Pending[Any]) -> bool:
+    def lost(self, pending: Pending[Any]) -> bool:
         """Wait for the next connection, or report the message."""
         client = self.state.client
         assert client.recovery is not None
@@ -295,15 +295,15 @@ class Republish:
             client.doubts.append(InDoubt((self.exchange, self.routing_key), self.body, self.properties))
             return False
         if self.original is None:
-            self.original = handle
-            client.reopen(handle)
+            self.original = pending
+            client.reopen(pending)
         client.redo.append(self)
         return True
 
     def redo(self) -> None:
         """Publish it once more, with a header that counts."""
         self.tries += 1
-        handle = self.state.core.publish(
+        pending = self.state.core.publish(
             self.body,
             exchange=self.exchange,
             routing_key=self.routing_key,
@@ -311,8 +311,8 @@ class Republish:
             immediate=self.immediate,
             properties=_counted(self.properties, self.tries),
         )
-        assert handle is not None
-        handle.again = self
+        assert pending is not None
+        pending.again = self
         self.state.client.resent += 1
 
     def give_up(self, error: EndpointClosed) -> None:
@@ -375,19 +375,19 @@ class Restoring:
 
     # For the client.
 
-    def answered(self, handle: Pending[Any]) -> None:
+    def answered(self, pending: Pending[Any]) -> None:
         """Go on after an answer."""
         if self.client.restoring is not self:
             return  # The connection was lost once more.
         kind, item = self._step
         if kind == "queue" and item in self.client.topology.named:
-            reply: Any = handle.result
+            reply: Any = pending.result
             self._renamed(item, reply.queue)
         self.next()
 
-    def failed(self, handle: Pending[Any]) -> None:
+    def failed(self, pending: Pending[Any]) -> None:
         """Note what can't be restored; go on, or try a queue again that the lost connection still has."""
-        error = handle.error
+        error = pending.error
         if error is None or self.client.restoring is not self:
             return
         report = getattr(error, "report", None)
@@ -404,7 +404,7 @@ class Restoring:
         self._note(error)
         self.next()
 
-    def lost(self, handle: Pending[Any]) -> bool:
+    def lost(self, pending: Pending[Any]) -> bool:
         """Begin anew with the next connection."""
         return True
 

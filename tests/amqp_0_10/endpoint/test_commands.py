@@ -286,7 +286,7 @@ def test_an_exception_of_the_peer_ends_the_session(side: Side) -> None:
     (failed,) = facing.events
     assert isinstance(failed, Failed)
     assert (failed.scope, failed.channel, failed.by) == (Scope.SESSION, 0, By.REMOTE)
-    assert set(failed.handles) == {call, waiting}
+    assert set(failed.pendings) == {call, waiting}
     error = failed.error
     assert isinstance(error, RemoteProtocolError)
     assert (error.code, error.condition, error.class_id, error.method_id) == (404, "not-found", 8, 3)

@@ -129,7 +129,7 @@ def test_what_waits_when_the_connection_ends_is_abandoned(facing: Facing) -> Non
     facing.feed(raw.close(320, "off"))
     assert [type(event) for event in facing.events] == [Failed, Abandoned, SessionClosed, Closed]
     (abandoned,) = facing.of(Abandoned)
-    assert abandoned.handles == (handle,)
+    assert abandoned.pendings == (handle,)
     assert isinstance(handle.error, EndpointClosed)
     with pytest.raises(EndpointClosed, match="320"):
         session.sync()

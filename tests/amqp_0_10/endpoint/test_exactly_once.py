@@ -651,8 +651,8 @@ def test_a_transaction_has_what_was_accepted_before_its_end_whatever_is_complete
     session.call(amqp.TxRollback())
     pair.pump()
     heard: dict[Any, Any] = {type(event.command): event for event in pair.of(SERVER, amqp.CommandReceived)}
-    assert heard[amqp.TxCommit].handles == (first,)
-    assert heard[amqp.TxRollback].handles == (second,)
+    assert heard[amqp.TxCommit].pendings == (first,)
+    assert heard[amqp.TxRollback].pendings == (second,)
     for number in reversed(other.incomplete):
         other.complete(number)
     pair.pump()

@@ -111,7 +111,7 @@ def test_a_session_the_server_has_forgotten_is_not_resumed() -> None:
     facing.feed(raw.attached() + raw.expected())
     assert facing.names() == ["session.flush", "session.detach"]
     (failed,) = facing.of(Failed)
-    assert pending in failed.handles
+    assert pending in failed.pendings
     assert "forgotten" in str(pending.error)
     facing.feed(raw.detached())
     assert not facing.of(amqp.SessionClosed)[0].resumable

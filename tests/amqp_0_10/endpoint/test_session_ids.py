@@ -391,7 +391,7 @@ def test_the_own_gap_fails_what_it_gives_up(client: Facing) -> None:
     client.settle()
     assert client.out == raw.frame(bytes.fromhex("020d0100") + ids((0, 1)))
     (abandoned,) = client.of(Abandoned)
-    assert abandoned.handles == (first, second.completion, second.outcome)
+    assert abandoned.pendings == (first, second.completion, second.outcome)
     assert isinstance(first.error, EndpointClosed)
     assert session.pending == (kept,)
     with pytest.raises(LocalProtocolError, match="command 0"):

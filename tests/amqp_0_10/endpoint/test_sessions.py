@@ -46,7 +46,7 @@ def test_a_client_attaches_octet_by_octet() -> None:
     facing.forget()
     facing.feed(raw.expected())
     assert facing.out == raw.frame(bytes.fromhex("02070300") + raw.u32(0) + raw.u64(0))
-    assert facing.events == [Opened(Scope.SESSION, 0, facing.of(Opened)[0].handle)]
+    assert facing.events == [Opened(Scope.SESSION, 0, facing.of(Opened)[0].pending)]
     assert session.is_attached
 
 
@@ -57,7 +57,7 @@ def test_the_handle_of_the_attachment_gives_the_session() -> None:
     assert opening is not None
     facing.feed(raw.attached() + raw.expected())
     assert opening.result is session
-    assert facing.of(Opened)[0].handle == opening
+    assert facing.of(Opened)[0].pending == opening
 
 
 def test_a_server_attaches_octet_by_octet() -> None:
@@ -216,7 +216,7 @@ def test_a_refused_session_fails_with_the_peers_code(code: int, name: str) -> No
     facing.feed(raw.detached(b"s", code))
     (failed,) = facing.of(Failed)
     assert (failed.scope, failed.channel, failed.by) == (Scope.SESSION, 0, By.REMOTE)
-    assert failed.handles == (opening, call)
+    assert failed.pendings == (opening, call)
     assert isinstance(opening.error, RemoteProtocolError)
     assert (opening.error.code, opening.error.condition) == (code, name)
     (closed,) = facing.of(amqp.SessionClosed)
@@ -367,7 +367,7 @@ def test_a_detach_of_the_peer_is_answered_octet_by_octet(facing: Facing) -> None
     assert facing.out == raw.frame(bytes.fromhex("020403000001") + b"s" + raw.u8(0))
     abandoned, closed = facing.events
     assert isinstance(abandoned, Abandoned)
-    assert abandoned.handles == (call,)
+    assert abandoned.pendings == (call,)
     assert isinstance(closed, amqp.SessionClosed)
     assert (closed.report.by, closed.resumable) == (By.REMOTE, False)
     assert facing.end.sessions == ()

@@ -56,14 +56,14 @@ def test_what_is_accepted_in_a_transaction_waits_for_its_end(end: bytes) -> None
     assert one.outcome is not None
     assert two.outcome is not None
     facing.feed(raw.accept(0))
-    assert facing.asked().handles == (one.outcome,)
+    assert facing.asked().pendings == (one.outcome,)
     facing.complete_all()
     assert not one.outcome.done
     assert facing.of(Settled) == []
     facing.feed(end)
     asked = facing.asked()
     assert isinstance(asked.command, (amqp.TxCommit, amqp.TxRollback))
-    assert asked.handles == (one.outcome,)
+    assert asked.pendings == (one.outcome,)
     session.complete(asked.command_id)
     facing.settle()
     assert one.outcome.done is (end == raw.TX_COMMIT)
@@ -85,7 +85,7 @@ def test_a_commit_covers_what_came_before_it_and_nothing_behind() -> None:
     facing.feed(raw.accept(0) + raw.TX_COMMIT + raw.accept(1) + raw.TX_ROLLBACK + raw.accept((1, 2)) + raw.TX_COMMIT)
     asked = facing.of(amqp.CommandReceived)
     handles = [each.outcome for each in sent]
-    assert [event.handles for event in asked if isinstance(event.command, (amqp.TxCommit, amqp.TxRollback))] == [
+    assert [event.pendings for event in asked if isinstance(event.command, (amqp.TxCommit, amqp.TxRollback))] == [
         (handles[0],), (handles[1],), (handles[1], handles[2])
     ]  # fmt: skip
     for event in asked:
@@ -159,7 +159,7 @@ def test_a_commit_ends_what_was_accepted() -> None:
     facing.forget()
     done(facing)
     assert handle.result is None
-    assert any([isinstance(event.state, amqp.Completed) and handle in event.handles for event in facing.of(Settled)])
+    assert any([isinstance(event.state, amqp.Completed) and handle in event.pendings for event in facing.of(Settled)])
     session.call(amqp.TxRollback())
     done(facing)
     assert session.unsettled == (1,)
@@ -315,7 +315,7 @@ def test_a_branch_is_committed_by_another_session() -> None:
     ends.move()
     assert outcome.result == Accepted()
     settled = [event for event in ends.told[ends.server] if isinstance(event, Settled)]
-    assert settled[-1].handles == (outcome,)
+    assert settled[-1].pendings == (outcome,)
 
 
 SELECTED = [amqp.DtxSelect()]

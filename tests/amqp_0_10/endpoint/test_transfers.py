@@ -205,7 +205,7 @@ def test_a_word_about_a_message_settles_it_once(side: Side, octets: bytes, state
     facing.feed(octets)
     if side is SERVER:
         (asked,) = facing.of(amqp.CommandReceived)
-        assert asked.handles == (outcome,)
+        assert asked.pendings == (outcome,)
         assert not outcome.done
         facing.session.complete(asked.command_id)
         facing.settle()
@@ -303,7 +303,7 @@ def test_a_reject_of_what_is_not_acquired_is_ignored() -> None:
     facing.feed(raw.reject(0))
     (asked,) = facing.of(amqp.CommandReceived)
     # The application isn't told of a message that it would drop.
-    assert asked.handles == ()
+    assert asked.pendings == ()
     facing.session.complete(asked.command_id)
     facing.settle()
     assert not outcome.done
@@ -311,7 +311,7 @@ def test_a_reject_of_what_is_not_acquired_is_ignored() -> None:
     facing.feed(raw.acquire(0))
     facing.session.complete(4, amqp.Acquired(amqp.SequenceSet.of(0)))
     facing.feed(raw.reject(0))
-    assert facing.asked().handles == (outcome,)
+    assert facing.asked().pendings == (outcome,)
     facing.session.complete(5)
     assert outcome.result == amqp.Rejected()
 
@@ -331,7 +331,7 @@ def test_every_acquire_has_one_result_with_what_was_acquired() -> None:
     session = facing.session
     facing.feed(raw.acquire((0, 2)))
     (asked,) = facing.of(amqp.CommandReceived)
-    assert asked.handles == tuple([each.outcome for each in sent])
+    assert asked.pendings == tuple([each.outcome for each in sent])
     last = asked.command_id
     with pytest.raises(LocalProtocolError, match=r"has message\.acquired result"):
         session.complete(last)
@@ -379,14 +379,14 @@ def test_what_a_lost_session_had_under_way_is_abandoned(side: Side) -> None:
     facing.now = 1.0
     facing.settle()
     (abandoned,) = facing.of(Abandoned)
-    assert set(abandoned.handles) == {sent.completion, sent.outcome}
+    assert set(abandoned.pendings) == {sent.completion, sent.outcome}
 
 
 def test_a_transfer_that_is_refused_fails_with_all_others(client: Facing) -> None:
     one, two = client.session.transfer("nowhere", b"x"), client.session.transfer("e", b"y")
     client.feed(raw.exception(404, 0, 4, 1, 0, "no exchange 'nowhere'"))
     (failed,) = client.of(Failed)
-    assert set(failed.handles) == {one.completion, one.outcome, two.completion, two.outcome}
+    assert set(failed.pendings) == {one.completion, one.outcome, two.completion, two.outcome}
     assert (failed.error.code, failed.error.class_id, failed.error.method_id) == (404, 4, 1)
 
 

@@ -295,7 +295,7 @@ def test_what_was_looked_at_and_accepted_is_released() -> None:
     assert settled == Settled((first, second), amqp.Released(False))
     asked = facing.asked()
     # The application hears of no message that it would drop.
-    assert asked.handles == ()
+    assert asked.pendings == ()
     facing.session.complete(asked.command_id)
     assert (first.done, second.done, third.done) == (True, True, False)
     # Nothing is kept of them: a second word about them is as of what is settled.
@@ -311,7 +311,7 @@ def test_what_was_acquired_is_accepted_all_the_same() -> None:
     facing.session.complete(facing.asked().command_id, amqp.Acquired(amqp.SequenceSet.of(1)))
     facing.feed(raw.accept(0, 1))
     asked = facing.asked()
-    assert asked.handles == (taken,)
+    assert asked.pendings == (taken,)
     assert looked.result == amqp.Released(False)
     assert not taken.done
     facing.session.complete(asked.command_id)

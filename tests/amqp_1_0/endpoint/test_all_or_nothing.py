@@ -185,7 +185,7 @@ def test_a_peer_that_says_two_outcomes_changes_none() -> None:
     pair.client.receive_data(octets_of(amqp.Disposition(True, 0, 1, state=amqp.Accepted())), 0.0)
     pair.drain(CLIENT)
     (failed,) = pair.take(CLIENT, amqp.LinkFailed)
-    assert failed.handles == tuple(handles)
+    assert failed.pendings == tuple(handles)
     assert sender.unsettled[handles[0].key[2]].states == [None, None]
 
 

@@ -245,7 +245,7 @@ def test_an_end_tells_of_everything_that_was_open() -> None:
     pair.client.connection_lost("gone", 1.0)
     pair.drain(CLIENT)
     events = pair.take(CLIENT)
-    abandoned = [handle for event in events if isinstance(event, Abandoned) for handle in event.handles]
+    abandoned = [handle for event in events if isinstance(event, Abandoned) for handle in event.pendings]
     assert {handle.key for handle in abandoned} == {
         handle.key for handle in (*handles, waiting.opening, beginning.opening)
     }

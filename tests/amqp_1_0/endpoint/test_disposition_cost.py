@@ -104,7 +104,7 @@ def test_each_transfer_pays_for_some_words() -> None:
             link.send(amqp.Message("m"))
         facing.settle()
     assert not refused(facing)
-    assert sum(len(event.handles) for event in facing.of(Settled)) == 3 * COUNT
+    assert sum(len(event.pendings) for event in facing.of(Settled)) == 3 * COUNT
 
 
 def test_small_ranges_are_free() -> None:

@@ -85,7 +85,7 @@ def test_a_settled_delivery_in_parts_ends_with_its_link(how: str) -> None:
         pair.pump()
     assert isinstance(handle.error, EndpointClosed)
     (abandoned,) = [event for event in pair.events[Side.CLIENT] if isinstance(event, Abandoned)]
-    assert abandoned.handles == (handle,)
+    assert abandoned.pendings == (handle,)
 
 
 @pytest.mark.rule("1.0/transport/link/name-unique")

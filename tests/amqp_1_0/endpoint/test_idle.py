@@ -124,7 +124,7 @@ def test_who_was_late_itself_says_so(side: Any) -> None:
     assert "2.1 seconds" in close.body.error.description
     # The session is over at once, the connection with the peer's answer.
     (abandoned,) = facing.of(Abandoned)
-    assert abandoned.handles == (session.opening,)
+    assert abandoned.pendings == (session.opening,)
     assert [event.scope for event in facing.of(Closed)] == [Scope.SESSION]
     facing.feed(octets_of(Close()))
     closed = facing.of(Closed)[-1]

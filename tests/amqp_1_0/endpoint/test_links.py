@@ -34,7 +34,7 @@ def test_a_link_is_open_when_both_ends_are_attached(side: Side) -> None:
     facing.get(attach("b", 8, False, source=amqp.Source(address="here", durable=2), target=None))
     facing.get(attach("a", 9, True, source=None, target=amqp.Target(address="elsewhere")))
     opened = facing.of(amqp.LinkOpened)
-    assert [(each.link, each.name, each.handle) for each in opened] == [
+    assert [(each.link, each.name, each.pending) for each in opened] == [
         (1, "b", receiver.opening),
         (0, "a", sender.opening),
     ]
@@ -92,7 +92,7 @@ def test_a_link_that_the_peer_refuses_fails_in_one_way(facing: Mapped, role: boo
     facing.forget()
     facing.get(amqp.Detach(0, True, error))
     (failed,) = facing.of(amqp.LinkFailed)
-    assert (failed.by, failed.handles) == (By.REMOTE, (link.opening,))
+    assert (failed.by, failed.pendings) == (By.REMOTE, (link.opening,))
     assert failed.error.condition == ("" if error is None else "amqp:not-found")
     assert link.name in str(failed.error) or "no queue" in str(failed.error)
     assert len(facing.of(amqp.LinkClosed)) == 1
@@ -202,7 +202,7 @@ def test_detach_by_this_end_suspends_the_link(facing: Mapped) -> None:
         link.send(amqp.Message("m"))
     facing.get(amqp.Detach(0))
     (abandoned,) = facing.of(Abandoned)
-    assert (abandoned.handles, abandoned.resumable) == ((handle,), True)
+    assert (abandoned.pendings, abandoned.resumable) == ((handle,), True)
     (closed,) = facing.of(amqp.LinkClosed)
     assert (closed.resumable, closed.report.by) == (True, By.LOCAL)
     state = link.saved_state()
@@ -309,7 +309,7 @@ def test_a_link_that_is_known_is_attached_with_its_unsettled_map(facing: Mapped)
     assert dict(sent.unsettled) == {b"t": None}
     facing.get(attach("out", 0, True, unsettled={}))
     (resumed,) = facing.of(amqp.Resumed)
-    assert [handle.key for handle in resumed.handles] == [("out", "out", b"t")]
+    assert [handle.key for handle in resumed.pendings] == [("out", "out", b"t")]
     with pytest.raises(LocalProtocolError, match="sender, resume it as one"):
         facing.session.open_receiver(None, state=state)
 
@@ -353,7 +353,7 @@ def test_an_unsettled_map_above_the_frame_size_is_sent_incomplete(facing: Mapped
     (resumed,) = facing.of(amqp.Resumed)
     assert resumed.incomplete
     # Only what the map names is proven; the rest stays for the next time.
-    assert len(resumed.handles) == len(sent.unsettled)
+    assert len(resumed.pendings) == len(sent.unsettled)
     assert len(link.saved_state().unsettled) == count
 
 

@@ -77,7 +77,7 @@ class Ends:
         if isinstance(event, amqp.Delivery):
             self.receiver.accept(event)
         elif isinstance(event, Settled):
-            keys: list[Any] = [each.key for each in event.handles]
+            keys: list[Any] = [each.key for each in event.pendings]
             self.settled += [tag for _, way, tag in keys if way == "out"]
 
     def round(self) -> tuple[Any, Any]:
@@ -210,13 +210,13 @@ def test_a_sender_settles_what_only_the_receivers_map_names() -> None:
     known, old, begun = tag_of(39), tag_of(99), tag_of(98)
     ours, resumed, frames = end.round({known: ACCEPTED, old: ACCEPTED, begun: None})
     assert known not in ours.unsettled
-    assert [handle.key[2] for handle in resumed.handles] == [known]
+    assert [handle.key[2] for handle in resumed.pendings] == [known]
     sent = [each for each in frames if isinstance(each, amqp.Transfer)]
     assert [(each.delivery_tag, each.resume, each.aborted) for each in sent] == [
         (known, True, False), (old, True, False), (begun, True, True),
     ]  # fmt: skip
     assert [each.settled for each in frames if isinstance(each, amqp.Disposition)] == [True, True]
-    settled = [handle.key[2] for event in end.facing.of(Settled) for handle in event.handles]
+    settled = [handle.key[2] for event in end.facing.of(Settled) for handle in event.pendings]
     assert settled == [known]
     assert len(end.state.unsettled) == 39
 

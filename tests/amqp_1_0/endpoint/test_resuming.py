@@ -77,7 +77,7 @@ class Case:
         self.facing.feed(octets_of(attach))
         (self.resumed,) = self.facing.of(amqp.Resumed)
         self.facing.feed(octets_of(amqp.Flow(0, 2048, 0, 2048, 2, 0, credit)))
-        self.handle = self.resumed.handles[0] if self.resumed.handles else None
+        self.handle = self.resumed.pendings[0] if self.resumed.pendings else None
 
     def transfers(self) -> list[Any]:
         """The transfer frames that were sent."""

@@ -36,7 +36,7 @@ def test_the_initiator_begins_without_remote_channel_on_the_lowest_free_channel(
     assert all([isinstance(frame, amqp.Begin) and frame.remote_channel is None for _, frame in begins])
     facing.feed(octets_of(begin(1), 5), octets_of(begin(0), 9))
     opened = facing.of(Opened)
-    assert [(each.scope, each.channel, each.handle) for each in opened] == [
+    assert [(each.scope, each.channel, each.pending) for each in opened] == [
         (Scope.SESSION, 1, second.opening),
         (Scope.SESSION, 0, first.opening),
     ]
@@ -85,7 +85,7 @@ def test_what_a_refused_session_waited_for_fails_with_the_peers_words() -> None:
     facing.feed(
         octets_of(begin()), octets_of(amqp.End(amqp.Error(amqp.Symbol("amqp:unauthorized-access"), "who are you")))
     )
-    assert facing.of(Opened)[0].handle == session.opening
+    assert facing.of(Opened)[0].pending == session.opening
     (failed,) = facing.of(Failed)
     assert (failed.by, failed.error.condition) == (By.REMOTE, "amqp:unauthorized-access")
     assert [event.report.condition for event in facing.of(Closed)] == ["amqp:unauthorized-access"]
@@ -139,7 +139,7 @@ def test_sessions_end_with_their_connection(facing: Mapped) -> None:
     facing.end.connection_lost("reset", facing.now)
     facing.settle()
     (abandoned,) = facing.of(Abandoned)
-    assert (abandoned.handles, abandoned.resumable) == ((handle,), True)
+    assert (abandoned.pendings, abandoned.resumable) == ((handle,), True)
     closed = [event.scope for event in facing.of(Closed)]
     assert closed == [Scope.LINK, Scope.SESSION, Scope.CONNECTION]
     with pytest.raises(EndpointClosed):

@@ -24,7 +24,7 @@ def test_one_disposition_settles_many(facing: Mapped) -> None:
     handles = [link.send(amqp.Message(str(number))) for number in range(4)]
     facing.get(amqp.Disposition(True, 0, 2, True, amqp.Accepted()))
     (settled,) = facing.of(Settled)
-    assert (settled.handles, settled.state) == (tuple(handles[:3]), amqp.Accepted())
+    assert (settled.pendings, settled.state) == (tuple(handles[:3]), amqp.Accepted())
     assert list(link.pending) == [handles[3].key[2]]
     # Unset, last is first.
     facing.get(amqp.Disposition(True, 3, None, True, amqp.Rejected(amqp.Error(amqp.Symbol("a:b")))))
@@ -77,7 +77,7 @@ def test_mode_second_settles_after_the_sender(facing: Mapped) -> None:
     with pytest.raises(LocalProtocolError, match="settles it first"):
         link.update([0], amqp.Accepted(), settled=True)
     facing.get(amqp.Disposition(False, 0, None, True, amqp.Accepted()))
-    assert [(event.handles, event.state) for event in facing.of(Settled)] == [((handle,), amqp.Accepted())]
+    assert [(event.pendings, event.state) for event in facing.of(Settled)] == [((handle,), amqp.Accepted())]
 
 
 @pytest.mark.rule("1.0/transport/transfer/rcv-second")
@@ -96,7 +96,7 @@ def test_the_senders_part_of_mode_second_is_done_by_itself(facing: Mapped) -> No
     facing.forget()
     facing.get(amqp.Disposition(True, 0, 2, False, amqp.Accepted()))
     assert facing.frames() == [amqp.Disposition(False, 0, 2, True, amqp.Accepted())]
-    assert [event.handles for event in facing.of(Settled)] == [tuple(handles)]
+    assert [event.pendings for event in facing.of(Settled)] == [tuple(handles)]
 
 
 def test_an_application_may_settle_by_itself(facing: Mapped) -> None:
@@ -104,7 +104,7 @@ def test_an_application_may_settle_by_itself(facing: Mapped) -> None:
     first, second = link.send(amqp.Message("1")), link.send(amqp.Message("2"))
     facing.forget()
     facing.get(amqp.Disposition(True, 0, 1, False, amqp.Modified(True)))
-    assert [(event.handles, event.state) for event in facing.of(amqp.Updated)] == [
+    assert [(event.pendings, event.state) for event in facing.of(amqp.Updated)] == [
         ((first, second), amqp.Modified(True))
     ]
     assert not first.done
@@ -198,6 +198,6 @@ def test_a_delivery_is_settled_after_its_link_was_detached(facing: Mapped) -> No
     assert handle.error is not None
     facing.get(amqp.Disposition(True, 0, None, True, amqp.Accepted()))
     (settled,) = facing.of(Settled)
-    assert settled.handles == (handle,)
-    assert settled.handles[0].result == amqp.Accepted()
+    assert settled.pendings == (handle,)
+    assert settled.pendings[0].result == amqp.Accepted()
     assert link.saved_state().unsettled == ()

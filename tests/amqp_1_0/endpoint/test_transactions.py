@@ -105,7 +105,7 @@ def test_every_frame_of_a_posting_names_the_transaction() -> None:
     handle = link.send(amqp.Message("m"), state=state)
     told = amqp.TransactionalState(b"\x01", amqp.Accepted())
     facing.get(amqp.Disposition(True, 1, None, False, told))
-    assert [(event.handles, event.state) for event in facing.of(amqp.Updated)] == [((handle,), told)]
+    assert [(event.pendings, event.state) for event in facing.of(amqp.Updated)] == [((handle,), told)]
     facing.get(amqp.Disposition(True, 1, None, True, told))
     assert handle.result == told
 
@@ -336,7 +336,7 @@ def test_an_outcome_is_bound_to_one_transaction() -> None:
     state = amqp.TransactionalState(first.txn_id, amqp.Accepted())
     facing.get(amqp.Disposition(True, 0, 1, False, state))
     (updated,) = facing.of(amqp.Updated)
-    assert facing.resource.retire(link, updated.handles, state) is first
+    assert facing.resource.retire(link, updated.pendings, state) is first
     assert first.retired == [(handles[0], amqp.Accepted()), (handles[1], amqp.Accepted())]
     other = amqp.TransactionalState(second.txn_id, amqp.Accepted())
     facing.get(amqp.Disposition(True, 1, None, False, other))
@@ -354,9 +354,9 @@ def test_outcomes_settled_by_the_controller_come_with_their_transaction() -> Non
     state = amqp.TransactionalState(transaction.txn_id, amqp.Accepted())
     facing.get(amqp.Disposition(True, 0, None, True, state))
     (settled,) = facing.of(Settled)
-    assert (settled.handles, settled.state) == ((handle,), state)
-    assert facing.resource.retire(link, settled.handles, state) is transaction
-    assert facing.resource.retire(link, settled.handles, amqp.TransactionalState(b"none", amqp.Accepted())) is None
+    assert (settled.pendings, settled.state) == ((handle,), state)
+    assert facing.resource.retire(link, settled.pendings, state) is transaction
+    assert facing.resource.retire(link, settled.pendings, amqp.TransactionalState(b"none", amqp.Accepted())) is None
 
 
 @pytest.mark.rule("1.0/transactions/acquisition/unsupported", "1.0/transactions/acquisition/flow-txn-id")

@@ -333,7 +333,7 @@ def test_a_delivery_given_up(facing: Mapped) -> None:
     facing.settle()
     assert [(each.body.more, each.body.aborted) for each in facing.sent()] == [(True, False), (False, True)]
     assert handle.result is None
-    assert [event.handles for event in facing.of(Settled)] == [(handle,)]
+    assert [event.pendings for event in facing.of(Settled)] == [(handle,)]
     link.send(amqp.Message("m"))
 
 

@@ -42,7 +42,7 @@ def test_replies_go_out_in_the_order_of_the_requests(version: Version) -> None:
     peer.reply(pair.method("queue.declare-ok", queue="a"))
     peer.reply(pair.method("basic.qos-ok"))
     pair.pump()
-    assert [event.handle for event in pair.take(Side.CLIENT, Replied)] == [first, second]
+    assert [event.pending for event in pair.take(Side.CLIENT, Replied)] == [first, second]
     assert first.result == pair.method("queue.declare-ok", queue="a")
     with pytest.raises(LocalProtocolError):
         peer.reply(pair.method("basic.qos-ok"))
@@ -220,7 +220,7 @@ def test_a_publish_in_pieces_is_confirmed_and_returned() -> None:
     peer.confirm(2, multiple=True)
     pair.pump()
     (event,) = pair.take(Side.CLIENT, amqp.MessageReturned)
-    assert event.handle == handles[0]
+    assert event.pending == handles[0]
     assert handles[0].result == amqp.Returned(312, "NO_ROUTE")
     assert handles[1].result == Accepted()
 
@@ -240,7 +240,7 @@ def test_a_delivery_in_pieces_has_its_handle(version: Version) -> None:
     channel.accept(1)
     pair.pump()
     assert [handle.done for handle in handles] == [True, True]
-    assert [event.handles for event in pair.take(Side.SERVER, Settled)] == [(handles[0],)]
+    assert [event.pendings for event in pair.take(Side.SERVER, Settled)] == [(handles[0],)]
 
 
 def test_a_publish_that_comes_in_pieces_has_its_number() -> None:
@@ -451,7 +451,7 @@ def test_one_event_settles_many(version: Version) -> None:
     events = pair.take(Side.SERVER)
     assert [type(event) for event in events] == [amqp.MethodReceived, Settled] * 3
     settled = [event for event in events if isinstance(event, Settled)]
-    assert [event.handles for event in settled] == [(handles[1],), (handles[0], handles[2], handles[3]), (handles[4],)]
+    assert [event.pendings for event in settled] == [(handles[1],), (handles[0], handles[2], handles[3]), (handles[4],)]
     assert [event.state for event in settled] == [Accepted(), Accepted(), Released()]
 
 
@@ -587,7 +587,7 @@ def test_confirms_out_of_order_and_many_at_once() -> None:
     handles = [channel.publish(b"x") for _ in range(6)]
     for tag, multiple in ((5, False), (2, True), (4, True), (0, True)):
         facing.feed(facing.method("basic.ack", delivery_tag=tag, multiple=multiple))
-    settled = [[handle.key for handle in event.handles] for event in facing.of(Settled)]
+    settled = [[handle.key for handle in event.pendings] for event in facing.of(Settled)]
     keys = [handle.key for handle in handles]
     assert settled == [[keys[4]], keys[:2], keys[2:4], [keys[5]]]
     assert [handle.result for handle in handles] == [Accepted()] * 6
@@ -614,7 +614,7 @@ def test_returns_are_tied_to_the_publishes_in_their_order() -> None:
     facing.feed(facing.method("basic.ack", delivery_tag=3, multiple=True))
     come_back(b"same")
     facing.feed(facing.method("basic.ack", delivery_tag=0, multiple=True))
-    ties = [event.handle for event in facing.of(amqp.MessageReturned)]
+    ties = [event.pending for event in facing.of(amqp.MessageReturned)]
     assert ties == [handles[0], None, handles[2], handles[3]]
     back = amqp.Returned(312, "")
     outcomes: list[object] = [handle.result for handle in handles]
@@ -631,7 +631,7 @@ def test_publishes_sent_as_methods_are_counted_too() -> None:
     channel.send(pair.method("basic.publish", routing_key="q"), amqp.BasicProperties(), b"3")
     pair.pump()
     assert channel.unconfirmed == {}
-    assert [event.handles for event in pair.take(Side.CLIENT, Settled)] == [(handle,)]
+    assert [event.pendings for event in pair.take(Side.CLIENT, Settled)] == [(handle,)]
 
 
 def test_own_publishes_that_wait_are_limited() -> None:

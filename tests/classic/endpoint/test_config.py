@@ -66,7 +66,7 @@ def test_a_channel_is_used_before_its_opening_is_answered(pair: Pair) -> None:
     channel.publish(b"early", routing_key="q")
     opening = channel.opening
     pair.pump()
-    assert [event.handle for event in pair.take(Side.CLIENT, Opened) if event.channel] == [opening]
+    assert [event.pending for event in pair.take(Side.CLIENT, Opened) if event.channel] == [opening]
     assert handle.done
     assert len(pair.take(Side.SERVER, Published)) == 1
 
@@ -77,7 +77,7 @@ def test_a_close_beats_the_opening_of_a_channel(pair: Pair) -> None:
     channel.close()
     pair.pump()
     (abandoned,) = pair.take(Side.CLIENT, Abandoned)
-    assert abandoned.handles == (opening,)
+    assert abandoned.pendings == (opening,)
     assert pair.client.channels == pair.server.channels == ()
 
 

@@ -62,7 +62,7 @@ def test_a_lost_transport_ends_every_channel_and_then_the_connection(version: Ve
     assert [report.unsettled for report in reports] == [(1, 2), (), ()]
     (abandoned,) = facing.of(Abandoned)
     assert abandoned.report == reports[0]
-    for handle in abandoned.handles:
+    for handle in abandoned.pendings:
         assert isinstance(handle.error, EndpointClosed)
         with pytest.raises(EndpointClosed, match="reset by peer"):
             _ = handle.result
@@ -110,8 +110,8 @@ def test_a_channel_that_was_refused_fails_the_blamed_call(client: Facing) -> Non
     )
     (failed,) = client.of(Failed)
     (abandoned,) = client.of(Abandoned)
-    assert failed.handles == (declares[0],)
-    assert abandoned.handles == (declares[1], other)
+    assert failed.pendings == (declares[0],)
+    assert abandoned.pendings == (declares[1], other)
     assert [type(event) for event in client.events] == [Failed, Abandoned, Closed]
     assert "404 NOT_FOUND" in str(declares[0].error)
 
@@ -122,7 +122,7 @@ def test_a_refused_opening_of_a_channel_fails_its_handle(version: Version) -> No
     handle = channel.opening
     facing.feed(facing.method("channel.close", reply_code=504, reply_text="no", class_id=20, method_id=10))
     (failed,) = facing.of(Failed)
-    assert failed.handles == (handle,)
+    assert failed.pendings == (handle,)
     assert facing.end.channels == ()
 
 
@@ -409,7 +409,7 @@ def test_a_fault_ends_all_that_is_on_the_connection_before_the_peer_answers(vers
     assert all(handle.done for handle in handles)
     assert facing.of(Failed)
     assert [(event.scope, event.report.code) for event in facing.of(Closed)] == [(Scope.CHANNEL, 503)] * 2
-    assert all(handle.done for event in facing.of(Abandoned) for handle in event.handles)
+    assert all(handle.done for event in facing.of(Abandoned) for handle in event.pendings)
     assert (facing.end.report, facing.end.channels) == (None, ())
     facing.forget()
     facing.feed(facing.message("basic.deliver", consumer_tag="c", delivery_tag=3))
@@ -428,7 +428,7 @@ def test_a_fault_of_a_channel_ends_its_calls_before_the_peer_answers(version: Ve
     for tag in (1, 2):
         facing.feed(facing.message("basic.deliver", consumer_tag="c", delivery_tag=tag))
     (abandoned,) = facing.of(Abandoned)
-    assert call in abandoned.handles
+    assert call in abandoned.pendings
     assert (abandoned.report.code, abandoned.report.unsettled) == (506, (1,))
     assert isinstance(call.error, EndpointClosed)
     assert (facing.end.failure, facing.of(Closed)) == (None, [])

@@ -27,7 +27,7 @@ class SessionKeeper:
     """Keeps the attached sessions of a server, and the detached ones for their timeout, by user and name. `serve(...,
     sessions=...)` takes one; otherwise it creates its own.
 
-    `expired(user, state)` is called for sessions that weren't resumed in time, before their pending handles end:
+    `expired(user, state)` is called for sessions that weren't resumed in time, before their pendings end:
     messages sent on them, `state.pending`, may then go to others.
 
     >>> def expired(user: str, state: SessionState) -> None:

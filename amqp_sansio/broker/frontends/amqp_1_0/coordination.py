@@ -155,10 +155,10 @@ class Coordination:
             work.unsettled.append((event, outcome))
         self.resource.post(event, outcome, settled=settles)
 
-    def retire(self, link: OutgoingLink, handles: tuple[Pending[Any], ...], state: TransactionalState) -> None:
+    def retire(self, link: OutgoingLink, pendings: tuple[Pending[Any], ...], state: TransactionalState) -> None:
         """Apply outcomes in a transaction (part 4 section 4.4.2)."""
-        settled: list[Any] = [each.key[2] for each in handles if each.done]
-        booked = self.resource.retire(link.link, handles, state)
+        settled: list[Any] = [each.key[2] for each in pendings if each.done]
+        booked = self.resource.retire(link.link, pendings, state)
         if booked is None:
             self._sweep()
             for each in settled:
@@ -168,10 +168,10 @@ class Coordination:
             return
         work = self.work[booked.txn_id]
         outcome: Any = state.outcome
-        for handle in handles:
-            tag: Any = handle.key[2]
+        for pending in pendings:
+            tag: Any = pending.key[2]
             work.bound.pop((link, tag), None)
-            if not handle.done:
+            if not pending.done:
                 work.bound[(link, tag)] = outcome, link.held.get(tag)
                 continue
             entry = link.held.pop(tag, None)

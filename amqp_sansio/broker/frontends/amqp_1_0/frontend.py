@@ -252,18 +252,18 @@ class Frontend_1_0(LinkFrontend):
     def on_settle(self, event: Settled) -> None:
         """Handle settled deliveries."""
         state = event.state
-        for link, handles in self._by_link(event.handles):
+        for link, pendings in self._by_link(event.pendings):
             if isinstance(state, TransactionalState):
-                self.coordination.retire(link, handles, state)
+                self.coordination.retire(link, pendings, state)
             else:
-                link.settled([each.key[2] for each in handles], state)
+                link.settled([each.key[2] for each in pendings], state)
 
-    def _by_link(self, handles: tuple[Pending[Any], ...]) -> Iterator[tuple[OutgoingLink, tuple[Any, ...]]]:
+    def _by_link(self, pendings: tuple[Pending[Any], ...]) -> Iterator[tuple[OutgoingLink, tuple[Any, ...]]]:
         """Group deliveries by their outgoing link."""
         groups: dict[str, list[Any]] = {}
-        for handle in handles:
-            if handle.key[1] == "out":
-                groups.setdefault(str(handle.key[0]), []).append(handle)
+        for pending in pendings:
+            if pending.key[1] == "out":
+                groups.setdefault(str(pending.key[0]), []).append(pending)
         for name, found in groups.items():
             link = self.senders.get(name) or self._suspended(name)
             if link is not None:
@@ -279,13 +279,13 @@ class Frontend_1_0(LinkFrontend):
     def on_update(self, event: Updated) -> None:
         """Handle states of unsettled deliveries."""
         state: Any = event.state
-        for link, handles in self._by_link(event.handles):
+        for link, pendings in self._by_link(event.pendings):
             if isinstance(state, TransactionalState):
-                self.coordination.retire(link, handles, state)
+                self.coordination.retire(link, pendings, state)
             elif getattr(state, "OUTCOME", False):
                 # Its outcome came before all of it was sent.
-                for handle in handles:
-                    link.later(handle.key[2], state)
+                for pending in pendings:
+                    link.later(pending.key[2], state)
 
     def on_resume(self, event: Resumed) -> None:
         """Settle a resumed link: deliveries that neither end knows any more get the default outcome."""

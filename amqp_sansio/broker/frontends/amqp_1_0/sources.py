@@ -214,14 +214,14 @@ class OutgoingLink(NodeLink):
             self.hub.apply(Grant(self.window, 1))
             return
         if self.txn is None and not form and self.rcv_settle_mode is None:
-            handle = link.send(payload)
+            pending = link.send(payload)
         else:
             state = None if self.txn is None else TransactionalState(self.txn)
             mode = self.rcv_settle_mode
-            handle = link.send(payload, state=state, message_format=form, rcv_settle_mode=mode)
+            pending = link.send(payload, state=state, message_format=form, rcv_settle_mode=mode)
         if not self.acquires:
             return
-        tag: Any = handle.key[2]
+        tag: Any = pending.key[2]
         if self.txn is not None:
             front.acquired(self, tag, entry)
         if not self.settles:
