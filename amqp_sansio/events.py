@@ -105,6 +105,16 @@ class Pending(Generic[_T_co]):
         self.waiters = None
 
 
+def renamed(former: str, name: str) -> Any:
+    """Make the property that reads a field by its former name, with a DeprecationWarning."""
+
+    def read(event: Event) -> object:
+        warnings.warn(f"{former} is called {name} now", DeprecationWarning, stacklevel=2)
+        return getattr(event, name)
+
+    return property(read)
+
+
 @record
 class Opened(Event):
     """A connection (`channel` 0) or channel is open from now on; completes `pending` if a call requested it."""
@@ -112,6 +122,7 @@ class Opened(Event):
     scope: Scope
     channel: int = 0
     pending: Pending[object] | None = None
+    handle = renamed("handle", "pending")
 
 
 @record
@@ -119,6 +130,7 @@ class Replied(Event):
     """A call has its answer: `pending.result`."""
 
     pending: Pending[object]
+    handle = renamed("handle", "pending")
 
 
 @record
@@ -152,6 +164,7 @@ class Settled(Event):
 
     pendings: tuple[Pending[object], ...]
     state: object
+    handles = renamed("handles", "pendings")
 
 
 @record
@@ -168,6 +181,7 @@ class Failed(Event):
     error: AmqpError
     by: By
     pendings: tuple[Pending[object], ...] = ()
+    handles = renamed("handles", "pendings")
 
 
 @record
@@ -178,6 +192,7 @@ class Abandoned(Event):
     pendings: tuple[Pending[object], ...]
     report: CloseReport
     resumable: bool = False
+    handles = renamed("handles", "pendings")
 
 
 @record

@@ -15,6 +15,8 @@ from .model.content import Message
 from .model.exchange import Binding, Exchange
 from .model.queue import Consumer, Entry, Owner, Queue, Transaction, Window
 
+SCHEMA: Final = 1
+"""The layout of a snapshot; one of another layout is refused."""
 _LINKED: Final = (Binding, Consumer, Entry, Exchange, Message, Owner, Queue, Transaction, Window)
 """Classes that refer to one another in chains of any length."""
 
@@ -32,6 +34,7 @@ class Whole:
 def dumps(value: object) -> bytes:
     """Pickle `value`: a Broker or Hub, or a tuple of one with objects that stay parts of it."""
     target = BytesIO()
+    target.write(b"layout %d\n" % SCHEMA)
     pickler = _Pickler(target)
     pickler.dump(value)
     while pickler.met:
@@ -42,8 +45,16 @@ def dumps(value: object) -> bytes:
 
 
 def loads(octets: bytes) -> Any:
-    """Return the value given to `dumps`. As with every pickle: only for octets from a trusted source."""
-    unpickler = pickle.Unpickler(BytesIO(octets))
+    """Return the value given to `dumps`. As with every pickle: only for octets from a trusted source.
+
+    Raises ValueError for another layout, before its content is read.
+    """
+    source = BytesIO(octets)
+    layout, _, number = source.readline(16).strip().partition(b" ")
+    if layout != b"layout" or number != b"%d" % SCHEMA:
+        found = number.decode("ascii", "replace") if layout == b"layout" else "of an earlier release"
+        raise ValueError(f"this snapshot of a broker has layout {found}, this release reads {SCHEMA}")
+    unpickler = pickle.Unpickler(source)
     value = unpickler.load()
     while (filled := unpickler.load()) is not None:
         for each, contents in filled:

@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Side
 from amqp_sansio.amqp_0_10 import SessionState
 from amqp_sansio.amqp_1_0 import Message
+from amqp_sansio.broker import Hub, Settings
+from amqp_sansio.broker.snapshot import dumps, loads
 from tests.amqp_0_10.endpoint.test_exactly_once import play
 from tests.core.test_purity import ROOT
 from tests.kit import driver, driving, driving_1_0, pair, pair_0_10, pair_1_0
@@ -181,6 +183,14 @@ def test_the_state_of_a_session_of_another_layout_is_refused() -> None:
     with pytest.raises(ValueError, match="layout 0"):
         SessionState.__new__(SessionState).__setstate__((0, values))
     assert schema == SessionState.SCHEMA
+
+
+@pytest.mark.parametrize(("head", "said"), [(b"layout 0\n", "layout 0"), (b"", "of an earlier release")])
+def test_the_snapshot_of_a_broker_of_another_layout_is_refused(head: bytes, said: str) -> None:
+    octets = dumps(Hub(Settings()))
+    assert isinstance(loads(octets), Hub)
+    with pytest.raises(ValueError, match=said):
+        loads(head + octets.partition(b"\n")[2])
 
 
 GO_ON = """

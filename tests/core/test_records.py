@@ -88,3 +88,14 @@ def test_the_old_name_of_a_pending_answer_warns(module: ModuleType) -> None:
         assert module.Handle is events.Pending
     with pytest.raises(AttributeError, match="Handles"):
         assert module.Handles
+
+
+@pytest.mark.parametrize(
+    "event",
+    [events.Replied(events.Pending((1, 1))), events.Settled((events.Pending((1, 1)),), None)],
+    ids=["one", "many"],
+)
+def test_a_pending_can_be_read_by_its_former_name(event: Any) -> None:
+    former, name = ("handle", "pending") if hasattr(event, "pending") else ("handles", "pendings")
+    with pytest.warns(DeprecationWarning, match=f"{former} is called {name} now"):
+        assert getattr(event, former) is getattr(event, name)

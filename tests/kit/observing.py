@@ -39,14 +39,16 @@ class Conversation(ABC):
     second after the last.
 
     `late` tells the observer nothing beforehand. `events` are all events so far, `messages` the records of those
-    messages whose outcome is known, in the order in which they came out. An observer beside it, of which no records are
-    wanted, must see the same.
+    messages whose outcome is known, in the order in which they came out. With `twice` an observer beside it, of which no
+    records are wanted, must see the same; where costs are counted there is one.
     """
 
-    def __init__(self, *, late: bool = False, body: str = "keep", limits: Limits | None = None) -> None:
+    def __init__(
+        self, *, late: bool = False, body: str = "keep", limits: Limits | None = None, twice: bool = True
+    ) -> None:
         client = None if late else CLIENT
         self.observer = Observer(client=client, body=body, limits=limits)
-        self.beside: Observer | None = Observer(client=client, body=body, limits=limits, records=False)
+        self._beside = Observer(client=client, body=body, limits=limits, records=False) if twice else None
         self.lifecycle = Lifecycle(limits)
         self.events: list[ObserverEvent] = []
         self.messages: list[MessageRecord] = []
@@ -70,8 +72,8 @@ class Conversation(ABC):
         self.arrivals.append((sender, octets))
         self.now += SECOND
         self.observer.receive_data(octets, sender, self.now)
-        if self.beside is not None:
-            self.beside.receive_data(octets, sender, self.now)
+        if self._beside is not None:
+            self._beside.receive_data(octets, sender, self.now)
         return self._take()
 
     def gap(self, sender: str, octets: int) -> Self:
@@ -79,15 +81,15 @@ class Conversation(ABC):
         self.arrivals.append((sender, octets))
         self.now += SECOND
         self.observer.receive_gap(sender, octets, self.now)
-        if self.beside is not None:
-            self.beside.receive_gap(sender, octets, self.now)
+        if self._beside is not None:
+            self._beside.receive_gap(sender, octets, self.now)
         return self._take()
 
     def finish(self) -> Self:
         self.now += SECOND
         self.observer.finish(self.now)
-        if self.beside is not None:
-            self.beside.finish(self.now)
+        if self._beside is not None:
+            self._beside.finish(self.now)
         self._take()
         self.messages += self.lifecycle.finish()
         return self
@@ -122,8 +124,8 @@ class Conversation(ABC):
 
     def _take(self) -> Self:
         events = take(self.observer)
-        if self.beside is not None:
-            assert take(self.beside) == [unrecorded(event) for event in events]
+        if self._beside is not None:
+            assert take(self._beside) == [unrecorded(event) for event in events]
         for event in events:
             self.events.append(event)
             self.messages += self.lifecycle.observe(event)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..._core.record import record
-from ...events import Closed, DeliveryReceived, Event, Opened, Pending
+from ...events import Closed, DeliveryReceived, Event, Opened, Pending, renamed
 from ..codec.message import Headers, Message
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class CommandReceived(Event):
     headers: Headers | None = None
     body: bytes = b""
     pendings: tuple[Pending[Any], ...] = ()
+    handles = renamed("handles", "pendings")
 
 
 class MessageReceived(DeliveryReceived):

@@ -363,8 +363,8 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             content.name = content.name or name_of(content.track, first)
             content.command = first
         self._end_content(content)
-        # The digest of a message that isn't whole says nothing.
-        content.digest = missing = None
+        # Body and digest are those of whole messages.
+        content.body = content.digest = missing = None
         size, whole = content.octets, announced(content)
         if whole is not None:
             missing = whole - size + content.cut

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..._core.record import record
-from ...events import Closed, DeliveryReceived, Event, Failed, Opened, Pending
+from ...events import Closed, DeliveryReceived, Event, Failed, Opened, Pending, renamed
 
 if TYPE_CHECKING:
     from ..codec.message import Message
@@ -193,6 +193,7 @@ class Updated(Event):
 
     pendings: tuple[Pending[Any], ...]
     state: object
+    handles = renamed("handles", "pendings")
 
 
 @record
@@ -210,3 +211,4 @@ class Resumed(Event):
     forgotten: tuple[bytes, ...]
     lost: tuple[bytes, ...]
     incomplete: bool
+    handles = renamed("handles", "pendings")

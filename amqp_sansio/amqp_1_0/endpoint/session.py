@@ -100,6 +100,7 @@ class Session(SessionEnd):
         (first, the default) or 1 (second). `state` resumes a link, with its settle modes. With `auto_settle` what the
         receiver brings to a terminal state is settled at once.
         """
+        _check_dynamic(target, "1.0/target.address/dynamic-sender")
         link = self._new_link(name, self.side, state)
         assert isinstance(link, Sender)
         link.auto_settle = auto_settle
@@ -107,7 +108,6 @@ class Session(SessionEnd):
             link.restore(state)
             target = state.target if target is None else target
             source = state.source if source is None else source
-        _check_dynamic(target, "1.0/target.address/dynamic-sender")
         self._attach(
             link,
             Source(address=self.transport.config.container_id) if source is None else _source(source),
@@ -134,9 +134,9 @@ class Session(SessionEnd):
     ) -> Receiver:
         """Attach a link on which this end receives, with `credit` for so many deliveries; else as `open_sender`."""
         check_credit(credit)
+        _check_dynamic(source, "1.0/source.address/dynamic-receiver")
         link = self._new_link(name, 1 - self.side, state)
         assert isinstance(link, Receiver)
-        _check_dynamic(source, "1.0/source.address/dynamic-receiver")
         own: Any = target
         if state is not None:
             link.restore(state)

@@ -355,8 +355,8 @@ def test_what_is_settled_is_paid_for() -> None:
 # Observers.
 
 
-def watching(size: int, *, acquire_mode: int = 0) -> Talk010:
-    talk = Talk010(limits=Limits(calls=10_000)).open().session().subscribe()
+def watching(size: int, acquire_mode: int = 0, *, twice: bool = True) -> Talk010:
+    talk = Talk010(limits=Limits(calls=10_000), twice=twice).open().session().subscribe()
     talk.server(*[transfer("d", acquire_mode=acquire_mode) for _ in range(3 * size)])
     return talk.client(amqp.MessageRelease(amqp.SequenceSet([hole(size)])))
 
@@ -389,10 +389,9 @@ def test_what_an_observer_hears_again_and_again(name: str) -> None:
 @pytest.mark.parametrize("name", ["acquire", "reject"])
 def test_an_observer_loses_sight_of_what_an_endpoint_refuses(name: str) -> None:
     """It judges nothing of which it can't know."""
-    talk, ids = watching(SIZE, acquire_mode=amqp.NOT_ACQUIRED), amqp.SequenceSet([(0, 3 * SIZE - 1)])
+    talk, ids = watching(SIZE, amqp.NOT_ACQUIRED, twice=False), amqp.SequenceSet([(0, 3 * SIZE - 1)])
     said: Any = amqp.MessageAcquire(ids) if name == "acquire" else amqp.MessageReject(ids)
     octets = frames(said)
-    talk.beside = None
     steps = count_steps(lambda: talk.client(*[octets] * 200))
     assert steps < 200 * 3 * SIZE * 2
 

@@ -304,7 +304,7 @@ def test_an_assembly_that_is_given_up_is_partial() -> None:
     assert talk.rules == ["wire/frame-flags"]
     partial, sync = talk.observed[-2:]
     assert (partial.unit, partial.event, partial.size) == ("partial", "message.transfer", len(first + second))
-    assert partial.missing is None
+    assert (partial.missing, partial.body) == (None, None)
     assert (sync.event, sync.unit) == ("execution.sync", "method")
 
 
@@ -415,7 +415,7 @@ def test_a_gap_within_a_message() -> None:
     octets = transfer("", b"0123456789" * 10, properties, largest=60)
     talk = _talk().client(octets[:100]).gap("client", 20).client(octets[120:] + transfer("n")).finish()
     partial = next(unit for unit in talk.observed if unit.unit == "partial")
-    assert (partial.event, partial.body_size) == ("message.transfer", 100)
+    assert (partial.event, partial.body, partial.body_size) == ("message.transfer", None, 100)
     assert partial.missing == 100 - (100 - 19 - 28 - 12)
     assert partial.size == 100
     assert talk.observed[-1].content.destination == "n"

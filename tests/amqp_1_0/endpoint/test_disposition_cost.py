@@ -129,9 +129,8 @@ def test_ids_that_a_peer_skips_pay_for_nothing() -> None:
 @pytest.mark.parametrize("state", [amqp.Received(0, 0), amqp.TransactionalState(b"t", amqp.Accepted())])
 def test_an_observer_reports_what_an_endpoint_refuses(state: Any) -> None:
     count = 900
-    talk = Talk10().open().session().sender().server(credit(0, count))
+    talk = Talk10(twice=False).open().session().sender().server(credit(0, count))
     talk.client(*[transfer(number, amqp.Message("m")) for number in range(count)])
     frames = [octets_of(amqp.Disposition(True, 0, count - 1, False, state)) for _ in range(FRAMES)]
-    talk.beside = None
     assert count_steps(lambda: talk.server(*frames).events) < 60 * EACH * count
     assert talk.rules == ["1.0/transport/error/resource-limit"] * (FRAMES - EACH)

@@ -1,5 +1,6 @@
 """Links: attaching, refusing, detaching, closing, stealing, errors (1.0 part 2 sections 2.6.1 to 2.6.6)."""
 
+import pickle
 from typing import Any
 
 import pytest
@@ -410,6 +411,12 @@ def test_a_dynamic_node_gets_its_address_from_the_other_side(
         theirs.accept_attach()
     theirs.accept_attach(**{side: terminus(address="made", dynamic=True)})
     assert getattr(facing.frames()[-1], side).address == "made"
+    # The node that the peer has made goes on with the link.
+    link.detach()
+    facing.get(amqp.Detach(0))
+    state = pickle.loads(pickle.dumps(link.saved_state()))
+    assert open_link(None, state=state).name == link.name
+    assert getattr(facing.frames()[-1], side) == terminus(address="temp-1", dynamic=True)
 
 
 @pytest.mark.rule("1.0/transport/attach/settle-modes")
