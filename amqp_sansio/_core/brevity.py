@@ -7,7 +7,7 @@ may be never.
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 _T = TypeVar("_T", str, bytes)
 
@@ -28,3 +28,17 @@ def short(name: _T) -> _T:
     if isinstance(name, bytes):
         return name[:_BEGIN] + sha256(name).hexdigest().encode()
     return name[:_BEGIN] + sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def treated(body: bytes, treatment: str) -> tuple[bytes | None, str | None]:
+    """The body as far as it's kept, and its digest; `treatment` is one of `observer.BODIES`."""
+    if treatment == "keep":
+        return body, None
+    digest = None if treatment == "size" else sha256(body).hexdigest()
+    return body if treatment == "all" else None, digest
+
+
+def trim(entries: dict[Any, Any], most: int) -> None:
+    """Forget the oldest entry where there are more than `most`."""
+    if len(entries) > most:
+        del entries[next(iter(entries))]

@@ -13,8 +13,9 @@ from .codec.conditions import (
     TerminusDurability,
     TerminusExpiryPolicy,
 )
-from .codec.message import AmqpSequence, AmqpValue, Data, Message, check_message, position_octets, section_position
+from .codec.message import AmqpSequence, AmqpValue, Data, Message, check_message
 from .codec.performatives import *  # noqa: F403
+from .codec.sections import position_octets, section_position
 from .codec.values import *  # noqa: F403
 from .endpoint.config import Config
 from .endpoint.connection import Connection

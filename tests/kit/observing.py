@@ -39,8 +39,8 @@ class Conversation(ABC):
     second after the last.
 
     `late` tells the observer nothing beforehand. `events` are all events so far, `messages` the records of those
-    messages whose outcome is known, in the order in which they came out. With `twice` an observer beside it, of which no
-    records are wanted, must see the same; where costs are counted there is one.
+    messages whose outcome is known, in the order in which they came out. With `twice` an observer beside it, of which
+    no records are wanted, must see the same; where costs are counted there is one.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.brevity import KEPT
+from ..._core.brevity import KEPT, treated, trim
 from ..._core.observation import BaseObserver, Identified, Observed
 from ..._core.stream import AT_HEADER, IN_DAMAGE, IN_FRAMES
 from ...endpoint import Side
@@ -33,7 +33,7 @@ from ..codec.table import check_tables
 from ..codec.violation import FRAME_ERROR, Violation
 from ..model.opening_rules import check_start_ok, check_tune, check_tune_ok, dialect_of
 from ..model.states import Connection as State
-from .content import AT_START, Content, Direction, treated
+from .content import AT_START, Content, Direction
 from .dialect import ObservedDialect, observed_dialect
 from .fastpath import ObserverFastPath
 from .observed_model import MESSAGES, ObservedModel
@@ -245,8 +245,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             return
         if kind.NAME in _ASK:
             self.asked[number, kind.NAME, direction.client] = self.seq
-            if len(self.asked) > self.limits.calls:
-                del self.asked[next(iter(self.asked))]
+            trim(self.asked, self.limits.calls)
         booked = self.model.booked(number, method) if kind.NAME in MESSAGES else None
         self.observe(
             direction, number, "method", kind.NAME, method, offset, size, at_ns, answers=answers, known=known,

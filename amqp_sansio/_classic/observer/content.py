@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.stream import IN_FRAMES
@@ -76,11 +75,3 @@ class Direction(SharedDirection[int, Content]):
         size: int
         _, _, size = FRAME.unpack_from(buffer.data, buffer.pos)
         return buffer.offset + size + OVERHEAD if size <= LIKELY_MAX else 0
-
-
-def treated(body: bytes, treatment: str) -> tuple[bytes | None, str | None]:
-    """The body as far as it's kept, and its digest; `treatment` is one of `observer.BODIES`."""
-    if treatment == "keep":
-        return body, None
-    digest = None if treatment == "size" else sha256(body).hexdigest()
-    return body if treatment == "all" else None, digest

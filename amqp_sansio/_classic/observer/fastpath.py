@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.brevity import KEPT
+from ..._core.brevity import KEPT, treated
 from ..._core.observation import Observed
 from ..._core.settlements import AT_ONCE, OPEN_FOR_GOOD, SETTLED
 from ...errors import CodecError
@@ -17,7 +17,6 @@ from ..codec.methods import BasicAck, BasicDeliver, BasicPublish
 from ..model.states import Channel as ChannelStates
 from ..model.states import Connection as State
 from ..model.states import Mode
-from .content import treated
 
 if TYPE_CHECKING:
     from ..._core.settlements import Settlements

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..._core.brevity import KEPT
+from ..._core.brevity import KEPT, trim
 from ..._core.settlements import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, TOLD
 from ..._core.state_table import Table, TableEnum
 from ...endpoint import Side
@@ -393,12 +393,10 @@ class ObservedModel(ConnectionModel):
         queue = method.queue or channel.queue
         if getattr(method, "no_wait", False):
             channel.queues[method.consumer_tag] = queue
-            if len(channel.queues) > self.bounds.consumers:
-                del channel.queues[next(iter(channel.queues))]
+            trim(channel.queues, self.bounds.consumers)
             return
         channel.asked[step.token] = queue
-        if len(channel.asked) > self.bounds.calls:
-            del channel.asked[next(iter(channel.asked))]
+        trim(channel.asked, self.bounds.calls)
 
     def consumes(self, channel: ObservedChannel, client: bool, step: Step) -> None:
         queue = None if step.answered is None else channel.asked.pop(step.answered.token, None)
@@ -452,8 +450,7 @@ class ObservedModel(ConnectionModel):
             if properties is not None and len(properties.raw or b"") > KEPT:
                 properties = None
             channel.staged[client, channel.staging.get(client, "")] = properties, size, digest
-            if len(channel.staged) > self.bounds.calls:
-                del channel.staged[next(iter(channel.staged))]
+            trim(channel.staged, self.bounds.calls)
             return None
         if name == "basic.publish" or name in _RETURNS:
             key = (method.exchange, method.routing_key, *content[1:])
@@ -570,12 +567,12 @@ class ObservedModel(ConnectionModel):
                 calls.popleft()
                 channel.assumed = True
         entries: dict[Any, Any]
-        for entries, bound in (
+        for entries, most in (
             (channel.unsettled, bounds.unsettled),
             (channel.unconfirmed, bounds.unconfirmed),
             (channel.consumers, bounds.consumers),
         ):
-            if len(entries) > bound:
+            if len(entries) > most:
                 oldest: Any = next(iter(entries))
                 unit = entries.pop(oldest)
                 channel.assumed = True

@@ -5,9 +5,12 @@ One is under way at most on each channel and track (part 1 section 4.4.1).
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from .frames import BEGINS, FIRST_FRAME, FIRST_SEGMENT, LAST_FRAME, LAST_SEGMENT, SEGMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _SMALL: Final = 512
 """Pieces of fewer octets share an object."""
@@ -88,7 +91,7 @@ def keep(parts: list[bytes | bytearray], octets: bytes) -> None:
     parts.append(octets)
 
 
-def joined(parts: list[bytes | bytearray]) -> bytes:
+def joined(parts: Sequence[bytes | bytearray]) -> bytes:
     """The octets of all pieces."""
     only = parts[0] if len(parts) == 1 else None
     return only if isinstance(only, bytes) else b"".join(parts)

@@ -102,6 +102,3 @@ class KeptSessions:
         """Whether a deadline still belongs to a kept session."""
         kept = self._kept.get(time[2])
         return kept is not None and kept[1] == time[1]
-
-
-__all__ = ["KeptSessions"]

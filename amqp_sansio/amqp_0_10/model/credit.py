@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from ..._core.brevity import trim
 from ..codec.violation import Violation, exception
 from .execution import ILLEGAL_ARGUMENT, ILLEGAL_STATE, NOT_FOUND, RESOURCE_LIMIT_EXCEEDED
-from .open_ids import OpenIds, bound
+from .open_ids import OpenIds
 
 if TYPE_CHECKING:
     from ..codec.sequence_set import SequenceSet
@@ -283,7 +284,7 @@ class AgedCredit:
             destination.live = False
         self.zeroing[number] = name
         # The completion of the oldest won't be noticed: its credit counts as long as a later one isn't completed.
-        bound(self.zeroing, self.most)
+        trim(self.zeroing, self.most)
 
     def grant(self, name: str, unit: int | None, value: int | None) -> None:
         """The client sends message.flow."""

@@ -9,11 +9,11 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
+from ..._core.brevity import trim
 from ...endpoint import Side
 from ..codec import records
 from ..codec.violation import Violation, exception
 from . import execution
-from .open_ids import bound
 
 _STAGING: Final = (records.FileOpen, records.FileOpenOk, records.FileStage)
 
@@ -73,7 +73,7 @@ class FileRules:
         if no_ack is None:
             return
         self.cancelled[key] = no_ack
-        bound(self.cancelled, self.limit)
+        trim(self.cancelled, self.limit)
 
     def _qos(self, by: Side, command: records.FileQos, body_size: int) -> None:
         self._check_room(len(self.wanted), "qos commands")

@@ -8,7 +8,7 @@ one for each that is open.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..._core.serial import MASK, distance
 
@@ -119,9 +119,3 @@ class OpenIds(dict[int, _V]):
         news.reverse()
         order += news
         return order
-
-
-def bound(entries: dict[Any, Any], most: int) -> None:
-    """Forget the oldest entry where there are more than `most`."""
-    if len(entries) > most:
-        del entries[next(iter(entries))]

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ..._core.brevity import trim
 from ..._core.serial import add
 from ..._core.state_table import Table, TableEnum
 from ...endpoint import Side
@@ -21,7 +22,7 @@ from . import execution
 from .command_ids import never_sent
 from .credit import AgedCredit
 from .file_rules import SeenFiles
-from .open_ids import OpenIds, bound
+from .open_ids import OpenIds
 from .transfers import WORK, SeenTransfers
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class SessionHalf:
     def _leave(self, command: records.DtxEnd) -> None:
         if command.suspend and command.xid is not None:
             self.suspended[command.xid] = None
-            bound(self.suspended, self.limit)
+            trim(self.suspended, self.limit)
         if command.xid == self.current:
             self.current = None
 
@@ -436,7 +437,7 @@ class WholeHalf(SessionHalf):
             return
         self.prepared.pop(command.xid, None)
         self.starting[number] = command
-        bound(self.starting, self.most)
+        trim(self.starting, self.most)
 
     def _result(self, number: int, command: records.ExecutionResult, sizes: tuple[int, int]) -> None:
         """A dtx.start that didn't go well may leave the session without a branch; to end it is right all the same."""
@@ -460,7 +461,7 @@ class WholeHalf(SessionHalf):
             self.broken.append(exception(execution.ILLEGAL_STATE, text, rule))
         if isinstance(command, records.DtxPrepare):
             self.prepared[xid] = None
-            bound(self.prepared, self.most)
+            trim(self.prepared, self.most)
             return
         if isinstance(command, records.DtxCommit) and command.one_phase and xid in self.prepared:
             text = "dtx.commit with one-phase of a branch that was prepared"

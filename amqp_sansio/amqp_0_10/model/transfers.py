@@ -181,7 +181,9 @@ class Transfers:
 
     def pendings(self) -> tuple[Pending[Any], ...]:
         """The pendings of all that isn't settled."""
-        return pendings_of([*self.unsettled.values(), *[each for work in self.aside.values() for each in work.values()]])
+        return pendings_of(
+            [*self.unsettled.values(), *[each for work in self.aside.values() for each in work.values()]]
+        )
 
 
 def pendings_of(entries: Iterable[Entry]) -> tuple[Pending[Any], ...]:

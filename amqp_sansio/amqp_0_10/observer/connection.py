@@ -7,16 +7,16 @@ sections 3, 4.3 and 4.4).
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ..._core.brevity import treated
 from ..._core.observation import BaseObserver, Identified, Observed
 from ..._core.stream import AT_HEADER, IN_DAMAGE
 from ...endpoint import Side
 from ...errors import CodecError
 from ...versions import AMQP_0_10, HEADER_BEGIN
 from ..codec import frames
-from ..codec.assembly import begins
+from ..codec.assembly import begins, joined
 from ..codec.message_fields import Headers, ObservedCommand
 from .content import Content, Direction, announced, blame, decode_first, name_of
 from .observed_model import ObservedModel
@@ -348,11 +348,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             except CodecError as error:
                 blame(content, error, f"the header segment of {content.name} can't be read", known=True)
         if content.parts is not None and content.begun:
-            body = content.parts[0] if len(content.parts) == 1 else b"".join(content.parts)
-            if self.body in ("hash", "all"):
-                content.digest = sha256(body).hexdigest()
-            if self.body in ("keep", "all"):
-                content.body = body
+            content.body, content.digest = treated(joined(content.parts), self.body)
         self.faults += content.faults
 
     def drop_content(self, direction: Direction, key: tuple[int, int]) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..._core.brevity import KEPT, short
+from ..._core.brevity import KEPT, short, trim
 from ..._core.serial import MASK, add
 from ...endpoint import Side
 from ..codec.records import COMMANDS, CONTROLS, ConnectionTune, MessageCancel, MessageSubscribe
 from ..codec.violation import Violation
 from ..model import opening_rules
-from ..model.open_ids import OpenIds, bound
+from ..model.open_ids import OpenIds
 from ..model.session_model import Asked, SessionHalf, WholeHalf
 from .open_messages import OpenMessages, Step, Unrecorded
 
@@ -389,7 +389,7 @@ class ObservedModel:
         if number is not None:
             half.next_id = add(number, 1)
             half.sent.add(number & MASK, Sent(seq, bool(getattr(command, "RESULT", ""))))
-            bound(half.sent, self.limits.calls)
+            trim(half.sent, self.limits.calls)
         if command.__class__ is bytes:
             return number, answers, None
         step = Step(seq, side == CLIENT, command, number, answers, content)

@@ -11,8 +11,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
+from ..._core.brevity import trim
 from ..._core.settlements import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, STAGED, TOLD
-from ..model.open_ids import OpenIds, bound
+from ..model.open_ids import OpenIds
 from ..model.session_model import NONE
 from ..model.transfers import EACH, FREE
 
@@ -345,7 +346,7 @@ class OpenMessages(Unrecorded):
         while numbers and not any([numbers[0] in waiting for waiting in places]):
             numbers.popleft()
         numbers.append(step.number)
-        bound(session.returnable, self.limits.calls)
+        trim(session.returnable, self.limits.calls)
 
     def _return(self, session: SessionMessages, step: Step) -> Context:
         """A message comes back: it's the oldest open publish like it, whose content may not have been staged here."""
@@ -363,7 +364,7 @@ class OpenMessages(Unrecorded):
         command = step.command
         context = (session.context[0], command.queue, None)
         session.subscriptions[command.destination or ""] = context, command.accept_mode or 0
-        bound(session.subscriptions, self.limits.consumers)
+        trim(session.subscriptions, self.limits.consumers)
 
     def _cancel(self, session: SessionMessages, step: Step) -> None:
         session.subscriptions.pop(step.command.destination or "", None)
@@ -374,7 +375,7 @@ class OpenMessages(Unrecorded):
         key = (command.NAME.partition(".")[0], command.consumer_tag or "")
         session.consumers.pop(key, None)
         session.consumers[key] = (command.queue, bool(getattr(command, "no_ack", True)))
-        bound(session.consumers, self.limits.consumers)
+        trim(session.consumers, self.limits.consumers)
 
     def _file_deliver(self, session: SessionMessages, step: Step) -> Context:
         command = step.command
@@ -410,7 +411,7 @@ class OpenMessages(Unrecorded):
     def _open(self, session: SessionMessages, step: Step) -> None:
         key = (step.client, step.command.identifier or "")
         session.opened[step.unit] = key
-        bound(session.opened, self.limits.calls)
+        trim(session.opened, self.limits.calls)
         # A message that already waits for such a content belongs to an earlier file.
         session.wanted.pop(key, None)
 
@@ -429,7 +430,7 @@ class OpenMessages(Unrecorded):
             return
         session.staged.pop(key, None)
         session.staged[key] = step.content
-        bound(session.staged, self.limits.calls)
+        trim(session.staged, self.limits.calls)
 
     def _staged_content(self, session: SessionMessages, step: Step, *, wants: bool) -> Content | None:
         """The content that was staged for a command; without it the message may wait for it, if it `wants`."""
@@ -437,7 +438,7 @@ class OpenMessages(Unrecorded):
         content = session.staged.pop(key, None)
         if content is None and wants:
             session.wanted[key] = step.unit
-            bound(session.wanted, self.limits.calls)
+            trim(session.wanted, self.limits.calls)
         return content
 
     # Settlement.
@@ -581,7 +582,7 @@ class OpenMessages(Unrecorded):
         xid: Xid | None = step.command.xid
         if step.client and xid is not None and xid in self.branches:
             self.resolving[step.unit] = (step.command.NAME, xid)
-            bound(self.resolving, self.limits.calls)
+            trim(self.resolving, self.limits.calls)
 
     def _result(self, session: SessionMessages, step: Step) -> None:
         asked = None if step.answers is None else self.resolving.pop(step.answers, None)

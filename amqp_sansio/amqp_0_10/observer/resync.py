@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..._core.stream import PROVEN, REFUTED, FrameRecognizer
+from ..._core.stream import REFUTED, FrameRecognizer
 from ...endpoint import Side
 from ...errors import CodecError
 from ..codec import frames
@@ -122,6 +122,3 @@ def _places(flags: int, kind: int) -> bool:
     if kind == frames.HEADER:
         return not place & frames.FIRST_SEGMENT
     return place == frames.LAST_SEGMENT
-
-
-__all__ = ["PROVEN", "REFUTED", "SENDERS", "Reader"]

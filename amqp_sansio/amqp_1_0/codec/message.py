@@ -15,16 +15,7 @@ from .fastpath import pass_annotations, read_properties, read_start, read_symbol
 from .faults import INVALID, READ_FAULTS, WRITE_FAULTS, fault
 from .octets import BINARY, READ_U32, VALUES
 from .performatives import Header, Properties
-from .sections import (
-    Section,
-    check_map,
-    encode_annotations,
-    encode_properties,
-    listed,
-    locate,
-    position_octets,
-    section_position,
-)
+from .sections import Section, check_map, encode_annotations, encode_properties, listed, locate
 from .types import Symbol
 
 if TYPE_CHECKING:
@@ -714,16 +705,3 @@ def check_message(payload: bytes) -> None:
     >>> check_message(Message("hi").encode())
     """
     Message.from_wire(payload).check()
-
-
-__all__ = [
-    "AmqpSequence",
-    "AmqpValue",
-    "Body",
-    "BodyKind",
-    "Data",
-    "Message",
-    "check_message",
-    "position_octets",
-    "section_position",
-]

@@ -10,7 +10,7 @@ from ..._core.serial import distance
 from ...errors import CodecError, LocalProtocolError
 from ...events import Pending
 from ..codec import conditions
-from ..codec.message import Message, check_message, position_octets, section_position
+from ..codec.message import Message, check_message
 from ..codec.octets import PACK_U32, UINTS
 from ..codec.performatives import (
     ACCEPTED,
@@ -26,6 +26,7 @@ from ..codec.performatives import (
     TransactionalState,
     Transfer,
 )
+from ..codec.sections import position_octets, section_position
 from ..codec.violation import Violation, misuse
 from ..model import states
 from ..model.link_state import DeliveryModel, is_outcome

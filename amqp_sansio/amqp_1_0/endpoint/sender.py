@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from ..._core.serial import MASK, distance
 from ...errors import CodecError, LimitExceeded, LocalProtocolError
 from ...events import Pending
-from ..codec.message import Message, position_octets
+from ..codec.message import Message
 from ..codec.octets import NEW, PACK_U32, UINTS
 from ..codec.performatives import Coordinator, Received, TransactionalState, Transfer
+from ..codec.sections import position_octets
 from ..codec.violation import Violation, misuse
 from ..model import states
 from ..model.link_state import DeliveryModel, is_outcome

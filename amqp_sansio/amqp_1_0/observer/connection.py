@@ -7,10 +7,9 @@ anew (1.0 part 2 sections 2.2 to 2.7, part 5 section 5.3).
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.brevity import KEPT
+from ..._core.brevity import KEPT, treated
 from ..._core.observation import BaseObserver, Identified, Observed
 from ..._core.stream import AT_HEADER, IN_DAMAGE, IN_FRAMES, OPAQUE, PROVEN, REFUTED
 from ...endpoint import Side
@@ -466,11 +465,8 @@ class Observer(BaseObserver[Direction, ObservedModel]):
 
     def _treat(self, body: bytes) -> tuple[bytes | None, int, str | None]:
         """The body if it's kept, its size, its digest if it's wanted."""
-        treatment = self.body
-        digest = None
-        if treatment != "keep" and treatment != "size":
-            digest = sha256(body).hexdigest()
-        return body if treatment in ("keep", "all") else None, len(body), digest
+        kept, digest = treated(body, self.body)
+        return kept, len(body), digest
 
     # Gaps and damage.
 

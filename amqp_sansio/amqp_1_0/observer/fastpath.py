@@ -6,11 +6,10 @@ case, errors included, to the general step, with nothing changed.
 
 from __future__ import annotations
 
-from hashlib import sha256
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.brevity import KEPT
+from ..._core.brevity import KEPT, treated
 from ..._core.observation import Observed
 from ..._core.settlements import AT_ONCE, SETTLED
 from ..codec.faults import READ_FAULTS
@@ -137,17 +136,8 @@ def _transfer(
     if begin + size != octets:
         return None
     head = payload[:at]
-    content: bytes | None = payload[begin:]
-    digest = None
-    treatment = observer.body
-    if treatment == "keep":
-        message = Message.from_wire(payload)
-    else:
-        if treatment != "size":
-            digest = sha256(content or b"").hexdigest()
-        if treatment != "all":
-            content = None
-        message = Message.from_wire(head if content is None else payload)
+    content, digest = treated(payload[begin:], observer.body)
+    message = Message.from_wire(head if content is None else payload)
     if at == begin:
         check_message(payload)
     elif head != direction.good:

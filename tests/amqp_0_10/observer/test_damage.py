@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Limits, Side
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio._core.stream import PROVEN, REFUTED
 from amqp_sansio.amqp_0_10.model.open_ids import OpenIds
-from amqp_sansio.amqp_0_10.observer.resync import PROVEN, REFUTED, Reader
+from amqp_sansio.amqp_0_10.observer.resync import Reader
 from amqp_sansio.amqp_1_0 import Begin, Open
 from amqp_sansio.lifecycle import Lifecycle
 from amqp_sansio.observer import Identified, Observed, Observer, Violation

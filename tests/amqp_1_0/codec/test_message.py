@@ -7,16 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqp_sansio.amqp_1_0.codec.message import (
-    AmqpSequence,
-    AmqpValue,
-    Data,
-    Message,
-    check_message,
-    position_octets,
-    section_position,
-)
+from amqp_sansio.amqp_1_0.codec.message import AmqpSequence, AmqpValue, Data, Message, check_message
 from amqp_sansio.amqp_1_0.codec.performatives import Accepted, Header, Properties, Received
+from amqp_sansio.amqp_1_0.codec.sections import position_octets, section_position
 from amqp_sansio.amqp_1_0.codec.values import Array, Described, Map, Symbol, UInt, ULong, encode
 from amqp_sansio.errors import CodecError
 from tests.kit.values_1_0 import messages, values

@@ -6,7 +6,7 @@ import pytest
 
 from amqp_sansio import Settled, Side
 from amqp_sansio import amqp_1_0 as amqp
-from amqp_sansio.amqp_1_0.codec.message import position_octets
+from amqp_sansio.amqp_1_0.codec.sections import position_octets
 from tests.kit.facing_1_0 import octets_of
 from tests.kit.links_1_0 import Mapped
 

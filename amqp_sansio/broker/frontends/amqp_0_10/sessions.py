@@ -349,20 +349,20 @@ class SessionFrontend(Frontend):
             session.accepting = self.accept_of(session, sync=True)
 
     def accept_of(self, session: ServedSession, *, sync: bool = False) -> Pending[None] | None:
-        """Accept the publishes of one session now; return the handle of that, None if nothing could be sent."""
+        """Accept the publishes of one session now; return its pending, None if nothing could be sent."""
         core = session.core
         if not session.taken or core is None:
             return None
-        handle: Pending[None] | None = None
+        pending: Pending[None] | None = None
         try:
-            handle = core.accept(*session.taken, sync=sync)
+            pending = core.accept(*session.taken, sync=sync)
         except EndpointClosed:
             return None
         except LimitExceeded:
             # The client doesn't complete what it is sent; their completion says as much.
-            handle = None
+            pending = None
         session.taken.clear()
-        return handle
+        return pending
 
     def check_user(self, user_id: bytes | None) -> None:
         """Check that a user-id is the user logged in, if only the broker knows that. Raises ExecutionError."""

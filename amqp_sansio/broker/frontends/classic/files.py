@@ -38,16 +38,16 @@ def deliver(front: ChannelFrontend, consumer: ClassicConsumer, entry: Entry) -> 
         _stage_next(front, consumer.channel, files)
 
 
-def replied(front: ChannelFrontend, channel: ClassicChannel, handle: Pending[Any]) -> None:
+def replied(front: ChannelFrontend, channel: ClassicChannel, pending: Pending[Any]) -> None:
     """Handle a client's reply: it takes a file, or has sent one. Raises Refusal."""
     files = channel.files
     if files is None:
         return
-    identifier = files.arriving.pop(handle, None)
+    identifier = files.arriving.pop(pending, None)
     if identifier is not None:
-        _keep(files, identifier, handle.result)
-    elif handle == files.call:
-        _staging(front, channel, files, handle.result.staged_size)
+        _keep(files, identifier, pending.result)
+    elif pending == files.call:
+        _staging(front, channel, files, pending.result.staged_size)
 
 
 def _stage_next(front: ChannelFrontend, channel: ClassicChannel, files: Files) -> None:
@@ -108,8 +108,8 @@ def _open(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> None:
         text = f"a file of {method.content_size} octets, Limits.message allows {limit}"
         raise Refusal(RESOURCE_ERROR, text)
     files = _files_of(channel)
-    handle = channel.engine.call(front.named["file.open-ok"](0))
-    files.arriving[handle] = method.identifier
+    pending = channel.engine.call(front.named["file.open-ok"](0))
+    files.arriving[pending] = method.identifier
 
 
 def _publish(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> None:

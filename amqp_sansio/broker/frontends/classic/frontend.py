@@ -351,11 +351,11 @@ class ClassicFrontend(ChannelFrontend):
             channel.engine.reply(method, properties, body)
 
     def _replied(self, event: Replied) -> None:
-        number: Any = event.handle.key[0]
+        number: Any = event.pending.key[0]
         channel = self.channels.get(number)
         if channel is not None:
             try:
-                files.replied(self, channel, event.handle)
+                files.replied(self, channel, event.pending)
             except Refusal as refusal:
                 self.refuse(channel, refusal)
 
