@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from .._version import __version__
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ..events import Event, Signal
     from ..limits import Limits
+    from ..versions import Version
 
 _KEEP: Final = CloseHint.KEEP
 _TIMER_ORDER: Final = ("handshake", "close")
@@ -60,6 +61,9 @@ class BaseConnection(Generic[_C]):
     `_events`. It calls `_become_open`, `_await_close` and `_end` as its handshakes go on, and fills the hooks below.
     """
 
+    VERSION: ClassVar[Version]
+    _CONFIG: ClassVar[Callable[[], Any]]
+    """Makes the default configuration."""
     SCHEMA: ClassVar[int]
     """The layout of a pickled connection; a snapshot of another layout is refused."""
     _NOT_OPEN: ClassVar[str] = "the connection is not open yet ({}); wait for Opened"
@@ -96,6 +100,20 @@ class BaseConnection(Generic[_C]):
         self._read_until = self._unit_offset = 0
         self._send_within = self._silence_after = 0.0
         self._opened = self._was_full = self._lost = False
+
+    @classmethod
+    def client(cls, config: _C | None = None) -> Self:
+        """A client's end; what it begins with is queued at once. Raises ValueError for a configuration that can't
+        work, LocalProtocolError for one whose first frames don't fit."""
+        return cls(Side.CLIENT, cls._CONFIG() if config is None else config)
+
+    @classmethod
+    def server(cls, config: _C | None = None) -> Self:
+        """A server's end; it waits for the client's protocol header. Raises ValueError."""
+        return cls(Side.SERVER, cls._CONFIG() if config is None else config)
+
+    def __repr__(self) -> str:
+        return f"<AMQP {self.VERSION.label} {self.role.value} connection, {self._progress()}>"
 
     def receive_data(self, data: Buffer, now: float) -> None:
         """Queue octets that arrived at `now` (seconds). Raises LimitExceeded above `receive_budget`.

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, over
 from zlib import crc32
 
 from ..._core.connection import ERROR
+from ..._core.ends import failed, tell_abandoned
 from ...endpoint import Side
 from ...errors import CodecError, EndpointClosed, LimitExceeded, LocalProtocolError, Scope
-from ...events import Abandoned, By, Closed, CloseReport, Failed, Pending, Settled
+from ...events import By, Closed, CloseReport, Failed, Pending, Settled
 from ..codec.content_reader import ACK_ID, BASIC
 from ..codec.frames import OVERHEAD, body_frames, header_frame, method_frame
 from ..codec.methods import BasicDeliver, BasicProperties, BasicPublish
@@ -651,10 +652,8 @@ class Channel(ChannelState):
         if self.streaming:
             events.append(ContentAborted(self.number))
         if report.by is By.REMOTE and report.code >= ERROR and not with_connection:
-            blamed = self._take_blamed(pendings, report)
-            for pending in blamed:
-                pending.fail(error)
-            events.append(Failed(Scope.CHANNEL, self.number, error, By.REMOTE, tuple(blamed)))
+            blamed = failed(self._take_blamed(pendings, report), error)
+            events.append(Failed(Scope.CHANNEL, self.number, error, By.REMOTE, blamed))
         self._abandon(pendings, error, report)
         self.report = report
         events.append(Closed(Scope.CHANNEL, self.number, report))
@@ -662,7 +661,7 @@ class Channel(ChannelState):
     def abandon(self, report: CloseReport) -> None:
         """End every call: this end has closed the channel, and waits only for the answer to that."""
         error = EndpointClosed(f"channel {self.number}: {report}", report)
-        self._tell_abandoned(self._open_pendings(), error, self._with_open_work(report))
+        tell_abandoned(self._outgoing.events, self._open_pendings(), error, self._with_open_work(report))
 
     def settle_confirms(self, settled: Iterable[tuple[int, Any]], outcome: Outcome) -> None:
         """Publishes were confirmed: one event for those that went well, one for each that came back first."""
@@ -740,7 +739,7 @@ class Channel(ChannelState):
 
     def _abandon(self, pendings: list[Pending[Any]], error: EndpointClosed, report: CloseReport) -> None:
         """End what is left of the calls, and let go of the state: the object only says why it is closed."""
-        self._tell_abandoned(pendings, error, report)
+        tell_abandoned(self._outgoing.events, pendings, error, report)
         self.state = State.CLOSED
         self.client_calls = self.server_calls = None
         self.client_content = self.server_content = None
@@ -750,13 +749,6 @@ class Channel(ChannelState):
         self.streaming = False
         self.cancelled = self.tx_settled = self.opening = None
         self.returns = self.deferred = None
-
-    def _tell_abandoned(self, pendings: list[Pending[Any]], error: EndpointClosed, report: CloseReport) -> None:
-        if not pendings:
-            return
-        for pending in pendings:
-            pending.fail(error)
-        self._outgoing.events.append(Abandoned(tuple(pendings), report))
 
 
 class ChannelZero(Channel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ... import sasl
+from ..._core.config import check_login, check_ranges
 from ..._core.record import record
 from ...endpoint import Side
 from ...errors import AmqpError, CodecError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ...sasl import ClientMechanism
     from ..codec.dialect import Dialect
 
+_HIGHEST: Final = (("frame_max", 0xFFFFFFFF), ("channel_max", 65_535), ("heartbeat", 65_535))
 NO_PROPERTIES: Final[Mapping[str, Any]] = {}
 CAPABILITIES: Final[Mapping[str, Any]] = {
     "publisher_confirms": True,
@@ -90,25 +91,15 @@ def check_config(config: Config, role: Side, dialect: Dialect) -> None:
         raise ValueError(f"Config.frame_max {config.frame_max} is below 4096, the least the protocol allows")
     if config.limits.unparsed < MIN_FRAME_MAX + 8:
         raise ValueError(f"Limits.unparsed {config.limits.unparsed} can't hold a frame of 4096 octets")
-    for name, value, most in (
-        ("frame_max", config.frame_max, 0xFFFFFFFF),
-        ("channel_max", config.channel_max, 65_535),
-        ("heartbeat", config.heartbeat, 65_535),
-    ):
-        if not 0 <= value <= most:
-            raise ValueError(f"Config.{name} {value} is outside 0 to {most}")
+    check_ranges(config, _HIGHEST)
     for name in ("vhost", "locale", "known_hosts"):
         if len(getattr(config, name).encode()) > 255:
             raise ValueError(f"Config.{name} is longer than 255 octets")
     try:
         Table(config.properties, rules=dialect.tables)
-        if role is Side.SERVER:
-            for mechanism in config.mechanisms:
-                sasl.server_mechanism(mechanism, nonce=config.nonce)
     except AmqpError as error:
         raise ValueError(f"Config: {error}") from error
-    if role is Side.SERVER and not config.mechanisms:
-        raise ValueError("Config.mechanisms is empty, a server offers at least one")
+    check_login(config, role, config.mechanisms)
     if role is Side.SERVER and "en_US" not in config.locale.split():
         raise ValueError(f"Config.locale {config.locale!r} lacks en_US, which every server offers")
     if not config.locale:
@@ -118,5 +109,3 @@ def check_config(config: Config, role: Side, dialect: Dialect) -> None:
             check_vhost(dialect.version, config.vhost)
         except Violation as violation:
             raise ValueError(f"Config.vhost: {violation.text}") from None
-    if role is Side.CLIENT and config.sasl is None:
-        raise ValueError("Config.sasl is needed for a client, for instance Plain(user, password)")

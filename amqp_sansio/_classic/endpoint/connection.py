@@ -39,7 +39,6 @@ from .outgoing import merged_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Self
 
     from ...events import Event
     from ...limits import Limits
@@ -115,16 +114,6 @@ class Connection(Handshake):
         kind = ClientFastPath if role is Side.CLIENT else ServerFastPath
         self._fast_path: FastPath = kind(config, self._buffer, self._outgoing, self._validate)
         self._limits_changed()
-
-    @classmethod
-    def client(cls, config: Config) -> Self:
-        """A client's end; its protocol header is queued at once."""
-        return cls(Side.CLIENT, config)
-
-    @classmethod
-    def server(cls, config: Config | None = None) -> Self:
-        """A server's end; it waits for the client's protocol header."""
-        return cls(Side.SERVER, config or Config())
 
     # The edge: what adapters call.
 

@@ -41,6 +41,7 @@ CLOSABLE: Final = frozenset({State.OPENING, State.OPEN})
 class Handshake(SaslExchange[Config]):
     """The opening and the close of a connection, client and server, and its methods on the way out."""
 
+    _CONFIG = Config
     VERSION: ClassVar[Version] = AMQP_0_9_1
     _NOT_OPEN = "the connection is not open yet, it is {}; wait for Opened"
     _UNANSWERED = "without close-ok"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ... import sasl
+from ..._core.config import check_login, check_ranges
 from ..._core.record import record
 from ...endpoint import Side
 from ...errors import AmqpError
@@ -94,10 +94,7 @@ def own_channel_max(config: Config) -> int:
 
 def check_config(config: Config, role: Side) -> None:
     """Refuse a configuration that would fail later, in the middle of a connection. Raises ValueError."""
-    for name, highest in _HIGHEST:
-        value = getattr(config, name)
-        if value is not None and not 0 <= value <= highest:
-            raise ValueError(f"Config.{name} {value} is outside 0 to {highest}")
+    check_ranges(config, _HIGHEST)
     if config.max_frame_size < MIN_MAX_FRAME_SIZE:
         text = f"Config.max_frame_size {config.max_frame_size} is below {MIN_MAX_FRAME_SIZE}, "
         text += "the least the protocol allows"
@@ -112,20 +109,11 @@ def check_config(config: Config, role: Side) -> None:
         raise ValueError("Config.locales is empty")
     try:
         Map(config.properties)
-        if role is Side.SERVER:
-            for mechanism in config.mechanisms:
-                sasl.server_mechanism(mechanism, nonce=config.nonce)
     except AmqpError as error:
         raise ValueError(f"Config: {error}") from error
-    if role is Side.SERVER:
-        _check_server(config)
-    elif config.sasl is None or config.sasl == ():
-        raise ValueError("Config.sasl is needed for a client, for instance Plain(user, password)")
-
-
-def _check_server(config: Config) -> None:
-    if not config.mechanisms:
-        raise ValueError("Config.mechanisms is empty, a server offers at least one")
+    check_login(config, role, config.mechanisms)
+    if role is Side.CLIENT:
+        return
     if DEFAULT_LOCALE not in config.locales:
         raise ValueError(f"Config.locales lacks {DEFAULT_LOCALE}, which every server offers")
     least, longest = config.heartbeat_min, config.heartbeat_max

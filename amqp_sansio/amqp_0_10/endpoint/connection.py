@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...endpoint import Role, Side
+from ...endpoint import Role
 from ...errors import CodecError, EndpointClosed, LocalProtocolError
 from ...events import NEED_DATA, PAUSED, Signal
 from ...versions import AMQP_0_10, Version
@@ -19,8 +19,6 @@ from .handshake import CLOSING, INPUTS, Handshake, name_in_class
 from .session import FrameReader, Sessions
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from ...events import CloseReport, Event
     from ..model.session_state import SessionState
     from .session import Session
@@ -58,23 +56,6 @@ class Connection(Handshake):
             check_open=self.check_open, wait=self._wait, unit_offset=self._offset_of_unit,
         )  # fmt: skip
         self._sessions = Sessions(self._transport)
-
-    @classmethod
-    def client(cls, config: Config) -> Self:
-        """A client's end; its protocol header is queued at once.
-
-        Raises ValueError for a configuration that can't work.
-        """
-        return cls(Side.CLIENT, config)
-
-    @classmethod
-    def server(cls, config: Config | None = None) -> Self:
-        """A server's end; it waits for the client's protocol header. Raises ValueError.
-
-        >>> Connection.server().state
-        'start'
-        """
-        return cls(Side.SERVER, config or Config())
 
     # The edge: what adapters call.
 
@@ -222,6 +203,3 @@ class Connection(Handshake):
         elif kind is not ConnectionHeartbeat:
             self._step(self.role.other, name)
             self._receive_opening(control)
-
-    def __repr__(self) -> str:
-        return f"<AMQP 0-10 {self.role.value} connection, {self.state}>"

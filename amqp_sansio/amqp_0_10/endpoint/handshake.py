@@ -50,6 +50,7 @@ def name_in_class(control: Control) -> str:
 class Handshake(SaslExchange[Config]):
     """The opening and the close of a connection, client and server, and its controls on the way out."""
 
+    _CONFIG = Config
     _UNANSWERED = "without the peer's close-ok"
 
     __slots__ = (

@@ -9,11 +9,12 @@ from itertools import islice
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.ends import tell_abandoned
 from ..._core.record import record
 from ..._core.serial import MASK
 from ...endpoint import Side
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError
-from ...events import Abandoned, Accepted, By, CloseReport, Pending, Replied, Settled
+from ...events import Accepted, By, CloseReport, Pending, Replied, Settled
 from ..codec import records
 from ..codec.dialect import adapt
 from ..codec.frames import BODY, COMMAND, FRAME, FRAME_HEADER_SIZE, HEADER
@@ -290,10 +291,7 @@ class Outgoing:
             if found is not None:
                 state.octets -= found.octets
             pendings += [each.pending for each in (found, entry) if each is not None and each.pending is not None]
-        for pending in pendings:
-            pending.fail(error)
-        if pendings:
-            self._transport.events.append(Abandoned(tuple(pendings), report))
+        tell_abandoned(self._transport.events, pendings, error, report)
 
     def completed(self, ids: SequenceSet) -> None:
         """The peer has executed commands: end their pendings (session.completed)."""

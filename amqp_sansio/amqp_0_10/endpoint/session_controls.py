@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ..._core.ends import failed, tell_abandoned
 from ..._core.serial import add, distance
 from ...errors import EndpointClosed, LocalProtocolError, RemoteProtocolError, Scope
-from ...events import Abandoned, By, CloseReport, Failed, Opened, Pending, Replied
+from ...events import By, CloseReport, Failed, Opened, Pending, Replied
 from ..codec import records
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import DETACH_CODES, DetachCode, Violation, exception
@@ -453,16 +454,12 @@ class Controls:
         return error, CloseReport(by, code, text, *blamed, hint=hint, rule=rule, condition=condition)
 
     def _tell_failed(self, error: RemoteProtocolError, by: By, pendings: list[Pending[Any]]) -> None:
-        for pending in pendings:
-            pending.fail(error)
-        self._transport.events.append(Failed(Scope.SESSION, self.channel.number, error, by, tuple(pendings)))
+        event = Failed(Scope.SESSION, self.channel.number, error, by, failed(pendings, error))
+        self._transport.events.append(event)
 
     def _give_up(self, pendings: list[Pending[Any]], report: CloseReport) -> None:
-        closed = EndpointClosed(f"no answer will come: {report}", report)
-        for pending in pendings:
-            pending.fail(closed)
-        if pendings:
-            self._transport.events.append(Abandoned(tuple(pendings), report))
+        error = EndpointClosed(f"no answer will come: {report}", report)
+        tell_abandoned(self._transport.events, pendings, error, report)
 
     def _open_pendings(self) -> list[Pending[Any]]:
         """Every pending of the session that nothing has ended."""

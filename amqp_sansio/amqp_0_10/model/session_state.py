@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.ends import failed
 from ..._core.serial import distance
 from ...endpoint import Side
 from ...errors import EndpointClosed
@@ -135,11 +136,7 @@ class SessionState:
 
     def abandon(self, report: CloseReport) -> tuple[Pending[Any], ...]:
         """End all pendings: the session won't be attached again."""
-        pendings = self.pending
-        error = EndpointClosed(f"no answer will come: {report}", report)
-        for pending in pendings:
-            pending.fail(error)
-        return pendings
+        return failed(self.pending, EndpointClosed(f"no answer will come: {report}", report))
 
     def arrived(self, destination: str) -> list[int]:
         """The transfers to one destination of this end that aren't completed."""

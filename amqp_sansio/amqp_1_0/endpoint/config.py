@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ... import sasl
+from ..._core.config import check_login, check_ranges
 from ..._core.record import record
 from ...endpoint import Side
-from ...errors import AmqpError
 from ...limits import Limits
 from ..codec.frames import MIN_MAX_FRAME_SIZE
 
@@ -103,10 +102,7 @@ def offered_mechanisms(config: Config) -> tuple[str, ...]:
 
 def check_config(config: Config, role: Side) -> None:
     """Refuse a configuration that would fail later, in the middle of a connection. Raises ValueError."""
-    for name, highest in _HIGHEST:
-        value = getattr(config, name)
-        if not 0 <= value <= highest:
-            raise ValueError(f"Config.{name} {value} is outside 0 to {highest:g}")
+    check_ranges(config, _HIGHEST)
     for name in ("max_frame_size", "initial_frame_size"):
         if getattr(config, name) < MIN_MAX_FRAME_SIZE:
             text = f"Config.{name} {getattr(config, name)} is below 512, the least the protocol allows"
@@ -122,8 +118,4 @@ def check_config(config: Config, role: Side) -> None:
     if config.sasl == ():
         raise ValueError("Config.sasl is empty; None is for a connection without SASL")
     if role is Side.SERVER:
-        try:
-            for mechanism in offered_mechanisms(config):
-                sasl.server_mechanism(mechanism, nonce=config.nonce, success_data=True)
-        except AmqpError as error:
-            raise ValueError(f"Config: {error}") from error
+        check_login(config, role, offered_mechanisms(config), success_data=True)

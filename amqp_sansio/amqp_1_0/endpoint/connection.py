@@ -20,7 +20,6 @@ from .session import EndpointModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Self
 
     from ...events import CloseReport, Event
     from ..model.connection import ConnectionModel
@@ -61,23 +60,6 @@ class Connection(Handshake):
     def _new_model(self) -> ConnectionModel:
         self._sessions = EndpointModel(self, self._side, self._events, self._out, self.check_open)
         return self._sessions
-
-    @classmethod
-    def client(cls, config: Config | None = None) -> Self:
-        """A client's end; its protocol header is queued at once, and without SASL its open too.
-
-        Raises ValueError for a configuration that can't work, LocalProtocolError for an open above 512 octets.
-        """
-        return cls(Side.CLIENT, config or Config())
-
-    @classmethod
-    def server(cls, config: Config | None = None) -> Self:
-        """A server's end; it waits for the client's protocol header. Raises ValueError.
-
-        >>> Connection.server(Config(mechanisms=("PLAIN",))).state
-        'START'
-        """
-        return cls(Side.SERVER, config or Config())
 
     # The edge: what adapters call.
 
@@ -217,6 +199,3 @@ class Connection(Handshake):
 
     def _fail_part(self, violation: SessionViolation) -> None:
         self._sessions.fail(violation, self._unit_offset)
-
-    def __repr__(self) -> str:
-        return f"<AMQP 1.0 {self.role.value} connection, {self.state}>"

@@ -91,6 +91,8 @@ class Stage(TableEnum):
 class Handshake(SaslExchange[Config]):
     """The opening and the close of a connection, client and server, with its layers and its idle time-outs."""
 
+    _CONFIG = Config
+
     __slots__ = (
         "_half", "_incoming_max", "_max_frame", "_model", "_sasl_hostname", "_side", "_stage", "_tls", "own_open",
         "peer_close", "peer_open",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ..._core.ends import failed
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
 from ...events import By, Pending
 from ..codec import conditions
@@ -485,11 +486,10 @@ class Link(LinkModel):
             self._fail(error, By.LOCAL, self.finish(report))
 
     def _fail(self, error: RemoteProtocolError, by: By, pendings: list[Pending[Any]]) -> None:
-        for pending in pendings:
-            pending.fail(error)
         session = self.session
+        ended = failed(pendings, error)
         session.transport.events.append(
-            LinkFailed(Scope.LINK, session.channel, error, by, tuple(pendings), self.number, self.name)
+            LinkFailed(Scope.LINK, session.channel, error, by, ended, self.number, self.name)
         )
 
     def finish(self, report: CloseReport) -> list[Pending[Any]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from ..._core.ends import tell_abandoned
 from ..._core.serial import distance
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
-from ...events import Abandoned, By, CloseReport, Opened, Settled
+from ...events import By, CloseReport, Opened, Settled
 from ..codec.frames import AMQP, FRAME, HEADER_SIZE
 from ..codec.performatives import Begin, Disposition, End, Error, Flow
 from ..codec.values import Symbol
@@ -149,11 +150,8 @@ class Transport:
 
     def abandon(self, pendings: list[Pending[Any]], report: CloseReport, resumable: bool = True) -> None:
         """No answer will come to these pendings, if there are any."""
-        if pendings:
-            error = EndpointClosed(f"no answer will come: {report}", report)
-            for pending in pendings:
-                pending.fail(error)
-            self.events.append(Abandoned(tuple(pendings), report, resumable))
+        error = EndpointClosed(f"no answer will come: {report}", report)
+        tell_abandoned(self.events, pendings, error, report, resumable)
 
 
 class SessionEnd(SessionModel):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ..._core.ends import failed
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
 from ...events import By, Closed, CloseReport, Failed, Opened, Pending
 from ..codec import conditions
@@ -303,9 +304,7 @@ class Session(SessionEnd):
             self._fail(error, By.LOCAL, self.finish(report))
 
     def _fail(self, error: RemoteProtocolError, by: By, pendings: list[Pending[Any]]) -> None:
-        for pending in pendings:
-            pending.fail(error)
-        self.transport.events.append(Failed(Scope.SESSION, self.channel, error, by, tuple(pendings)))
+        self.transport.events.append(Failed(Scope.SESSION, self.channel, error, by, failed(pendings, error)))
 
     def finish(self, report: CloseReport) -> list[Pending[Any]]:
         """Nothing more happens on the session; the pendings that nothing has ended."""

@@ -1,0 +1,38 @@
+"""The checks of a configuration that every version makes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import sasl
+from ..endpoint import Side
+from ..errors import AmqpError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ..endpoint import Role
+    from .sasl_exchange import LoginConfig
+
+
+def check_ranges(config: object, highest: Iterable[tuple[str, float]]) -> None:
+    """Raise ValueError for a number that is below 0, or above the highest one of its field; None is none."""
+    for name, most in highest:
+        value = getattr(config, name)
+        if value is not None and not 0 <= value <= most:
+            raise ValueError(f"Config.{name} {value} is outside 0 to {most}")
+
+
+def check_login(config: LoginConfig, role: Role, offered: Sequence[str], *, success_data: bool = False) -> None:
+    """Raise ValueError for a server that offers no mechanism, or one that isn't known, and a client without one."""
+    if role is Side.CLIENT:
+        if not config.sasl:
+            raise ValueError("Config.sasl is needed for a client, for instance Plain(user, password)")
+        return
+    if not offered:
+        raise ValueError("Config.mechanisms is empty, a server offers at least one")
+    try:
+        for mechanism in offered:
+            sasl.server_mechanism(mechanism, nonce=config.nonce, success_data=success_data)
+    except AmqpError as error:
+        raise ValueError(f"Config: {error}") from error
