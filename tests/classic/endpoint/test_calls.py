@@ -144,7 +144,7 @@ def test_a_reply_that_is_cut_short_leaves_its_call_open(
     facing.feed(facing.method("channel.close", reply_code=404, class_id=60, method_id=70))
     assert handle.done
     assert handle.error is not None
-    endings = [event for event in facing.events if handle in getattr(event, "handles", ())]
+    endings = [event for event in facing.events if handle in getattr(event, "pendings", ())]
     assert len(endings) == 1
 
 
