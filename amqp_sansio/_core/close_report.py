@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any
 
 from ..printing import printable
 from .record import record
@@ -42,6 +43,11 @@ class CloseReport:
     hint: str = ""
     rule: str | None = None
     condition: str = ""
+
+    def but(self, **changes: Any) -> CloseReport:
+        """Return the report with changed fields. Raises TypeError for unknown fields."""
+        fields: dict[str, Any] = {name: getattr(self, name) for name in self.__match_args__}
+        return CloseReport(**{**fields, **changes})
 
     def __str__(self) -> str:
         who = {By.LOCAL: "closed by this side", By.REMOTE: "closed by the peer", By.TRANSPORT: "transport lost"}

@@ -393,16 +393,7 @@ class BaseConnection(Generic[_C]):
     def _finish(self, kind: str, text: str) -> None:
         later = self._report_later
         if later is not None:
-            report = CloseReport(
-                later.by,
-                later.code,
-                later.text,
-                later.class_id,
-                later.method_id,
-                hint=later.hint or self._close_unanswered(kind, text),
-                rule=later.rule,
-                condition=later.condition,
-            )
+            report = later.but(hint=later.hint or self._close_unanswered(kind, text))
         elif kind == "silent":
             report = CloseReport(By.TRANSPORT, 0, text, hint=DEAD_PEER, rule=self._rule_of_silence())
         elif kind in _TRANSPORT_ENDS:

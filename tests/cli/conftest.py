@@ -2,9 +2,12 @@
 
 import io
 import os
+import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
 from unittest import mock
@@ -84,3 +87,52 @@ def process(cli_environment: Mapping[str, str]) -> Run:
         )
 
     return run
+
+
+class Running:
+    """A command that listens."""
+
+    def __init__(self, process: subprocess.Popen[bytes], ready: Path) -> None:
+        self.process = process
+        self.ready = ready
+        deadline = time.monotonic() + 20
+        while not ready.exists():
+            assert process.poll() is None and time.monotonic() < deadline, process.stderr
+            time.sleep(0.02)
+        self.address = ready.read_text().strip()
+        self.port = int(self.address.rpartition(":")[2])
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+
+    def url(self, login: str = "guest:guest", vhost: str = "%2F") -> str:
+        return f"amqp://{login}@{self.address}/{vhost}"
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> str:
+        """End it; returns what it said."""
+        self.process.send_signal(number)
+        _, err = self.process.communicate(timeout=20)
+        assert self.process.returncode == 0, err.decode()
+        return err.decode()
+
+
+@pytest.fixture
+def start(cli_environment: Mapping[str, str], tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    """Starts commands, and kills what a failed test leaves."""
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def run(*arguments: str | Path) -> Running:
+        ready = tmp_path / f"ready{len(processes)}"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "amqp_sansio_cli", *map(str, arguments), "--ready-file", str(ready)],
+            env=cli_environment,
+            stderr=subprocess.PIPE,
+        )
+        processes.append(process)
+        return Running(process, ready)
+
+    yield run
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()

@@ -4,10 +4,9 @@ import json
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,55 +14,10 @@ import pytest
 from amqp_sansio import EndpointClosed
 from amqp_sansio.amqp_0_9_1 import ConfirmSelect, QueueDeclare
 from amqp_sansio_sync import connect
+from tests.cli.conftest import Running
 from tests.kit.certificates import Certificates, make_certificates
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-class Running:
-    """A command that listens."""
-
-    def __init__(self, process: subprocess.Popen[bytes], ready: Path) -> None:
-        self.process = process
-        self.ready = ready
-        deadline = time.monotonic() + 20
-        while not ready.exists():
-            assert process.poll() is None and time.monotonic() < deadline, process.stderr
-            time.sleep(0.02)
-        self.address = ready.read_text().strip()
-        self.port = int(self.address.rpartition(":")[2])
-
-    def url(self, login: str = "guest:guest", vhost: str = "%2F") -> str:
-        return f"amqp://{login}@{self.address}/{vhost}"
-
-    def stop(self, number: signal.Signals = signal.SIGTERM) -> str:
-        """End it; returns what it said."""
-        self.process.send_signal(number)
-        _, err = self.process.communicate(timeout=20)
-        assert self.process.returncode == 0, err.decode()
-        return err.decode()
-
-
-@pytest.fixture
-def start(cli_environment: Mapping[str, str], tmp_path: Path) -> Iterator[Callable[..., Running]]:
-    """Starts commands, and kills what a failed test leaves."""
-    processes: list[subprocess.Popen[bytes]] = []
-
-    def run(*arguments: str | Path) -> Running:
-        ready = tmp_path / f"ready{len(processes)}"
-        process = subprocess.Popen(
-            [sys.executable, "-m", "amqp_sansio_cli", *map(str, arguments), "--ready-file", str(ready)],
-            env=cli_environment,
-            stderr=subprocess.PIPE,
-        )
-        processes.append(process)
-        return Running(process, ready)
-
-    yield run
-    for process in processes:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
 
 
 @pytest.fixture(scope="module")

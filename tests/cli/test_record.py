@@ -5,10 +5,8 @@ import socket
 import ssl
 import struct
 import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,6 +24,7 @@ from amqp_sansio.capture import (
 )
 from amqp_sansio_pytest import EmbeddedBroker
 from amqp_sansio_sync import connect
+from tests.cli.conftest import Running
 from tests.kit.captures import named
 from tests.kit.certificates import make_certificates
 
@@ -60,52 +59,15 @@ def upstream(handler: Handler) -> Generator[int]:
                 thread.join()
 
 
-class Proxy:
-    """A running `amqp-sansio record`."""
-
-    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
-        self.process = process
-        self.port = port
-
-    def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
-
-    def stop(self, number: signal.Signals = signal.SIGTERM) -> str:
-        """End it; returns what it said."""
-        self.process.send_signal(number)
-        _, err = self.process.communicate(timeout=20)
-        assert self.process.returncode == 0, err.decode()
-        return err.decode()
-
-
 @pytest.fixture
-def start(cli_environment: Mapping[str, str], tmp_path: Path) -> Iterator[Callable[..., Proxy]]:
-    """Starts proxies, and kills what a failed test leaves."""
-    processes: list[subprocess.Popen[bytes]] = []
+def proxy_of(start: Callable[..., Running]) -> Callable[..., Running]:
+    """Starts a proxy in front of a port, which records to a file."""
 
-    def run(port: int, output: Path, *more: str) -> Proxy:
-        ready = tmp_path / f"ready{len(processes)}"
-        process = subprocess.Popen(
-            [sys.executable, "-m", "amqp_sansio_cli", "record", "--listen", "127.0.0.1:0",
-             "--upstream", f"127.0.0.1:{port}", "--output", str(output),
-             "--ready-file", str(ready), *more],
-            env=cli_environment,
-            stderr=subprocess.PIPE,
-        )  # fmt: skip
-        processes.append(process)
-        deadline = time.monotonic() + 20
-        while not ready.exists():
-            assert process.poll() is None and time.monotonic() < deadline
-            time.sleep(0.02)
-        host, _, listening = ready.read_text().strip().rpartition(":")
-        assert host == "127.0.0.1"
-        return Proxy(process, int(listening))
+    def run(port: int, output: Path, *more: str) -> Running:
+        upstream = f"127.0.0.1:{port}"
+        return start("record", "--listen", "127.0.0.1:0", "--upstream", upstream, "--output", output, *more)
 
-    yield run
-    for process in processes:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+    return run
 
 
 def streams_of(path: Path) -> tuple[bytes, bytes]:
@@ -156,12 +118,14 @@ def until_end(connection: socket.socket) -> bytes:
 
 @pytest.mark.parametrize("name", ["o091_pika_basic.pcap", "o10_proton_brokerj_basic.pcap"])
 @pytest.mark.parametrize("secrets", [False, True])
-def test_a_recording_holds_what_passed(start: Callable[..., Proxy], tmp_path: Path, secrets: bool, name: str) -> None:
+def test_a_recording_holds_what_passed(
+    proxy_of: Callable[..., Running], tmp_path: Path, secrets: bool, name: str
+) -> None:
     ours, theirs = streams_of(named(name))
     assert b"guest" in ours
     output = tmp_path / "recorded.pcapng"
     with upstream(speaks(theirs, len(ours))) as port:
-        proxy = start(port, output, *(["--record-secrets"] if secrets else []))
+        proxy = proxy_of(port, output, *(["--record-secrets"] if secrets else []))
         with proxy.connect() as client:
             client.sendall(ours)
             assert until_end(client) == theirs
@@ -177,11 +141,11 @@ def test_a_recording_holds_what_passed(start: Callable[..., Proxy], tmp_path: Pa
         assert recorded == ours.replace(password, b"*" * len(password))
 
 
-def test_the_file_is_complete_while_the_connection_is_open(start: Callable[..., Proxy], tmp_path: Path) -> None:
+def test_the_file_is_complete_while_the_connection_is_open(proxy_of: Callable[..., Running], tmp_path: Path) -> None:
     """A recorder that is killed loses nothing that it passed on."""
     output = tmp_path / "recorded.pcapng"
     with upstream(lambda connection: _echo(connection)) as port:
-        proxy = start(port, output)
+        proxy = proxy_of(port, output)
         with proxy.connect() as client:
             client.sendall(b"AMQP\0\0\x09\x01")
             assert receive(client, 8) == b"AMQP\0\0\x09\x01"
@@ -190,14 +154,14 @@ def test_the_file_is_complete_while_the_connection_is_open(start: Callable[..., 
             assert streams_of(output) == (b"AMQP\0\0\x09\x01", b"AMQP\0\0\x09\x01")
 
 
-def test_a_half_closed_connection_stays_open_the_other_way(start: Callable[..., Proxy], tmp_path: Path) -> None:
+def test_a_half_closed_connection_stays_open_the_other_way(proxy_of: Callable[..., Running], tmp_path: Path) -> None:
     def answer_after_end(connection: socket.socket) -> None:
         with connection:
             connection.sendall(until_end(connection)[::-1])
 
     output = tmp_path / "recorded.pcapng"
     with upstream(answer_after_end) as port:
-        proxy = start(port, output)
+        proxy = proxy_of(port, output)
         with proxy.connect() as client:
             client.sendall(b"abc" * 100_000)
             client.shutdown(socket.SHUT_WR)
@@ -211,7 +175,7 @@ def test_a_half_closed_connection_stays_open_the_other_way(start: Callable[..., 
     assert end.by == start_item.client
 
 
-def test_a_reset_is_passed_on_and_recorded(start: Callable[..., Proxy], tmp_path: Path) -> None:
+def test_a_reset_is_passed_on_and_recorded(proxy_of: Callable[..., Running], tmp_path: Path) -> None:
     def reset(connection: socket.socket) -> None:
         receive(connection, 4)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -219,7 +183,7 @@ def test_a_reset_is_passed_on_and_recorded(start: Callable[..., Proxy], tmp_path
 
     output = tmp_path / "recorded.pcapng"
     with upstream(reset) as port:
-        proxy = start(port, output)
+        proxy = proxy_of(port, output)
         with proxy.connect() as client:
             client.sendall(b"AMQP")
             with pytest.raises(ConnectionResetError):
@@ -230,21 +194,21 @@ def test_a_reset_is_passed_on_and_recorded(start: Callable[..., Proxy], tmp_path
     assert end.by == f"127.0.0.1:{port}"
 
 
-def test_a_broker_that_is_away_ends_the_clients_connection(start: Callable[..., Proxy], tmp_path: Path) -> None:
+def test_a_broker_that_is_away_ends_the_clients_connection(proxy_of: Callable[..., Running], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    proxy = start(port, tmp_path / "recorded.pcapng")
+    proxy = proxy_of(port, tmp_path / "recorded.pcapng")
     with pytest.raises(ConnectionResetError), proxy.connect() as client:
         receive(client, 1)
     assert f"upstream 127.0.0.1:{port}: " in proxy.stop()
     assert segments_of(tmp_path / "recorded.pcapng") == []
 
 
-def test_a_recording_is_continued_and_its_torn_end_cut_off(start: Callable[..., Proxy], tmp_path: Path) -> None:
+def test_a_recording_is_continued_and_its_torn_end_cut_off(proxy_of: Callable[..., Running], tmp_path: Path) -> None:
     output = tmp_path / "recorded.pcapng"
     with upstream(lambda connection: _echo(connection)) as port:
         for message in (b"first", b"second"):
-            proxy = start(port, output)
+            proxy = proxy_of(port, output)
             with proxy.connect() as client:
                 client.sendall(message)
                 assert receive(client, len(message)) == message
@@ -286,7 +250,7 @@ def _echo(connection: socket.socket) -> None:
             connection.sendall(data)
 
 
-def test_between_tls_and_tls_the_octets_above_it_are_recorded(start: Callable[..., Proxy], tmp_path: Path) -> None:
+def test_between_tls_and_tls_the_octets_above_it_are_recorded(proxy_of: Callable[..., Running], tmp_path: Path) -> None:
     """The proxy has a certificate for clients, and verifies that of the broker."""
     files = make_certificates(tmp_path)
     theirs = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -294,7 +258,7 @@ def test_between_tls_and_tls_the_octets_above_it_are_recorded(start: Callable[..
     output = tmp_path / "session.pcapng"
     own = ("--tls-cert", str(files.server), "--tls-key", str(files.server_key))
     with EmbeddedBroker(definitions={"queues": ["jobs"]}, ssl=theirs) as broker:
-        proxy = start(broker.port, output, *own, "--upstream-ca", str(files.ca))
+        proxy = proxy_of(broker.port, output, *own, "--upstream-ca", str(files.ca))
         url = f"amqps://guest:guest@127.0.0.1:{proxy.port}/?cacertfile={files.ca}"
         with connect(url) as connection:
             assert connection.open_channel(confirm=True).publish(b"hello", routing_key="jobs") == Accepted()
@@ -303,7 +267,7 @@ def test_between_tls_and_tls_the_octets_above_it_are_recorded(start: Callable[..
         assert ours.startswith(b"AMQP\x00\x00\x09\x01") and b"hello" in ours and b"guest" not in ours
         assert answers.startswith(b"\x01\x00\x00")
         # The system's authorities don't know this broker.
-        careful = start(broker.port, tmp_path / "refused.pcapng", *own, "--upstream-tls")
+        careful = proxy_of(broker.port, tmp_path / "refused.pcapng", *own, "--upstream-tls")
         with pytest.raises((EndpointClosed, OSError)):
             connect(url.replace(f":{proxy.port}/", f":{careful.port}/"), timeout=20)
         assert "certificate verify failed" in careful.stop()

@@ -1,7 +1,9 @@
-"""Damaged octets, made from good ones without any choice: what two readers of the same octets are compared on."""
+"""Damaged octets, made from good ones: what two readers of the same octets are compared on."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from hypothesis import strategies as st
 
 from amqp_sansio.errors import CodecError
 
@@ -11,7 +13,7 @@ _TELLING = (*range(6), 0x3F, 0x40, 0x41, 0x45, 0x50, 0x53, 0x7F, 0x80, 0xA1, 0xC
 
 
 def damaged(octets: bytes, *, every_octet: bool = False) -> Iterator[bytes]:
-    """`octets`, cut at every place, with one octet changed at every place, and with one too many.
+    """Without any choice: `octets`, cut at every place, with one octet changed at every place, and with one too many.
 
     A changed octet takes the values that sizes, counts, flags and format codes tend to have, or with `every_octet`
     all 256 of them.
@@ -24,6 +26,15 @@ def damaged(octets: bytes, *, every_octet: bool = False) -> Iterator[bytes]:
         near = (old ^ 0x80, (old - 1) & 255, (old + 1) & 255)
         for new in range(256) if every_octet else sorted({*_TELLING, *near}):
             yield octets[:at] + bytes((new,)) + octets[at + 1 :]
+
+
+def spoilt(data: st.DataObject, octets: bytes, least: int = 1) -> bytes:
+    """`octets` with up to three places where others stand instead of up to two, at least in `least` places."""
+    found = bytearray(octets)
+    for _ in range(data.draw(st.integers(least, 3))):
+        at = data.draw(st.integers(0, len(found)))
+        found[at : at + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=3))
+    return bytes(found)
 
 
 def outcome(read: Callable[[], Any]) -> tuple[object, ...]:

@@ -698,17 +698,7 @@ class Channel(ChannelState):
     def _with_open_work(self, report: CloseReport) -> CloseReport:
         """A report with the work that is open; what a transaction would have settled is open still."""
         unsettled = tuple(sorted({*self.unsettled, *(self.tx_settled or ())}))
-        return CloseReport(
-            report.by,
-            report.code,
-            report.text,
-            report.class_id,
-            report.method_id,
-            unsettled,
-            tuple(self.unconfirmed),
-            report.hint,
-            report.rule,
-        )
+        return report.but(unsettled=unsettled, unconfirmed=tuple(self.unconfirmed))
 
     def _open_pendings(self) -> list[Pending[Any]]:
         """Every pending that waits, in the order the calls were made."""

@@ -12,16 +12,11 @@ from ..._core.outcomes import ConnectionClassRecords, refused_version
 from ...endpoint import Side
 from ...errors import CodecError
 from ..codec.frames import PROTOCOL_HEADER
+from ..model import hints
 
 if TYPE_CHECKING:
     from ..._core.observation import Observed
     from ..._core.outcomes import Columns, MessageRecord
-
-_BY_CODE: Final = {
-    320: "the server is shutting down or an operator closed the connection",
-    402: "the virtual host does not exist",
-    501: "the peer could not read a frame; two writers on one connection, or a frame above max-frame-size",
-}
 
 
 # Messages. `event` is an ObservedCommand, its `context` the one of `OpenMessages`.
@@ -104,7 +99,7 @@ class Records(ConnectionClassRecords):
     def hint_of_close(self, event: Observed, close: Any) -> str:
         """The usual cause behind a close, which a refused login has too."""
         refused = event.sender is Side.SERVER and self.phase == "login"
-        return LOGIN_FAILED if refused else _BY_CODE.get(close.reply_code, "")
+        return LOGIN_FAILED if refused else hints.for_close(close.reply_code)
 
     def _answer(self, event: Observed, header: bytes) -> None:
         """Take a header. A server that supports the version answers with the same (section 4.3)."""

@@ -61,13 +61,6 @@ DEFAULT_LOCALE: Final = "en-US"
 
 OK: Final = 0
 AUTH: Final = 1
-OUTCOMES: Final = {
-    1: "auth: the credentials were refused",
-    2: "sys: a system error",
-    3: "sys-perm: a system error that somebody must mend",
-    4: "sys-temp: a system error that may pass",
-}
-"""The codes of sasl-outcome other than 0 (part 5 section 5.3.3.6)."""
 _PRODUCT: Final[Mapping[str, Any]] = {name: PRODUCT[name] for name in ("product", "version", "platform")}
 _BEARER: Final = ("OAUTHBEARER", "XOAUTH2")
 
@@ -220,9 +213,9 @@ class Handshake(SaslExchange[Config]):
         5.3.3.6). `text` is only for the report: the client doesn't get it.
         """
         self._check_decision(AUTHENTICATION)
-        if code not in OUTCOMES:
+        if code not in hints.OUTCOMES:
             raise LocalProtocolError(
-                f"{code} isn't a code of sasl-outcome that refuses: {', '.join(map(str, OUTCOMES))}",
+                f"{code} isn't a code of sasl-outcome that refuses: {', '.join(map(str, hints.OUTCOMES))}",
                 rule="1.0/security/sasl/outcome-codes",
             )
         self._refuse_login(text or "the login was refused", code)
@@ -491,7 +484,7 @@ class Handshake(SaslExchange[Config]):
         except sasl.SaslError as heard:
             if self.mechanism in _BEARER:
                 reason = f"; {heard}"
-        said = OUTCOMES.get(code, "a code the specification lacks")
+        said = hints.OUTCOMES.get(code, "a code the specification lacks")
         text = f"the server refused the login, sasl-outcome {code} ({said}){reason}"
         condition = conditions.UNAUTHORIZED_ACCESS if code == AUTH else conditions.INTERNAL_ERROR
         hint = "wrong user, password or token, or the mechanism isn't allowed to this user" if code == AUTH else ""

@@ -22,6 +22,13 @@ _BY_CONDITION: Final = {
     "amqp:resource-limit-exceeded": "the peer saw nothing for its idle-time-out, or one of its limits is reached",
     "amqp:not-allowed": "the virtual host does not exist, or the operation is not allowed to this user",
 }
+OUTCOMES: Final = {
+    1: "auth: the credentials were refused",
+    2: "sys: a system error",
+    3: "sys-perm: a system error that somebody must mend",
+    4: "sys-temp: a system error that may pass",
+}
+"""The codes of sasl-outcome other than 0 (part 5 section 5.3.3.6)."""
 _OFF: Final = "in RabbitMQ 3 the plug-in rabbitmq_amqp1_0 is off"
 
 

@@ -136,8 +136,13 @@ def _transfer(
     if begin + size != octets:
         return None
     head = payload[:at]
-    content, digest = treated(payload[begin:], observer.body)
-    message = Message.from_wire(head if content is None else payload)
+    content: bytes | None = payload[begin:]
+    digest = None
+    if observer.body == "keep":
+        message = Message.from_wire(payload)
+    else:
+        content, digest = treated(payload[begin:], observer.body)
+        message = Message.from_wire(head if content is None else payload)
     if at == begin:
         check_message(payload)
     elif head != direction.good:

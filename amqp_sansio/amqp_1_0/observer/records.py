@@ -30,13 +30,6 @@ _HEADERS: Final = 8
 """Protocol headers of a client that wait for an answer: there are three layers at most."""
 _STAGES: Final = {SASL_HEADER: "SASL", AMQP_HEADER: "HEADER", TLS_HEADER: "TLS"}
 """Where the opening stands when the server has agreed to a layer, for the hint about a connection that ends there."""
-_REFUSALS: Final = {
-    1: "auth: the credentials are wrong",
-    2: "sys: the server couldn't check them",
-    3: "sys-perm: the server can't check them",
-    4: "sys-temp: the server can't check them at the moment",
-}
-"""The codes of a login that didn't succeed (part 5 section 5.3.3.6)."""
 
 
 def _transfer(record: MessageRecord, event: Observed, frame: Any) -> None:
@@ -117,7 +110,7 @@ class Records(SharedRecords):
         else:
             self.facts.update(
                 closed_by="server",
-                close_text=f"the server refused the login ({_REFUSALS.get(frame.code, frame.code)})",
+                close_text=f"the server refused the login ({hints.OUTCOMES.get(frame.code, frame.code)})",
                 hint=hints.of_stage("SASL", self.facts.get("mechanism") or ""),
             )
 

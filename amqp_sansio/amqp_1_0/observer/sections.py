@@ -10,7 +10,6 @@ from struct import Struct
 from typing import Final
 
 from ..._core.stream import PROVEN, REFUTED
-from ..codec.fastpath import locate
 from ..codec.sections import AMQP_SEQUENCE, AMQP_VALUE, BINARIES, DATA, SYMBOLS
 from .resync import Descriptors
 
@@ -138,18 +137,36 @@ class Sections:
 def body_of(payload: bytes) -> tuple[int, int, int]:
     """Where the body of a message begins, where its octets do, and how many these are; its section is the last one.
 
-    Raises one of READ_FAULTS, or gives sizes that don't fit, for a message of another kind or with a footer.
+    Raises IndexError or struct.error, or gives sizes that don't fit, for a message of another kind or with a footer.
 
     >>> body_of(b"\\x00Sp\\xc0\\x02\\x01\\x41\\x00Su\\xa0\\x01x")
     (7, 12, 1)
     """
-    found = locate(payload)
-    section, pos = found.popitem()
+    pos = 0
+    while True:
+        code = payload[pos + 3]
+        if payload[pos + 1] != 0x53:
+            return _OTHER
+        section = payload[pos + 2]
+        if section >= DATA:
+            break
+        if code == 0xC0 or code == 0xC1:
+            pos += 5 + payload[pos + 4]
+        elif code == 0xD0 or code == 0xD1:
+            pos += 8 + _SIZE_32(payload, pos + 4)[0]
+        elif code == 0x45:
+            pos += 4
+        else:
+            return _OTHER
+    if payload[pos] or code < 0xA0:
+        return _OTHER
+    if code & 0x10:
+        begin, size = pos + 8, _SIZE_32(payload, pos + 4)[0]
+    else:
+        begin, size = pos + 5, payload[pos + 4]
+    if section == DATA:
+        return (pos, begin, size) if code in BINARIES else _OTHER
     if section == AMQP_VALUE:
         # A body that is no data is its encoded section.
-        return pos, pos, len(payload) - pos
-    if section != DATA:
-        return _OTHER
-    if payload[pos + 3] & 0x10:
-        return pos, pos + 8, _SIZE_32(payload, pos + 4)[0]
-    return pos, pos + 5, payload[pos + 4]
+        return pos, pos, begin + size - pos
+    return _OTHER

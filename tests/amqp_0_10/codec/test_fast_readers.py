@@ -17,7 +17,7 @@ from amqp_sansio.amqp_0_10.codec.types import decode_array
 from amqp_sansio.amqp_0_10.codec.values import CODES
 from amqp_sansio.errors import CodecError
 from tests.amqp_0_10.codec.test_bad_octets import EXAMPLES
-from tests.kit.damage import BEHIND, FRONT, content, damaged, outcome
+from tests.kit.damage import BEHIND, FRONT, content, damaged, outcome, spoilt
 
 Kind = type[amqp.Struct]
 
@@ -148,11 +148,7 @@ def test_every_damage_to_a_full_record(kind: Kind) -> None:
 def test_records_of_any_fields_that_are_damaged_anywhere(kind: Kind, data: st.DataObject) -> None:
     there = [data.draw(st.booleans()) or not kind.PACK for _ in kind.FIELDS]
     values = [EXAMPLES[name] if on else None for (_, name), on in zip(kind.FIELDS, there, strict=True)]
-    octets = bytearray(kind(*values).encode())
-    for _ in range(data.draw(st.integers(0, 3))):
-        at = data.draw(st.integers(0, len(octets)))
-        octets[at : at + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=3))
-    _compare(kind, bytes(octets))
+    _compare(kind, spoilt(data, kind(*values).encode(), 0))
 
 
 @pytest.mark.parametrize("kind", amqp.STRUCTS.values(), ids=lambda kind: kind.NAME)

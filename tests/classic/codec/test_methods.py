@@ -16,6 +16,7 @@ from amqp_sansio.endpoint import Side
 from amqp_sansio.errors import CodecError
 from tests.kit.captures import everywhere
 from tests.kit.classic_values import every_method, records
+from tests.kit.damage import spoilt
 from tests.kit.facing import both_rules
 from tests.kit.pcap_streams import METHOD, frames
 
@@ -97,11 +98,8 @@ def test_any_octets_are_a_record_or_refused(dialect: Dialect, kind: type[Method]
 @given(data=st.data())
 @pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
 def test_damaged_octets_are_a_record_or_refused(dialect: Dialect, kind: type[Method], data: st.DataObject) -> None:
-    octets = bytearray(data.draw(records(kind, dialect.tables)).encode(dialect.tables)[4:])
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(octets)))
-        octets[at : at + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=3))
-    _record_or_refused(dialect, kind, bytes(octets))
+    octets = data.draw(records(kind, dialect.tables)).encode(dialect.tables)[4:]
+    _record_or_refused(dialect, kind, spoilt(data, octets))
 
 
 def _record_or_refused(dialect: Dialect, kind: type[Method], octets: bytes) -> None:

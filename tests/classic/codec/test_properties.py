@@ -17,6 +17,7 @@ from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.errors import CodecError
 from tests.kit.captures import everywhere
 from tests.kit.classic_values import every_properties, properties
+from tests.kit.damage import spoilt
 from tests.kit.facing import both_rules
 from tests.kit.pcap_streams import HEADER, frames
 
@@ -97,11 +98,8 @@ def test_any_octets_are_properties_or_refused(dialect: Dialect, kind: type[Any],
 @given(data=st.data())
 @pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
 def test_damaged_octets_are_properties_or_refused(dialect: Dialect, kind: type[Any], data: st.DataObject) -> None:
-    raw = bytearray(data.draw(properties(kind, dialect.tables)).encode(dialect.tables))
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(raw)))
-        raw[at : at + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=3))
-    _properties_or_refused(dialect, kind, bytes(raw))
+    raw = data.draw(properties(kind, dialect.tables)).encode(dialect.tables)
+    _properties_or_refused(dialect, kind, spoilt(data, raw))
 
 
 def _properties_or_refused(dialect: Dialect, kind: type[Any], raw: bytes) -> None:
