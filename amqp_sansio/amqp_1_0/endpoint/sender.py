@@ -305,7 +305,7 @@ class Sender(Link):
         return len(state.unsettled)
 
     def withdraw(self) -> tuple[SavedDelivery, ...]:
-        """Take back the messages that are to be sent again as new ones and aren't sent yet; their pendings stay open."""
+        """Take back the messages that are to be sent again as new ones and aren't yet; their pendings stay open."""
         found = tuple([each[0] for each in self.resending if each[1] is Resend.NEW])
         self.resending = deque([each for each in self.resending if each[1] is not Resend.NEW])
         return found

@@ -61,7 +61,7 @@ class LinkClient(BaseClient[Connection]):
     """A client of 1.0, as its sessions and links see it.
 
     `prefix` is unique among all programs, and so are the message-ids that begin with it. `told` has the receiver's
-    states of unsettled deliveries, by the key of their pendings. `accepting` are the receivers with deliveries to accept
+    states of unsettled deliveries, by their pendings' keys. `accepting` are the receivers with deliveries to accept
     before the next octets are sent, `draining` the senders that were asked to give back what credit they don't use.
 
     With recovery, `lost_sessions` are those to begin again. `doubts` are the messages to report as in doubt, and
