@@ -1,27 +1,30 @@
-"""A run of the core in which time, randomness and I/O are forbidden; prints a digest of everything it put out.
+"""A run of an engine in which time, randomness and I/O are forbidden; prints a digest of everything it put out.
 
-`python -m tests.kit.purity` is what the test starts, with different hash seeds.
+`python -m tests.kit.purity 1.0` is what the test starts, with different hash seeds.
 """
 
 import hashlib
 import os
+import pickle
 import random
 import secrets
 import socket
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Event, ScramKeysRequested, Version
-from amqp_sansio._classic.endpoint.connection import Connection
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Event, ScramKeysRequested, Version, amqp_0_10, amqp_1_0
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain, ScramSha256, scram_keys
-from tests.kit.driving import Driver
-from tests.kit.pair import Pair, Server, client_config, server_config, told
+from tests.kit import driving, driving_1_0, pair, pair_0_10, pair_1_0
+from tests.kit.facing_0_10 import Play
+from tests.kit.pair import SIDES, Joined, told
 
 
 class Impure(Exception):
@@ -60,18 +63,15 @@ def numbers(seed: int) -> Iterator[int]:
         yield value
 
 
-def drive(version: Version, seed: int) -> list[str]:
-    """What a random run shows."""
-    source = numbers(seed)
-    driver = Driver(version, damage=seed % 2 == 0)
-    for _ in range(120):
-        driver.apply((next(source) % 256, next(source) % 8, next(source) % 256))
-    driver.finish()
-    return driver.trace()
-
-
 LOGIN: Any = (ScramSha256("user", "secret", nonce="clients"), Plain("user", "secret"))
 """How the clients of all versions log in."""
+OFFER: Final[dict[str, Any]] = {"mechanisms": ("SCRAM-SHA-256", "PLAIN"), "nonce": "servers"}
+"""What their servers offer."""
+
+
+def properties(count: int) -> dict[str, Any]:
+    """Peer properties with all sorts of keys."""
+    return {f"key-{number}": {"nested": [number, str(number)]} for number in range(count)}
 
 
 def give_keys(connection: Any, event: Event) -> None:
@@ -80,47 +80,147 @@ def give_keys(connection: Any, event: Event) -> None:
         connection.provide_scram_keys(scram_keys("secret", b"sixteen octets..", 4096) if event.user == "user" else None)
 
 
-class ScramServer(Server):
-    """A server's application with stored keys."""
+class ScramServer:
+    """A server's application with stored keys, which does besides what another one does."""
 
-    def __call__(self, connection: Connection, event: Event) -> None:
-        """As the base's, and answers the question for keys."""
-        super().__call__(connection, event)
+    def __init__(self, other: Callable[[Any, Event], object]) -> None:
+        self.other = other
+
+    def __call__(self, connection: Any, event: Event) -> None:
+        self.other(connection, event)
         give_keys(connection, event)
 
 
-def log_in(version: Version) -> list[str]:
-    """An opening with SCRAM, tables with all sorts of keys, and a close."""
-    properties = {f"key-{number}": {"nested": [number, str(number)]} for number in range(50)}
-    pair = Pair(
-        version,
-        client=client_config(sasl=LOGIN, properties=properties, heartbeat=5.0),
-        server=server_config(mechanisms=("SCRAM-SHA-256", "PLAIN"), nonce="servers", heartbeat=5.0),
-        applications={Side.SERVER: ScramServer()},
-    ).open()
-    assert pair.server.mechanism == "SCRAM-SHA-256"
-    channel = pair.channel()
-    channel.publish(b"body", routing_key="q", properties=BasicProperties(headers=properties))
-    pair.advance(12.0)
-    pair.client.close()
-    pair.drive()
-    return [told(event) for events in pair.events.values() for event in events] + [
-        bytes(octets).hex() for octets in pair.sent.values()
+class ScramPair(pair_0_10.Pair):
+    """A pair of 0-10 whose server has stored keys."""
+
+    def hear(self, side: Side, event: Event) -> None:
+        """As the base's, and answers the question for keys."""
+        super().hear(side, event)
+        give_keys(self.ends[side], event)
+
+
+def shown(*pairs: Joined[Any]) -> list[str]:
+    """All events and octets of pairs."""
+    return [
+        *[told(event) for each in pairs for events in each.events.values() for event in events],
+        *[bytes(octets).hex() for each in pairs for octets in each.sent.values()],
     ]
 
 
-def digest_of(*runs: list[str]) -> str:
+def use_classic(version: Version) -> list[str]:
+    """An opening with SCRAM, tables with all sorts of keys, and a close."""
+    given = properties(50)
+    ends = pair.Pair(
+        version,
+        client=pair.client_config(sasl=LOGIN, properties=given, heartbeat=5.0),
+        server=pair.server_config(**OFFER, heartbeat=5.0),
+        applications={Side.SERVER: ScramServer(pair.Server())},
+    ).open()
+    assert ends.server.mechanism == "SCRAM-SHA-256"
+    ends.channel().publish(b"body", routing_key="q", properties=BasicProperties(headers=given))
+    ends.advance(12.0)
+    ends.client.close()
+    ends.drive()
+    return shown(ends)
+
+
+def use_0_10() -> list[str]:
+    """An opening with SCRAM, maps with all sorts of keys, messages both ways, a lost transport, a resumed session."""
+    client = pair_0_10.client_config(sasl=LOGIN, properties=properties(8), heartbeat=5)
+    server = pair_0_10.server_config(**OFFER)
+    ends = ScramPair(client=client, server=server).open()
+    assert ends.server.mechanism == "SCRAM-SHA-256"
+    session, other = ends.sessions()
+    headers = {f"key-{number}": number for number in range(20)}
+    session.transfer("", amqp_0_10.Message(bytes(100_000), routing_key="q", application_headers=headers))
+    session.call(amqp_0_10.QueueDeclare("q", arguments=headers))
+    session.call(amqp_0_10.MessageSubscribe("q", "d", 0, 0))
+    for unit in (0, 1):
+        session.call(amqp_0_10.MessageFlow("d", unit, None))
+    ends.pump()
+    other.transfer("d", b"x")
+    for number in other.incomplete:
+        other.complete(number)
+    ends.pump()
+    ends.now = 4.0
+    for end in ends.ends.values():
+        end.handle_timeout(ends.now)
+    ends.pump()
+    session.accept(0)
+    ends.cut(200, 100)
+    states = [each.detached_state() for each in (session, other)]
+    again = ScramPair(client=client, server=server).open()
+    session = again.client.resume_session(states[0])
+    again.pump()
+    again.server.accept_session(session.channel, pickle.loads(pickle.dumps(states[1])))
+    again.pump()
+    return [repr(session), *shown(ends, again)]
+
+
+def use_1_0() -> list[str]:
+    """An opening with SCRAM, maps with all sorts of keys, messages both ways, a lost transport."""
+    ends = pair_1_0.Pair(
+        client=pair_1_0.client_config(sasl=LOGIN, properties=properties(8), idle_time_out=5.0),
+        server=pair_1_0.server_config(**OFFER, idle_time_out=5.0, offered_capabilities=("c", "b", "a")),
+        applications={Side.SERVER: ScramServer(pair_1_0.Accepting())},
+    ).open()
+    assert ends.server.mechanism == "SCRAM-SHA-256"
+    session = ends.session()
+    sender = session.open_sender("q")
+    receiver = session.open_receiver("r", credit=10)
+    ends.pump()
+    message = amqp_1_0.Message(
+        {"a": [1, 2.5, None], "b": b"x"},
+        properties=amqp_1_0.Properties(message_id="id", subject="s"),
+        application_properties={f"key-{number}": number for number in range(20)},
+    )
+    sender.send(message)
+    ends.peer(receiver).send(amqp_1_0.Message(bytes(100_000)))
+    ends.pump()
+    ends.advance(12.0)
+    sender.send(message)
+    saved = [repr(link.saved_state()) for link in (sender, receiver)]
+    ends.cut()
+    return [*saved, *shown(ends)]
+
+
+def drive(make: Callable[..., Any], places: int, seed: int) -> list[str]:
+    """What a random run of a Driver shows; an operation's first number is below `places`."""
+    source = numbers(seed)
+    driver = make(damage=seed % 2 == 0)
+    for _ in range(120):
+        driver.apply((next(source) % 256, next(source) % places, next(source) % 256))
+    driver.finish()
+    return list(driver.trace())
+
+
+def play(seed: int) -> list[str]:
+    """What a random run of 0-10 shows."""
+    octets = bytes([number % 256 for number in islice(numbers(seed), 600)])
+    played = Play(octets, SIDES[seed % 2], above=(None, 0, 200)[seed % 3])
+    played.run()
+    return played.trace
+
+
+RUNS: Final[dict[str, tuple[Callable[[], list[str]], Callable[[int], list[str]], int]]] = {
+    "0-8": (partial(use_classic, AMQP_0_8), partial(drive, partial(driving.Driver, AMQP_0_8), 8), 30),
+    "0-9-1": (partial(use_classic, AMQP_0_9_1), partial(drive, partial(driving.Driver, AMQP_0_9_1), 8), 30),
+    "0-10": (use_0_10, play, 8),
+    "1.0": (use_1_0, partial(drive, driving_1_0.Driver, 256), 20),
+}
+"""A use of each version that is chosen, random ones, and how many of these."""
+
+
+def digest(version: str) -> str:
+    """The digest of all that the runs of a version show."""
+    use, random_use, count = RUNS[version]
     total = hashlib.sha256()
-    for lines in runs:
+    for lines in (use(), *[random_use(seed) for seed in range(1, count + 1)]):
         total.update("\n".join(lines).encode("utf-8", "backslashreplace"))
     return total.hexdigest()
 
 
-def digest() -> str:
-    versions = (AMQP_0_9_1, AMQP_0_8)
-    return digest_of(*[run for each in versions for run in (log_in(each), *[drive(each, n) for n in range(1, 31)])])
-
-
 if __name__ == "__main__":
     forbid()
-    print(digest(), file=sys.stdout)
+    print(digest(sys.argv[1]), file=sys.stdout)
