@@ -107,7 +107,7 @@ def test_exchanges_and_bindings(managing: Managing) -> None:
     assert (plain["arguments"], other["arguments"]) == ({}, {"n": 1})
     assert plain["location"] == "/bindings/src=e%2F1;dstq=q;key=a.%23;args="
     assert managing.ask("DELETE", other["location"]) == (204, None)
-    assert len(managing.ask("GET", "/bindings?src=e%2F1&dstq=q")[1]) == 1
+    assert [each["arguments"] for each in managing.ask("GET", "/bindings?src=e%2F1&dstq=q")[1]] == [{}]
     assert managing.ask("DELETE", plain["location"]) == (204, None)
     assert managing.ask("GET", "/bindings?src=e%2F1&dstq=q&key=a.%23") == (200, [])
     assert len(managing.ask("GET", "/bindings?src=e2&dste=e%2F1")[1]) == 1
