@@ -1,4 +1,4 @@
-"""Hostile clients of 0-10 at a hub: what they send wrong has its code, and nobody else notices; slow ones."""
+"""Hostile clients of 0-10 at a hub: what they send wrong has its code, and nobody else notices."""
 
 from functools import partial
 from typing import Any
@@ -12,7 +12,6 @@ from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.codec.frames import BODY as BODY_SEGMENT
 from amqp_sansio.amqp_0_10.codec.frames import COMMAND, CONTROL, HEADER, encode_assembly
 from amqp_sansio.amqp_0_10.model.execution import ERROR_CODES
-from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.endpoint import Side
 from amqp_sansio.testing import amqp_0_10
 from tests.broker.hostile_play import by_rule, feed, play
@@ -22,7 +21,6 @@ from tests.kit.hub_hostile import Driver, check_rule
 from tests.kit.octets_0_10 import attach, command_point
 
 PLAYS = st.binary(min_size=600, max_size=2000)
-SMALL = BrokerLimits(memory_high=300_000, memory_low=100_000, backlog_high=40_000, backlog_low=10_000)
 
 # Hostile ones.
 

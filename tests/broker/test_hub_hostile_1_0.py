@@ -1,4 +1,4 @@
-"""Hostile clients of 1.0 at a hub: what they send wrong has its condition, and nobody else notices; slow ones."""
+"""Hostile clients of 1.0 at a hub: what they send wrong has its condition, and nobody else notices."""
 
 from functools import partial
 from typing import Any
@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from amqp_sansio import RemoteProtocolError
 from amqp_sansio import amqp_1_0 as amqp
-from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.testing import amqp_1_0
 from tests.broker.hostile_play import by_rule, feed, play
 from tests.kit.facing_1_0 import octets_of
@@ -17,7 +16,6 @@ from tests.kit.hostile_hub_1_0 import CONDITIONS, One, check_words, hostile
 from tests.kit.hub_hostile import Driver, check_rule
 
 PLAYS = st.binary(min_size=800, max_size=2500)
-SMALL = BrokerLimits(memory_high=300_000, memory_low=100_000, backlog_high=40_000, backlog_low=10_000)
 
 # Hostile ones.
 

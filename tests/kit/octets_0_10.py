@@ -316,7 +316,6 @@ def stop(destination: str = "d") -> bytes:
 
 
 TX_SELECT, TX_COMMIT, TX_ROLLBACK = command(0x0501), command(0x0502), command(0x0503)
-DTX_SELECT = command(0x0601)
 PURGE = command(0x0803, str8("q"))
 """A command that the application executes, and that has no result."""
 QUERY = command(0x0804, str8("q"))

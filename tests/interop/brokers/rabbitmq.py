@@ -59,11 +59,6 @@ class RabbitMQ:
         """The amqp URL of `user` on "/"."""
         return f"amqp://{self.user}:{self.password}@{self.host}:{self.port}/%2F"
 
-    @property
-    def tls_url(self) -> str:
-        """The amqps URL of `user` on "/"; the certificate is for localhost too."""
-        return f"amqps://{self.user}:{self.password}@{self.host}:{self.tls_port}/%2F"
-
     def ctl(self, *arguments: str, timeout: float = 60) -> str:
         """What rabbitmqctl prints. Raises BrokerError with its words when it fails."""
         run = subprocess.run(
