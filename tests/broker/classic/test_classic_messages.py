@@ -91,6 +91,13 @@ def test_messages_are_fetched(channel: Talk) -> None:
 
 
 @ALL
+def test_nothing_is_fetched_beside_an_exclusive_consumer(world: World, channel: Talk) -> None:
+    world.channel().consume("q", exclusive=True)
+    channel.call("basic.get", queue="q")
+    assert channel.error[:2] == ("channel", 403)
+
+
+@ALL
 @pytest.mark.rule("0-9-1/channel/closed-requeue", "0-9-1/domain/redelivered.signal", "0-8/domain/redelivered.signal")
 @pytest.mark.parametrize("how", ["channel", "connection", "transport", "error"])
 def test_what_was_not_acknowledged_goes_back(world: World, how: str) -> None:
