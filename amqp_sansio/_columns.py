@@ -107,7 +107,26 @@ The types: "string", "int64", "bool", "timestamp" (an int: microseconds since 19
 JSON value). Any value may be None. Text that isn't UTF-8 on the wire has its odd octets as `\\xNN`.
 """
 
+STATE_COLUMNS: Final[tuple[tuple[str, str], ...]] = (
+    ("at_ns", "int64"),
+    ("connection", "string"),
+    ("kind", "string"),
+    ("channel", "int64"),
+    ("name", "string"),
+    ("side", "string"),
+    ("state", "string"),
+    ("queue", "string"),
+    ("consumer", "string"),
+    ("since_ns", "int64"),
+    ("held", "int64"),
+    ("most", "int64"),
+    ("room", "int64"),
+    ("seq", "int64"),
+    ("text", "string"),
+)
+"""Columns of the state at an instant; docs/tables.md explains each."""
+
 BODIES: Final = ("none", "size", "base64")
 """The options for a message's body in `fields`."""
 
-__all__ = ["BODIES", "COLUMNS"]
+__all__ = ["BODIES", "COLUMNS", "STATE_COLUMNS"]

@@ -113,6 +113,11 @@ class Lifecycle:
         return self._ledger.finish()
 
     @property
+    def open_messages(self) -> Sequence[MessageRecord]:
+        """The messages whose outcome isn't known yet, oldest first."""
+        return self._ledger.open_messages
+
+    @property
     def counted(self) -> int:
         """Messages so far, whether their outcome is known or not."""
         return 0 if self._records is None else self._records.counted

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from ._core.instant import StateItem
     from ._core.observation import BaseObserver
     from ._core.opaque import OpaqueObserver
     from ._versions import Scouts
@@ -177,6 +178,10 @@ class Observer:
             if event is not None:
                 return event
         return NEED_DATA
+
+    def state_items(self) -> list[StateItem]:
+        """Return what is open on the connection now, as both ends know it; take all events before."""
+        return [] if self._machine is None else list(self._machine.state_items())
 
     @property
     def held(self) -> int:

@@ -476,6 +476,11 @@ class OutcomeLedger:
         """Messages that are held."""
         return len(self._open)
 
+    @property
+    def open_messages(self) -> Sequence[MessageRecord]:
+        """Those messages, oldest first."""
+        return [*self._open.values()]
+
     def take(self, event: Observed, records: Records) -> Sequence[MessageRecord]:
         """Take a unit; give the messages whose outcome is known now."""
         settles = event.settles

@@ -115,6 +115,28 @@ def build_parser() -> argparse.ArgumentParser:
     )
     report.add_argument("--engine", choices=("local", "spark"), default="local", help="where it runs")
 
+    state = commands.add_parser(
+        "state",
+        help="the state of recorded connections at an instant",
+        description="Prints what was open on recorded connections at an instant, as both ends knew it: channels or "
+        "sessions, consumers or links with the room they had, deliveries held and for how long, publishes without a "
+        "confirm, calls that waited, and who was blocked.",
+    )
+    _add_files(state)
+    state.add_argument(
+        "--at",
+        metavar="TIME",
+        required=True,
+        help="10:03:12.5 (UTC), 2026-11-20T10:03:12, or +12.5 (seconds after the first packet)",
+    )
+    state.add_argument(
+        "--until", metavar="TIME", help="print what changed until then: + came, - went, ~ is different now"
+    )
+    state.add_argument(
+        "--format", choices=("text", "jsonl"), default="text", help="for people (default), or JSON lines"
+    )
+    _add_connection(state, "print only these connections")
+
     record = commands.add_parser(
         "record",
         help="a proxy that records connections",
@@ -339,6 +361,17 @@ def _run(arguments: argparse.Namespace) -> int:
                 connections=arguments.connection,
                 frames=arguments.frames,
                 engine=arguments.engine,
+                clock_skew=arguments.clock_skew,
+            )
+        case "state":
+            from .state import state_command
+
+            return state_command(
+                arguments.files,
+                at=arguments.at,
+                until=arguments.until,
+                form=arguments.format,
+                connections=arguments.connection,
                 clock_skew=arguments.clock_skew,
             )
         case "record":

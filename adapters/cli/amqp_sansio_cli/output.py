@@ -14,13 +14,18 @@ from typing import Any, NamedTuple, TextIO, TypeVar, cast
 from unicodedata import east_asian_width
 
 from amqp_sansio.histories import HISTORY_COLUMNS
+from amqp_sansio.instants import STATE_COLUMNS
 from amqp_sansio.printing import json_string, printable
 from amqp_sansio.tables import COLUMNS
 
 from .errors import CommandError, describe, give_up
 
 Row = Sequence[object]
-ALL_COLUMNS: Mapping[str, tuple[tuple[str, str], ...]] = {**COLUMNS, "histories": HISTORY_COLUMNS}
+ALL_COLUMNS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    **COLUMNS,
+    "histories": HISTORY_COLUMNS,
+    "state": STATE_COLUMNS,
+}
 """Names and types of the columns of each table that is printed."""
 _SAMPLE = 1000
 _LONGEST_KNOWN = 256
