@@ -226,7 +226,7 @@ class BaseObserver(Generic[_D, _M]):
             self.end_octets(direction)
 
     def state_items(self) -> Iterator[StateItem]:
-        """What is open on the connection now, as both ends know it."""
+        """Yield everything that is open on the connection now, as both ends know it."""
         raise NotImplementedError
 
     @property

@@ -159,6 +159,17 @@ def test_ends_resets_and_closed_windows_are_drawn() -> None:
     assert texts[2:] == [(False, "FIN: it sends nothing more"), (True, "RST: the connection is gone")]
 
 
+def test_a_diagram_has_the_messages_that_waited() -> None:
+    name = "o091_pika_nack_reject_requeue.pcap"
+    (one,) = all_of(name)
+    messages = [row for row in rows_in(segments(name))["messages"] if row["settled_ns"] is not None]
+    wanted = sorted((row["ts_ns"], row["settled_ns"], row["seq"], row["channel"]) for row in messages)
+    assert [span[:4] for span in one.spans] == wanted and len(wanted) == 9
+    assert all(span.text.endswith("octets), held by the client") for span in one.spans)
+    first = cast("list[Any]", one.data(100_000)["spans"])[0]
+    assert first[:2] == [one.spans[0].from_ns - one.start_ns, (one.spans[0].until_ns or 0) - one.start_ns]
+
+
 def test_violations_stand_at_their_unit() -> None:
     one = max(all_of("o091_pika_channel_errors.pcap"), key=lambda diagram: diagram.total)
     (unit,) = [unit for unit in one.units if unit.violations]

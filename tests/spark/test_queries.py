@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from amqp_sansio.capture import Segment
+from amqp_sansio.instants import states
 from tests.kit.captures import named
+from tests.kit.tables import segments_of
 from tools.docs import queries as page
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ NAMES = (
     "o091_pyamqp_mandatory_return",
     "o091_concurrent_4_clients",
     "o10_proton_proton_dynamic_rpc",
+    "o091_pika_blocked",
 )
 SECOND = 1_000_000_000
 
@@ -92,6 +96,21 @@ def test_prefetch_starvation(spark: SparkSession, recorded: None) -> None:
 
 def test_redelivery_storms(spark: SparkSession, recorded: None) -> None:
     assert [row["redeliveries"] for row in ask(spark, "redelivery_storms")] == [2, 1]
+
+
+def test_what_was_open_at_an_instant(spark: SparkSession, recorded: None) -> None:
+    """The query's own instant is of the blocked connection; the view agrees with the observers at others."""
+    assert [row["kind"] for row in ask(spark, "open_at")] == ["connection", "blocked"]
+    for name in ("o091_concurrent_4_clients", "o091_pika_nack_reject_requeue"):
+        found = [each for each in segments_of([named(f"{name}.pcap")]) if isinstance(each, Segment)]
+        times = sorted({each.ts_ns for each in found})
+        instants = times[10 :: len(times) // 4]
+        for at_ns, rows in zip(instants, states(found, instants), strict=True):
+            names = "','".join({row.connection for row in rows})
+            sql = f"select connection, seq from amqp_open where kind in ('delivery', 'publish') and from_ns <= {at_ns}"
+            query = f"{sql} and until_ns > {at_ns} and connection in ('{names}')"
+            wanted = {(row.connection, row.seq) for row in rows if row.kind in ("delivery", "publish")}
+            assert {tuple(row) for row in spark.sql(query).collect()} == wanted
 
 
 def test_churn(spark: SparkSession, recorded: None) -> None:

@@ -149,6 +149,7 @@ def _sequence(gather: Gather, diagrams: Sequence[Diagram]) -> Markup:
         f"Who sent what when. {plural(len(diagrams), 'connection')} of {count(gather.connections)}: "
         "those with the most to tell, or that were asked for. Choose a line to see its fields and octets."
     )
+    time = element("label", "state at (UTC)", element("input", type="text", id="seq-at", placeholder="hh:mm:ss.mmm"))
     field = element("label", "text", element("input", type="search", id="seq-text", placeholder="name, field, value"))
     selects = [
         element("label", title, element("select", id=f"seq-{name}"))
@@ -156,12 +157,12 @@ def _sequence(gather: Gather, diagrams: Sequence[Diagram]) -> Markup:
     ]
     choice = element("label", "connection", element("select", id="seq-connection"), class_="grow")
     controls = element(
-        "form", choice, *selects, field, element("output", id="seq-count"), class_="controls", id="seq-form"
+        "form", choice, *selects, field, time, element("output", id="seq-count"), class_="controls", id="seq-form"
     )
     heads = element("div", element("span", id="seq-client"), element("span", id="seq-server"), class_="heads")
     lines = element("div", heads, element("ol", id="seq-units"), class_="ladder")
     ladder = element("div", lines, element("aside", id="seq-detail", hidden=True), class_="split")
-    app = element("div", controls, ladder, id="seq-app", hidden=True)
+    app = element("div", controls, element("ul", id="seq-state", hidden=True), ladder, id="seq-app", hidden=True)
     told = Markup(data([one.data(budget) for one in diagrams]))
     script = element("script", told, type="application/json", id="seq-data")
     without = element("noscript", element("p", "The diagrams need JavaScript.", class_="note"))

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from amqp_sansio import NEED_DATA
 from amqp_sansio.capture import ConnectionEnd, ConnectionStart, Item, Reassembler, Segment, StreamData, StreamGap
@@ -25,6 +25,8 @@ from .scales import duration
 _FLAGS: Final = {FIN: "FIN: it sends nothing more", RST: "RST: the connection is gone"}
 _SIGNALS: Final = 64
 """Most signals of a connection that are drawn."""
+_SPANS: Final = 300
+"""Most messages of a connection that are kept for the state at an instant: those that were open for longest."""
 _FRAMES: Final = 6
 """Most frames shown of a unit."""
 _LINES: Final = 80
@@ -55,6 +57,16 @@ _EVENT: Final = itemgetter(
 )
 _places = {name: index for index, (name, _) in enumerate(COLUMNS["violations"])}
 _VIOLATION: Final = itemgetter(*[_places[name] for name in ("connection", "seq", "rule", "severity", "text")])
+
+_MESSAGE: Final = itemgetter(
+    *[
+        [name for name, _ in COLUMNS["messages"]].index(name)
+        for name in (
+            *("ts_ns", "channel", "kind", "tag", "body_size", "outcome", "settled_ns", "ended_ns", "seq", "queue"),
+            *("address", "consumer_tag", "link", "routing_key"),
+        )
+    ]
+)
 
 
 @dataclass
@@ -102,6 +114,22 @@ class Unit:
         ]
 
 
+class Span(NamedTuple):
+    """A message that waited: a delivery until it was settled, or a publish until it was confirmed."""
+
+    from_ns: int
+    until_ns: int | None
+    """None: it was open at the end."""
+    seq: int
+    channel: int
+    text: str
+
+    @property
+    def rank(self) -> tuple[bool, int, int]:
+        """Those that were open at the end come first, then the longest."""
+        return self.until_ns is not None, self.from_ns - (self.until_ns or 0), self.seq
+
+
 @dataclass
 class Signal:
     """The message of a segment without octets of AMQP: an end, a reset, or that its sender takes nothing."""
@@ -126,10 +154,12 @@ class Diagram:
     name: str = ""
     """The connection's name and the client's product."""
     tcp: list[Signal] = field(default_factory=list["Signal"])
+    spans: list[Span] = field(default_factory=list["Span"])
 
     def data(self, budget: int) -> dict[str, object]:
         """Return the diagram in the form for the page's script, in about `budget` characters of JSON."""
-        written = [unit.data(self.start_ns) for unit in self.units]
+        start = self.start_ns
+        written = [unit.data(start) for unit in self.units]
         sizes = [len(json.dumps(one)) for one in written]
         if sum(sizes) > budget:
             kept = _from_both_ends(sizes, budget)
@@ -140,6 +170,10 @@ class Diagram:
             "server": self.server,
             "protocol": self.protocol or "",
             "name": self.name,
+            "spans": [
+                [one.from_ns - start, None if one.until_ns is None else one.until_ns - start, *one[2:]]
+                for one in self.spans
+            ],
             "tcp": [[one.ts_ns - self.start_ns, int(one.sender == self.server), one.text] for one in self.tcp],
             "t0": [self.start_ns // 1_000_000_000, self.start_ns % 1_000_000_000],
             "total": self.total,
@@ -327,7 +361,7 @@ class _Flow:
         self._wanted = wanted
         self._bounds = bounds
         self._found = found
-        tables = ("events", "violations", "connections")
+        tables = ("events", "messages", "violations", "connections")
         self._replay = FlowReplay(name, tables=tables, skew_ns=skew_ns)
         self._reassembler = Reassembler(grace_ns=DEFAULT_GRACE_NS + skew_ns)
         self._open: dict[str, _Watched] = {}
@@ -363,6 +397,10 @@ class _Flow:
                 watched = self._open.get(row[_names["connection"]])
                 if watched is not None:
                     watched.unit(row)
+            elif table == "messages":
+                watched = self._open.get(row[0])
+                if watched is not None:
+                    watched.message(row)
             else:
                 watched = self._open.get(row[_places["connection"]] or "")
                 if watched is not None:
@@ -388,6 +426,26 @@ class _Watched:
         self._late: dict[int, list[tuple[str, str, str]]] = {}
         self._signals: list[Signal] = []
         self._shut: dict[str, int] = {}
+        self._spans: list[Span] = []
+
+    def message(self, row: Sequence[Any]) -> None:
+        """Take a row of the table of messages."""
+        ts_ns, channel, kind, tag, size, outcome, settled_ns, ended_ns, seq, queue, address, consumer, link, key = (
+            _MESSAGE(row)
+        )
+        if kind == "return" or (settled_ns is None and outcome is not None):
+            return
+        verb = "without a confirm" if kind == "publish" else "held by the client"
+        place = " ".join(part for part in (queue or address or key, consumer or link) if part)
+        name = "publish" if kind == "publish" else "delivery"
+        text = f"{name} {'' if tag is None else tag} {place} ({size:,} octets), {verb}"
+        until_ns = ended_ns if settled_ns is None else settled_ns
+        self._spans.append(Span(ts_ns, until_ns, seq, channel, _cut(" ".join(text.split()))))
+        if len(self._spans) > 2 * _SPANS:
+            self._cut_spans()
+
+    def _cut_spans(self) -> None:
+        self._spans = sorted(self._spans, key=lambda one: one.rank)[:_SPANS]
 
     def signal(self, segment: Segment) -> None:
         """Take a segment: its flags, and whether its sender has begun or ended to take nothing."""
@@ -465,6 +523,7 @@ class _Watched:
 
     def diagram(self, row: Mapping[str, Any]) -> Diagram:
         """Return the diagram, at the connection's end."""
+        self._cut_spans()
         units = [*self._head, *sorted([*self._notable, *self._tail], key=lambda unit: unit.seq)]
         return Diagram(
             self.start.connection,
@@ -476,6 +535,7 @@ class _Watched:
             units,
             " · ".join(part for part in (row["connection_name"], row["client_product"]) if part),
             self._signals,
+            sorted(self._spans),
         )
 
     def _server(self) -> Stream | None:
@@ -495,4 +555,4 @@ class _Watched:
                 self._notable.append(old)
 
 
-__all__ = ["Diagram", "Signal", "Unit", "diagrams", "field_lines", "kind_of", "summary"]
+__all__ = ["Diagram", "Signal", "Span", "Unit", "diagrams", "field_lines", "kind_of", "summary"]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .hot import replay_files, replay_hot
-from .joining import histories, rpc, topology, unacked
+from .joining import histories, open_times, rpc, topology, unacked
 from .progress import progress
 from .queries import QUERIES, Query
 from .reading import problems, segments_of
@@ -29,8 +29,9 @@ def register(spark: SparkSession, tables: Replay | None = None, *, prefix: str =
     """Register the format `amqp-capture` in a session; with `tables`, also create views of them, for SQL.
 
     The views are `amqp_connections`, `amqp_events`, `amqp_messages`, `amqp_violations`, `amqp_histories`,
-    `amqp_topology`, `amqp_rpc` and `amqp_unacked`, or begin with another `prefix`; they replace views of the same
-    names. docs/queries.md has worked queries. Views are lazy: call `tables.cache()` before running several queries.
+    `amqp_topology`, `amqp_rpc`, `amqp_unacked` and `amqp_open`, or begin with another `prefix`; they replace views
+    of the same names. docs/queries.md has worked queries. Views are lazy: call `tables.cache()` before running several
+    queries.
     Raises ValueError for an invalid prefix; warns if workers on this machine run a Python that can't import these
     packages.
     """
@@ -59,6 +60,7 @@ __all__ = [
     "Replay",
     "StreamReplay",
     "histories",
+    "open_times",
     "problems",
     "progress",
     "register",

@@ -101,6 +101,53 @@ def unacked(messages: DataFrame, at: int | datetime | Column) -> DataFrame:
     return held.withColumn("held_ns", moment - f.col("ts_ns")).orderBy("ts_ns", "connection", "seq")
 
 
+def open_times(connections: DataFrame, events: DataFrame, messages: DataFrame) -> DataFrame:
+    """Return from when to when something was open: what was open at an instant are the rows with `from_ns <= instant`
+    and `until_ns` null or `> instant`.
+
+    `kind` is "connection", "delivery" (held by the client), "publish" (without a confirm), "call" (of the client,
+    until its answer) or "blocked" (by the server). Columns: `connection`, `kind`, `channel`, `seq`, `name`, `queue`,
+    `from_ns`, `until_ns` (null: open at the end of the capture).
+    """
+    from pyspark.sql import functions as f
+
+    none = f.lit(None)
+    ends = connections.select("connection", f.col("closed_ns").alias("end_ns"))
+    whole = connections.select(
+        "connection", f.lit("connection").alias("kind"), none.cast("long").alias("channel"),
+        none.cast("long").alias("seq"), f.col("connection_name").alias("name"), none.cast("string").alias("queue"),
+        f.col("opened_ns").alias("from_ns"), f.col("closed_ns").alias("until_ns"),
+    )  # fmt: skip
+    waits = f.col("outcome").isNull() | f.col("settled_ns").isNotNull()
+    held = messages.where((f.col("kind") != "return") & waits).select(
+        "connection", f.when(f.col("kind") == "publish", "publish").otherwise("delivery").alias("kind"), "channel",
+        "seq", f.coalesce("consumer_tag", "link", f.col("tag").cast("string")).alias("name"),
+        f.coalesce("queue", "address", "routing_key").alias("queue"), f.col("ts_ns").alias("from_ns"),
+        f.coalesce("settled_ns", "ended_ns").alias("until_ns"),
+    )  # fmt: skip
+    asked = events.where("sender = 'client'").select("connection", "channel", "seq", "event", "ts_ns")
+    answers = events.where("sender = 'server' and answers is not null").select(
+        "connection", f.col("answers").alias("seq"), f.col("ts_ns").alias("answer_ns")
+    )
+    calls = asked.join(answers, ["connection", "seq"]).select(
+        "connection", f.lit("call").alias("kind"), "channel", "seq", f.col("event").alias("name"),
+        none.cast("string").alias("queue"), f.col("ts_ns").alias("from_ns"), f.col("answer_ns").alias("until_ns"),
+    )  # fmt: skip
+    freed = (
+        events.where("event = 'connection.unblocked'")
+        .groupBy("connection")
+        .agg(f.array_sort(f.collect_list("ts_ns")).alias("freed"))
+    )
+    blocked = events.where("event = 'connection.blocked'").join(freed, "connection", "left").join(ends, "connection")
+    later = f.filter("freed", lambda each: each >= f.col("ts_ns"))
+    blocked = blocked.select(
+        "connection", f.lit("blocked").alias("kind"), none.cast("long").alias("channel"), "seq",
+        f.col("event").alias("name"), none.cast("string").alias("queue"), f.col("ts_ns").alias("from_ns"),
+        f.coalesce(f.try_element_at(later, f.lit(1)), "end_ns").alias("until_ns"),
+    )  # fmt: skip
+    return whole.unionByName(held).unionByName(calls).unionByName(blocked)
+
+
 def rpc(messages: DataFrame) -> DataFrame:
     """Return calls by request and reply: a row for each request with a reply address.
 

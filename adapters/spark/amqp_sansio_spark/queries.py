@@ -53,6 +53,17 @@ group by all
 order by p99_ms desc, settled desc
 """,
     ),
+    "open_at": Query(
+        "What was open at an instant?",
+        """
+select c.connection_name, c.client, c.client_product, o.kind, o.channel, o.name, o.queue,
+       round((t.at_ns - o.from_ns) / 1e6, 3) as for_ms
+from amqp_open o join amqp_connections c using (connection)
+cross join (select unix_micros(timestamp '2026-11-20 09:39:43.465Z') * 1000 as at_ns) t
+where o.from_ns <= t.at_ns and (o.until_ns is null or o.until_ns > t.at_ns)
+order by o.connection, o.from_ns, o.seq
+""",
+    ),
     "unroutable": Query(
         "Which publishes were unroutable?",
         """

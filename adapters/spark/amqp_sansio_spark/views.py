@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .joining import histories, rpc, topology, unacked
+from .joining import histories, open_times, rpc, topology, unacked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,6 +23,7 @@ VIEWS: dict[str, str] = {
     "topology": "a row for each declare, delete, bind and unbind that clients requested",
     "rpc": "a row for each call, with its reply",
     "unacked": "a row for each delivery unsettled at the end",
+    "open": "from when to when a connection, delivery, publish, call or block was open",
 }
 """The views, without the prefix, with a description of their rows."""
 
@@ -46,6 +47,7 @@ def create_views(spark: SparkSession, tables: Replay, prefix: str = PREFIX) -> l
         "topology": topology(events),
         "rpc": rpc(messages),
         "unacked": unacked(messages, _END_OF_TIME).drop("held_ns"),
+        "open": open_times(tables.connections, events, messages),
     }
     for name, frame in frames.items():
         frame.createOrReplaceTempView(prefix + name)

@@ -115,7 +115,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         return Reader(dialects, direction.side, largest)
 
     def state_items(self) -> Iterator[StateItem]:
-        """What is open on the connection now, as both ends know it."""
+        """Yield everything that is open on the connection now, as both ends know it."""
         return state_items(self.model)
 
     # Octets.

@@ -131,7 +131,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         return Reader(direction.side, min(largest, self.limits.unparsed), self.limits.header)
 
     def state_items(self) -> Iterator[StateItem]:
-        """What is open on the connection now, as both ends know it."""
+        """Yield everything that is open on the connection now, as both ends know it."""
         return state_items(self.model)
 
     # Octets.

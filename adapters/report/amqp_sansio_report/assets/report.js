@@ -166,6 +166,7 @@
     fill(choices.event, String, each((unit) => unit.event).sort());
     fill(choices.sender, (value) => (value === 1 ? "server" : "client"), each((unit) => unit.server).sort());
     draw();
+    instant();
   };
   const wanted = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -233,6 +234,36 @@
     if (units.length < current.total && last + 1 < current.total) rows.push(make("li", "pause", (current.total - last - 1).toLocaleString("en") + " units left out"));
     list.replaceChildren(...rows);
     $("seq-count").textContent = count.toLocaleString("en") + " of " + current.total.toLocaleString("en") + " units";
+  };
+  // What was open on the connection at a time of day: messages, and requests without their answer.
+  const at = $("seq-at");
+  const instant = () => {
+    const list = $("seq-state");
+    list.replaceChildren();
+    const parts = at.value.trim().match(/^(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?$/);
+    list.hidden = !parts;
+    if (!parts) return;
+    const of_day = Number(parts[1]) * 3600 + Number(parts[2]) * 60 + Number(parts[3] || 0);
+    const begin = (current.t0[0] % 86400) + current.t0[1] / 1e9;
+    // A time before the connection's begin is one of the next day.
+    const t = Math.round((of_day < Math.floor(begin) ? of_day + 86400 - begin : of_day - begin) * 1e9);
+    const line = (seq, text) => {
+      const item = make("li");
+      item.append(jump(seq, text));
+      list.append(item);
+    };
+    const place = make("li");
+    const link = make("a", "", "at " + clean(clock(current.t0, t, 3)) + " UTC, " + duration(t) + " after the connection's begin:");
+    link.href = "#seq-" + current.id + "/at/" + t;
+    place.append(link);
+    list.append(place);
+    const answered = new Map(current.units.filter((unit) => unit.answers !== null).map((unit) => [unit.answers, unit.t]));
+    for (const unit of current.units) {
+      if (answered.has(unit.seq) && unit.t <= t && t < answered.get(unit.seq)) line(unit.seq, unit.event + " of the " + (unit.server ? "server" : "client") + " waits for " + duration(t - unit.t));
+    }
+    const open_ = current.spans.filter(([from, until]) => from <= t && (until === null || until > t));
+    for (const [from, , seq, channel, text] of open_) line(seq, "channel " + channel + ": " + text + " for " + duration(t - from));
+    if (list.children.length === 1) list.append(make("li", "", "no message and no request was open"));
   };
   const dump = (frame) => {
     const [name, offset, size, base64] = frame;
@@ -333,6 +364,7 @@
   choices.connection.addEventListener("change", () => open(Number(choices.connection.value)));
   for (const select of [choices.channel, choices.event, choices.sender]) select.addEventListener("change", draw);
   search.addEventListener("input", draw);
+  at.addEventListener("input", instant);
   window.addEventListener("hashchange", () => show_unit(location.hash));
   for (const row of document.querySelectorAll(".gantt .row")) {
     if (!diagrams.some((one) => one.id === row.dataset.connection)) continue;
