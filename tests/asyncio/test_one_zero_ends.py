@@ -52,13 +52,9 @@ def test_a_lost_connection_ends_everything_that_waits() -> None:
             # Nobody awaits these, and nobody hears of it.
             forgotten = [await sender.send(b"x", wait=False) for _ in range(2)]
             waits: list[Awaitable[object]] = [
-                sender.send(b"unsettled"),
-                sender.send(b"without credit"),
-                receiver.fetch(),
-                receiver.drain(),
-                session.open_sender("late").__aenter__(),
-                connection.open_session().__aenter__(),
-            ]
+                sender.send(b"unsettled"), sender.send(b"without credit"), receiver.fetch(), receiver.drain(),
+                session.open_sender("late").__aenter__(), connection.open_session().__aenter__(),
+            ]  # fmt: skip
             tasks = [asyncio.ensure_future(each) for each in waits]
             await asyncio.sleep(0)
             transport = made.connections[0]._driver.transport  # pyright: ignore[reportPrivateUsage]

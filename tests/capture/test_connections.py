@@ -349,12 +349,8 @@ def test_what_waits_keeps_its_place_when_a_stream_turns_out_to_begin_earlier() -
         segments += [wire.segment(SERVER, b"b" * 50, offset=100, acked=5), lost]
         entries = content(run(segments))
         assert entries == [
-            ("c", b"start"),
-            ("s", b"a" * 10),
-            ("s", b"b" * 50),
-            *([("c", first)] if first else []),
-            ("c", b"done"),
-        ]
+            ("c", b"start"), ("s", b"a" * 10), ("s", b"b" * 50), *([("c", first)] if first else []), ("c", b"done"),
+        ]  # fmt: skip
 
 
 def test_the_answer_to_a_lost_syn_says_where_the_client_begins(wire: Wire) -> None:

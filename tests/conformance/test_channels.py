@@ -185,12 +185,9 @@ def test_many_channels_are_open_at_once(pair: Pair) -> None:
 def test_a_channel_error_ends_the_channel_and_a_connection_error_everything(version: Version) -> None:
     facing = Facing.opened(version, SERVER, channels=3)
     facing.refuses(
-        facing.method("basic.ack", 2, delivery_tag=7),
-        code=404 if version is AMQP_0_8 else 406,
-        rule="basic.ack/unknown-tag",
-        scope=Scope.CHANNEL,
-        channel=2,
-    )
+        facing.method("basic.ack", 2, delivery_tag=7), code=404 if version is AMQP_0_8 else 406,
+        rule="basic.ack/unknown-tag", scope=Scope.CHANNEL, channel=2,
+    )  # fmt: skip
     assert list(facing.end.channels) == [1, 3]
     facing.feed(facing.message("basic.publish", b"x"), facing.method("channel.open", 2))
     assert facing.of(Published)

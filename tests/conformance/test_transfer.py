@@ -48,12 +48,9 @@ def test_an_unknown_delivery_tag_ends_the_channel(version: Version, name: str) -
     server = consuming(version, SERVER, channels=2)
     server.channel.deliver(b"x", consumer_tag="t1")
     server.refuses(
-        server.method(name, 2, delivery_tag=1),
-        code=UNKNOWN_TAG[version],
-        rule="basic.ack/unknown-tag",
-        scope=Scope.CHANNEL,
-        channel=2,
-    )
+        server.method(name, 2, delivery_tag=1), code=UNKNOWN_TAG[version], rule="basic.ack/unknown-tag",
+        scope=Scope.CHANNEL, channel=2,
+    )  # fmt: skip
     # On its own channel it counts once.
     server.feed(server.method(name, delivery_tag=1))
     server.refuses(

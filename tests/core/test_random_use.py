@@ -214,12 +214,9 @@ def test_a_copy_goes_on_in_another_process() -> None:
     ends.write(Side.SERVER)
     octets = bytes(ends.flying[Side.SERVER])
     result = subprocess.run(
-        [sys.executable, "-c", GO_ON],
-        input=pickle.dumps((ends.client, octets)),
-        capture_output=True,
-        check=False,
+        [sys.executable, "-c", GO_ON], input=pickle.dumps((ends.client, octets)), capture_output=True, check=False,
         cwd=ROOT,
-    )
+    )  # fmt: skip
     assert result.returncode == 0, result.stderr
     ends.client.receive_data(octets, 1.0)
     ends.events[Side.CLIENT].clear()

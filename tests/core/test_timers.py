@@ -235,12 +235,9 @@ def test_time_that_is_no_time_or_runs_backwards_is_refused(version: Version, sid
     end.data_to_send(5.0)
     before = structure(end)
     doors: tuple[Callable[[], object], ...] = (
-        lambda: end.receive_data(b"AMQP", now),
-        lambda: end.receive_eof(now),
-        lambda: end.connection_lost("gone", now),
-        lambda: end.data_to_send(now),
-        lambda: end.handle_timeout(now),
-    )
+        lambda: end.receive_data(b"AMQP", now), lambda: end.receive_eof(now),
+        lambda: end.connection_lost("gone", now), lambda: end.data_to_send(now), lambda: end.handle_timeout(now),
+    )  # fmt: skip
     for door in doors:
         with pytest.raises(ValueError, match="now"):
             door()

@@ -229,12 +229,9 @@ def messages(draw: st.DrawFn) -> amqp.Message:
     """Messages whose every field proton can tell from its absence."""
     body: Any = draw(bodies)
     header = amqp.Header(
-        durable=draw(st.booleans()),
-        priority=draw(st.integers(0, 255)),
-        ttl=draw(st.integers(1, 2**32 - 1)),
-        first_acquirer=draw(st.booleans()),
-        delivery_count=draw(st.integers(0, 2**32 - 1)),
-    )
+        durable=draw(st.booleans()), priority=draw(st.integers(0, 255)), ttl=draw(st.integers(1, 2**32 - 1)),
+        first_acquirer=draw(st.booleans()), delivery_count=draw(st.integers(0, 2**32 - 1)),
+    )  # fmt: skip
     some = texts.filter(bool)
     properties = amqp.Properties(
         message_id=draw(message_ids),

@@ -72,13 +72,9 @@ BODIES = (b"", b"x", b"y" * 300, b"z" * 5000)
 XIDS = (Xid(1, b"g", b"1"), Xid(1, b"g", b"2"), Xid(1, b"g"))
 SECONDS = (0, 0, 60, 60, None, 0xFFFF_FFFF)
 STRUCTS: tuple[Any, ...] = (
-    None,
-    QueueQueryResult(queue="q"),
-    QueueQueryResult(),
-    Acquired(SequenceSet.of(0, 1, 2)),
-    XaResult(0),
+    None, QueueQueryResult(queue="q"), QueueQueryResult(), Acquired(SequenceSet.of(0, 1, 2)), XaResult(0),
     Struct32(0x0999, b"abc"),
-)
+)  # fmt: skip
 HEADERS: tuple[bytes, ...] = (
     b"",
     encode_headers((DeliveryProperties(routing_key="k"),)),

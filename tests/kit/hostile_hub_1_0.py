@@ -19,12 +19,8 @@ FRAME_SIZE = 4096
 POLICIES = tuple([amqp.Symbol(each) for each in ("session-end", "link-detach", "connection-close", "never")])
 WRONG = ("/queues/", "/nope/x", "/queues/%zz", "", "nope", "/exchanges/nope/k", "/queues/nope", "/exchanges//k")
 LIFETIMES: tuple[Any, ...] = (
-    None,
-    amqp.DeleteOnNoLinks(),
-    amqp.DeleteOnNoMessages(),
-    amqp.DeleteOnNoLinksOrMessages(),
-    5,
-)
+    None, amqp.DeleteOnNoLinks(), amqp.DeleteOnNoMessages(), amqp.DeleteOnNoLinksOrMessages(), 5,
+)  # fmt: skip
 FILTERS: tuple[Any, ...] = (
     {amqp.Symbol("s"): amqp.Described(amqp.Symbol("apache.org:selector-filter:string"), "a = 1")},
     {amqp.Symbol("s"): amqp.Described(amqp.Symbol("apache.org:selector-filter:string"), "a = = (")},

@@ -262,12 +262,9 @@ def transfer(
 ) -> bytes:
     """message.transfer with its message, one frame for each segment."""
     octets = segment(
-        0x0401,
-        None if destination is None else str8(destination),
-        None if accept_mode is None else u8(accept_mode),
-        None if acquire_mode is None else u8(acquire_mode),
-        sync=sync,
-    )
+        0x0401, None if destination is None else str8(destination), None if accept_mode is None else u8(accept_mode),
+        None if acquire_mode is None else u8(acquire_mode), sync=sync,
+    )  # fmt: skip
     return content(octets, header, body, channel=channel)
 
 

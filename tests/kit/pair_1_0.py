@@ -132,12 +132,9 @@ class Pair(Joined[Connection]):
     def reconnect(self, client: Config | None = None, server: Config | None = None) -> Pair:
         """A new pair of connections with the same applications, at the same time."""
         again = Pair(
-            client=client or self.client.config,
-            server=server or self.server.config,
-            applications=self.applications,
-            chunks=self.chunks,
-            observer=self.observers,
-        )
+            client=client or self.client.config, server=server or self.server.config, applications=self.applications,
+            chunks=self.chunks, observer=self.observers,
+        )  # fmt: skip
         again.now = self.now
         return again
 

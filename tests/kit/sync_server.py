@@ -359,13 +359,9 @@ class Session:
                 item = held.popleft()
                 channel = self.core.channel(each.channel)
                 channel.deliver(
-                    item.body,
-                    consumer_tag=each.tag,
-                    exchange=item.exchange,
-                    routing_key=item.routing_key,
-                    redelivered=item.redelivered,
-                    properties=self._properties(item),
-                )
+                    item.body, consumer_tag=each.tag, exchange=item.exchange, routing_key=item.routing_key,
+                    redelivered=item.redelivered, properties=self._properties(item),
+                )  # fmt: skip
                 if not each.no_ack:
                     each.unsettled += 1
                     self._unsettled[each.channel, channel.last_tag] = Unsettled(name, item, each)

@@ -22,13 +22,9 @@ from tests.report.making import Outline, connection, event, message, row, rows_i
 
 SECOND: Final = 1_000_000_000
 NAMES: Final = (
-    "o091_pika_channel_errors.pcap",
-    "o091_pika_connection_errors.pcap",
-    "o091_pika_nack_reject_requeue.pcap",
-    "o_mixed_4_protocols.pcap",
-    "o010_messaging_errors.pcap",
-    "o10_proton_rabbit_errors.pcap",
-)
+    "o091_pika_channel_errors.pcap", "o091_pika_connection_errors.pcap", "o091_pika_nack_reject_requeue.pcap",
+    "o_mixed_4_protocols.pcap", "o010_messaging_errors.pcap", "o10_proton_rabbit_errors.pcap",
+)  # fmt: skip
 EVIL: Final = "</script><img src=x onerror=alert(1)>'\"&\u2028\u202e\x00<b>"
 
 

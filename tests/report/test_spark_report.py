@@ -22,12 +22,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 NAMES = (
-    "o_mixed_4_protocols.pcap",
-    "o091_pika_nack_reject_requeue.pcap",
-    "o091_pika_channel_errors.pcap",
-    "o10_proton_proton_outcomes.pcap",
-    "o091d_exchange_gap.pcap",
-)
+    "o_mixed_4_protocols.pcap", "o091_pika_nack_reject_requeue.pcap", "o091_pika_channel_errors.pcap",
+    "o10_proton_proton_outcomes.pcap", "o091d_exchange_gap.pcap",
+)  # fmt: skip
 
 
 @cache

@@ -19,13 +19,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 NAMES = (
-    "o091_pika_nack_reject_requeue",
-    "o091_pika_channel_errors",
-    "o091_pyamqp_mandatory_return",
-    "o091_concurrent_4_clients",
-    "o10_proton_proton_dynamic_rpc",
-    "o091_pika_blocked",
-)
+    "o091_pika_nack_reject_requeue", "o091_pika_channel_errors", "o091_pyamqp_mandatory_return",
+    "o091_concurrent_4_clients", "o10_proton_proton_dynamic_rpc", "o091_pika_blocked",
+)  # fmt: skip
 SECOND = 1_000_000_000
 
 

@@ -304,12 +304,9 @@ class Machine(RuleBasedStateMachine):
         if free and settleable:
             xid = data.draw(st.sampled_from(settleable))
         commands = [
-            amqp.DtxPrepare(xid),
-            amqp.DtxPrepare(xid),
-            amqp.DtxCommit(xid),
-            amqp.DtxCommit(xid, True),
+            amqp.DtxPrepare(xid), amqp.DtxPrepare(xid), amqp.DtxCommit(xid), amqp.DtxCommit(xid, True),
             amqp.DtxRollback(xid),
-        ]
+        ]  # fmt: skip
         self.execute(owner, data.draw(st.sampled_from([*commands, amqp.DtxForget(xid)])))
 
     @rule(owner=OWNERS, xid=PICK, seconds=st.integers(0, 8))

@@ -406,12 +406,9 @@ def test_nothing_is_read_before_the_decision() -> None:
 def test_decisions_are_taken_once_and_when_asked() -> None:
     facing = Facing.in_sasl(SERVER, OFFERING)
     calls: list[Any] = [
-        facing.end.accept_authentication,
-        facing.end.refuse_authentication,
-        facing.end.accept_open,
-        facing.end.refuse_open,
-        lambda: facing.end.provide_scram_keys(None),
-    ]
+        facing.end.accept_authentication, facing.end.refuse_authentication, facing.end.accept_open,
+        facing.end.refuse_open, lambda: facing.end.provide_scram_keys(None),
+    ]  # fmt: skip
     for call in calls:
         before = pickle.dumps(facing.end)
         with pytest.raises(LocalProtocolError):

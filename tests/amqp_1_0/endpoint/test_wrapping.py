@@ -30,12 +30,9 @@ def sending(start: int, window: int, credit: int) -> tuple[Facing, Any]:
 
 def flow(next_incoming_id: int, window: int, next_outgoing_id: int, **of_link: Any) -> amqp.Flow:
     return amqp.Flow(
-        next_incoming_id=next_incoming_id,
-        incoming_window=window,
-        next_outgoing_id=next_outgoing_id,
-        outgoing_window=TOP,
-        **of_link,
-    )
+        next_incoming_id=next_incoming_id, incoming_window=window, next_outgoing_id=next_outgoing_id,
+        outgoing_window=TOP, **of_link,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("most", [1, 0x7FFF_FFFF, 0x8000_0000, TOP])

@@ -536,13 +536,9 @@ def test_damaged_client_properties_do_not_break_a_refusal(version: Version) -> N
     facing = Facing(version, Side.SERVER, server_config(validate_content=False))
     facing.feed(facing.dialect.header)
     good = facing.method(
-        "connection.start-ok",
-        0,
-        client_properties={"capabilities": {"k": 1}},
-        mechanism="PLAIN",
-        response=b"\0a\0b",
-        locale="en_US",
-    )
+        "connection.start-ok", 0, client_properties={"capabilities": {"k": 1}}, mechanism="PLAIN",
+        response=b"\0a\0b", locale="en_US",
+    )  # fmt: skip
     facing.feed(good.replace(b"\x01kI", b"\x01k?"))
     facing.end.refuse_authentication("no")
     facing.settle()
