@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from ._core.instant import StateItem
     from ._core.observation import BaseObserver
     from ._core.opaque import OpaqueObserver
     from ._versions import Scouts
@@ -179,9 +178,13 @@ class Observer:
                 return event
         return NEED_DATA
 
-    def state_items(self) -> list[StateItem]:
-        """Return what is open on the connection now, as both ends know it; take all events before."""
-        return [] if self._machine is None else list(self._machine.state_items())
+    @property
+    def model(self) -> object | None:
+        """The version's own model of both ends, stepped up to the last event; None if no version was recognised.
+
+        `amqp_sansio.instants` reads it.
+        """
+        return getattr(self._machine, "model", None)
 
     @property
     def held(self) -> int:

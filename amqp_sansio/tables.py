@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from . import _json
-from ._columns import BODIES, COLUMNS
+from ._columns import BODIES, COLUMNS, STATE_COLUMNS
 from .capture import (
     CaptureDamage,
     ConnectionEnd,
@@ -493,4 +493,15 @@ def _label(version: Version | None) -> str | None:
     return None if version is None else version.label
 
 
-__all__ = ["BODIES", "COLUMNS", "SILENCE", "FlowReplay", "Row", "damage_row", "plain", "replay_segments", "skew_of"]
+__all__ = [
+    "BODIES",
+    "COLUMNS",
+    "SILENCE",
+    "STATE_COLUMNS",
+    "FlowReplay",
+    "Row",
+    "damage_row",
+    "plain",
+    "replay_segments",
+    "skew_of",
+]

@@ -365,6 +365,7 @@ ABOVE: Final = frozenset(
         "tables",
         "_json",
         "histories",
+        "instants",
         "broker",
         "client",
         "messaging",

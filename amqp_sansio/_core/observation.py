@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from ..events import Event
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from ..endpoint import Side
     from ..limits import Limits
     from ..versions import Version
-    from .instant import StateItem
     from .settlements import Settlements
     from .stream import FrameRecognizer
 
@@ -224,10 +222,6 @@ class BaseObserver(Generic[_D, _M]):
         """End both directions."""
         for direction in reversed(self.directions):
             self.end_octets(direction)
-
-    def state_items(self) -> Iterator[StateItem]:
-        """Yield everything that is open on the connection now, as both ends know it."""
-        raise NotImplementedError
 
     @property
     def held(self) -> int:

@@ -14,9 +14,6 @@ from .hints import of_first_octets
 from .observation import Identified, Observed, Skipped, Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .instant import StateItem
     from .observation import ObserverEvent, Setting
 
 
@@ -43,10 +40,6 @@ class OpaqueObserver:
         self._seq = 0
         self._at_ns = setting.at_ns
         self._events.append(Identified(setting.version, "", setting.client, setting.server, setting.by, setting.at_ns))
-
-    def state_items(self) -> Iterator[StateItem]:
-        """Nothing is known to be open."""
-        return iter(())
 
     def receive(self, client: bool, octets: bytes, at_ns: int) -> None:
         """Count octets; the first eight may be a protocol header."""

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple, TextIO, TypeVar, cast
 from unicodedata import east_asian_width
 
 from amqp_sansio.histories import HISTORY_COLUMNS
-from amqp_sansio.instants import STATE_COLUMNS
 from amqp_sansio.printing import json_string, printable
-from amqp_sansio.tables import COLUMNS
+from amqp_sansio.tables import COLUMNS, STATE_COLUMNS
 
 from .errors import CommandError, describe, give_up
 

@@ -36,14 +36,12 @@ from ..model.states import Connection as State
 from .content import AT_START, Content, Direction
 from .dialect import ObservedDialect, observed_dialect
 from .fastpath import ObserverFastPath
-from .instant import state_items
 from .observed_model import MESSAGES, ObservedModel
 from .resync import LIKELY_MAX, Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from ..._core.instant import StateItem
     from ..._core.observation import Setting
     from ..codec.dialect import Dialect
     from ..codec.method import Method
@@ -113,10 +111,6 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         agreed = self.frame_max
         largest = min(agreed, self.limits.unparsed) if agreed > 0 else LIKELY_MAX
         return Reader(dialects, direction.side, largest)
-
-    def state_items(self) -> Iterator[StateItem]:
-        """Yield everything that is open on the connection now, as both ends know it."""
-        return state_items(self.model)
 
     # Octets.
 

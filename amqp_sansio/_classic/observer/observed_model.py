@@ -76,15 +76,13 @@ class ObservedChannel(ChannelState):
     commit (True) or rollback waits for its reply: their publishes, and their deliveries as the model has them.
     `returnable` are publishes that may be returned, oldest first, by what a return says of them, `keys` these keys.
 
-    `shared` is the prefetch of the whole channel, `prefetch` that of consumers to come, `windows` those of consumers by
-    tag; 0 is none. `queue` was declared last, `queues` are those of consumers by tag, `asked` those of consume and get
-    by their units. `staging` is the identifier of the content that each side (True: the client) stages, `staged` what
-    it has staged.
+    `queue` was declared last, `queues` are those of consumers by tag, `asked` those of consume and get by their units.
+    `staging` is the identifier of the content that each side (True: the client) stages, `staged` what it has staged.
     """
 
     __slots__ = (
-        "asked", "confirming", "dead", "ending", "held", "keys", "posted", "prefetch", "queue", "queues", "returnable",
-        "shared", "staged", "staging", "sure", "unknown", "windows",
+        "asked", "confirming", "dead", "ending", "held", "keys", "posted", "queue", "queues", "returnable", "staged",
+        "staging", "sure", "unknown",
     )  # fmt: skip
 
     def __init__(self, number: int) -> None:
@@ -98,8 +96,6 @@ class ObservedChannel(ChannelState):
         self.ending: deque[tuple[bool, Iterable[int], _Retired]] = deque()
         self.returnable: dict[tuple[Any, ...], deque[int]] = {}
         self.keys: dict[int, tuple[Any, ...]] = {}
-        self.prefetch = self.shared = 0
-        self.windows: dict[str, int] = {}
         self.queue = ""
         self.queues: dict[str, str] = {}
         self.asked: dict[int | None, str] = {}
@@ -396,10 +392,8 @@ class ObservedModel(ConnectionModel):
         method = step.method
         queue = method.queue or channel.queue
         if getattr(method, "no_wait", False):
-            channel.windows[method.consumer_tag] = channel.prefetch
             channel.queues[method.consumer_tag] = queue
             trim(channel.queues, self.bounds.consumers)
-            trim(channel.windows, self.bounds.consumers)
             return
         channel.asked[step.token] = queue
         trim(channel.asked, self.bounds.calls)
@@ -408,15 +402,6 @@ class ObservedModel(ConnectionModel):
         queue = None if step.answered is None else channel.asked.pop(step.answered.token, None)
         if queue is not None:
             channel.queues[step.method.consumer_tag] = queue
-            channel.windows[step.method.consumer_tag] = channel.prefetch
-
-    def limits_window(self, channel: ObservedChannel, client: bool, step: Step) -> None:
-        """basic.qos: of the consumers to come, or with global of the channel, as brokers read it."""
-        method = step.method
-        if getattr(method, "global_", False):
-            channel.shared = method.prefetch_count
-        else:
-            channel.prefetch = method.prefetch_count
 
     def got_nothing(self, channel: ObservedChannel, client: bool, step: Step) -> None:
         if step.answered is not None:
@@ -425,7 +410,6 @@ class ObservedModel(ConnectionModel):
     def cancelled(self, channel: ObservedChannel, client: bool, step: Step) -> None:
         if not client:
             channel.queues.pop(step.method.consumer_tag, None)
-            channel.windows.pop(step.method.consumer_tag, None)
 
     def stages(self, channel: ObservedChannel, client: bool, step: Step) -> None:
         channel.staging[client] = step.method.identifier
@@ -634,7 +618,6 @@ _FOLLOW: Final[dict[str, Callable[[ObservedModel, ObservedChannel, bool, Step], 
     "channel.close": ObservedModel.closed,
     "queue.declare": ObservedModel.declared,
     "queue.declare-ok": ObservedModel.declared,
-    "basic.qos": ObservedModel.limits_window,
     "basic.get": ObservedModel.asks,
     "basic.get-empty": ObservedModel.got_nothing,
     "file.open": ObservedModel.stages,

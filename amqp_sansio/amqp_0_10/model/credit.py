@@ -270,11 +270,6 @@ class AgedCredit:
         if len(self.destinations) > limit:
             self.forget()
 
-    def messages_left(self, name: str) -> int | None:
-        """Messages that the server may still send to a destination; None: any number, or not known."""
-        destination = self._live(name)
-        return None if destination is None else destination.credits[-1].messages
-
     def _live(self, name: str) -> _Destination | None:
         destination = self.destinations.get(name)
         return destination if destination is not None and destination.live else None

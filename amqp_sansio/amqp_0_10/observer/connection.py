@@ -19,14 +19,10 @@ from ..codec import frames
 from ..codec.assembly import begins, joined
 from ..codec.message_fields import Headers, ObservedCommand
 from .content import Content, Direction, announced, blame, decode_first, name_of
-from .instant import state_items
 from .observed_model import ObservedModel
 from .resync import Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..._core.instant import StateItem
     from ..._core.observation import Setting
     from .open_messages import Context
 
@@ -81,10 +77,6 @@ class Observer(BaseObserver[Direction, ObservedModel]):
     def recognizer(self, direction: Direction) -> Reader:
         """Tells the frames of a direction from other octets."""
         return Reader(direction.side)
-
-    def state_items(self) -> Iterator[StateItem]:
-        """Yield everything that is open on the connection now, as both ends know it."""
-        return state_items(self.model)
 
     # Octets.
 

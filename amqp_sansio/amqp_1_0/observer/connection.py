@@ -45,15 +45,11 @@ from ..codec.performatives import (
 from ..model import states
 from .content import Content, Direction, follow, is_request, missing
 from .fastpath import fast_observed
-from .instant import state_items
 from .observed_model import NOTHING_AFTER, ObservedModel
 from .resync import HEADERS, LIKELY_MAX, NAMES, Reader, descriptor
 from .sections import Sections, body_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..._core.instant import StateItem
     from ..._core.observation import Setting
     from ..codec.violation import Violation
     from .outcomes import Context
@@ -129,10 +125,6 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         agreed = self.model.halves[1 - direction.number].open
         largest = LIKELY_MAX if agreed is None else max(agreed.max_frame_size, MIN_MAX_FRAME_SIZE)
         return Reader(direction.side, min(largest, self.limits.unparsed), self.limits.header)
-
-    def state_items(self) -> Iterator[StateItem]:
-        """Yield everything that is open on the connection now, as both ends know it."""
-        return state_items(self.model)
 
     # Octets.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..._core.instant import StateItem
-from .open_messages import OpenMessages
+from ..amqp_0_10.observer.open_messages import OpenMessages
+from .items import StateItem
 
 if TYPE_CHECKING:
-    from .observed_model import Half, ObservedModel
+    from ..amqp_0_10.observer.observed_model import Half, ObservedModel
 
 
 def state_items(model: ObservedModel) -> Iterator[StateItem]:
@@ -46,7 +46,8 @@ def _commands(channel: int, side: str, half: Half) -> Iterator[StateItem]:
 
 
 def _credit(client: Half, destination: str) -> int | None:
-    return None if client.whole is None else client.whole.credit.messages_left(destination)
+    known = None if client.whole is None else client.whole.credit.destinations.get(destination)
+    return known.credits[-1].messages if known is not None and known.live else None
 
 
 __all__ = ["state_items"]

@@ -7,20 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ._columns import STATE_COLUMNS
-from .capture import ConnectionEnd, ConnectionStart, Reassembler, Segment, StreamData, StreamGap, sort_key
-from .capture.records import FIN, RST, endpoint
-from .capture.tcp import DEFAULT_GRACE_NS
-from .events import NEED_DATA
-from .lifecycle import Lifecycle
-from .limits import Limits
-from .observer import Identified, Observed, Observer
+from .._classic.codec.method import Method
+from .._columns import STATE_COLUMNS
+from ..capture import ConnectionEnd, ConnectionStart, Reassembler, Segment, StreamData, StreamGap, sort_key
+from ..capture.records import FIN, RST, endpoint
+from ..capture.tcp import DEFAULT_GRACE_NS
+from ..events import NEED_DATA
+from ..lifecycle import Lifecycle
+from ..limits import Limits
+from ..observer import Identified, Observed, Observer
+from ..versions import AMQP_0_10, AMQP_1_0
+from . import amqp_0_10, amqp_1_0, classic
+from .items import StateItem
 
 if TYPE_CHECKING:
-    from ._core.instant import StateItem
-    from .lifecycle import MessageRecord
+    from ..lifecycle import MessageRecord
 
 _MOST: Final = 65_536
 """Most units and beginnings of a connection whose times are remembered; the oldest go first."""
@@ -132,6 +135,7 @@ class _Watched:
         self._is_amqp = False
         self._times: dict[int, int] = {}
         self._begun: dict[tuple[str, int | None, str], int] = {}
+        self._windows = classic.Windows()
         self._blocked: tuple[int, str] | None = None
         self._ended: set[str] = set()
         self.is_over = False
@@ -168,9 +172,13 @@ class _Watched:
             self._blocked = event.at_ns, getattr(event.content, "reason", "")
         elif name == "connection.unblocked":
             self._blocked = None
+        elif name == "basic.qos" and isinstance(event.content, Method):
+            self._windows.take(event.channel, event.content)
         elif name in _BEGINS and event.content.__class__ is not bytes:
             kind, field = _BEGINS[name]
             channel = None if kind == "link" else event.channel
+            if isinstance(event.content, Method):
+                self._windows.take(event.channel, event.content)
             self._begun[kind, channel, str(getattr(event.content, field) or "") if field else ""] = event.at_ns
             if len(self._begun) > _MOST:
                 del self._begun[next(iter(self._begun))]
@@ -200,11 +208,18 @@ class _Watched:
             if message.kind == "deliver":
                 name = message.consumer_tag or message.link or ""
                 held[name] = held.get(name, 0) + 1
-        for item in self._observer.state_items():
+        for item in self._items():
             yield self._item(at_ns, item, held)
         for message in messages:
             if message.kind != "publish" or message.outcome != "settled":
                 yield _message(at_ns, label, message)
+
+    def _items(self) -> Iterator[StateItem]:
+        model: Any = self._observer.model
+        version = self._lifecycle.connection.version
+        if version is AMQP_1_0:
+            return amqp_1_0.state_items(model)
+        return amqp_0_10.state_items(model) if version is AMQP_0_10 else classic.state_items(model, self._windows)
 
     def _item(self, at_ns: int, item: StateItem, held: dict[str, int]) -> State:
         receives = item.kind == "consumer" or (item.kind == "link" and item.side == "server")

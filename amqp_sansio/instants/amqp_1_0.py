@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from ..._core.instant import StateItem
-from ..._core.serial import distance
-from ..model import states
-from ..model.link_state import CLIENT, SERVER
-from .observed_model import ObservedSession
-from .outcomes import ObservedLink
+from .._core.serial import distance
+from ..amqp_1_0.model import states
+from ..amqp_1_0.model.link_state import CLIENT, SERVER
+from ..amqp_1_0.observer.observed_model import ObservedSession
+from ..amqp_1_0.observer.outcomes import ObservedLink
+from .items import StateItem
 
 if TYPE_CHECKING:
-    from .observed_model import ObservedModel
+    from ..amqp_1_0.observer.observed_model import ObservedModel
 
 _SIDES: Final = {SERVER: "server", CLIENT: "client"}
 
