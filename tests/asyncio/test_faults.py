@@ -36,21 +36,16 @@ async def waits_of(connection: Any, server: FaultyServer, scope: str) -> list[Wa
         if scope == "link":
             return [next_of(receiver), receiver.fetch(), receiver.drain()]
         waits: list[Wait] = [
-            next_of(receiver),
-            sender.send(b"x"),
-            open_it(session.open_sender("other")),
-            next_of(session.events()),
-        ]
+            next_of(receiver), sender.send(b"x"), open_it(session.open_sender("other")), next_of(session.events()),
+        ]  # fmt: skip
     elif server.version is AMQP_0_10:
         session = await connection.open_session()
         subscription = await open_it(session.subscribe("jobs"))
         server.hold()
         waits = [
-            next_of(subscription),
-            session.publish(b"x", routing_key="jobs"),
-            session.call(QueueQuery(queue="jobs")),
+            next_of(subscription), session.publish(b"x", routing_key="jobs"), session.call(QueueQuery(queue="jobs")),
             next_of(session.events()),
-        ]
+        ]  # fmt: skip
     else:
         new = server.version is not AMQP_0_8
         channel = await connection.open_channel(confirm=new)

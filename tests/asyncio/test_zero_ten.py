@@ -177,16 +177,12 @@ def test_what_can_not_be_meant() -> None:
         async with node() as (server, _):
             url = url_of(server)
             wrong: list[tuple[type[Exception], str, dict[str, Any]]] = [
-                (TypeError, url, {"frame_max": 5000}),
-                (TypeError, url, {"container_id": "x"}),
-                (ValueError, url, {"max_frame_size": 100}),
-                (ValueError, url, {"sasl": ()}),
+                (TypeError, url, {"frame_max": 5000}), (TypeError, url, {"container_id": "x"}),
+                (ValueError, url, {"max_frame_size": 100}), (ValueError, url, {"sasl": ()}),
                 (EndpointClosed, url_of(server, user="guest:wrong@"), {}),
-                (EndpointClosed, url_of(server, "/nowhere"), {}),
-                (EndpointClosed, url, {"sasl": Anonymous()}),
-                (EndpointClosed, url, {"version": AMQP_0_9_1}),
-                (EndpointClosed, url, {"version": AMQP_1_0}),
-            ]
+                (EndpointClosed, url_of(server, "/nowhere"), {}), (EndpointClosed, url, {"sasl": Anonymous()}),
+                (EndpointClosed, url, {"version": AMQP_0_9_1}), (EndpointClosed, url, {"version": AMQP_1_0}),
+            ]  # fmt: skip
             for kind, where, options in wrong:
                 version: Any = options.pop("version", AMQP_0_10)
                 with pytest.raises(kind):

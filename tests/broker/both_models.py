@@ -149,11 +149,9 @@ def classic_content(
 ) -> ClassicContent:
     """A message as a client of 0-9-1 would write it."""
     properties = BasicProperties(
-        headers=headers,
-        delivery_mode=2 if persistent else None,
-        priority=priority,
+        headers=headers, delivery_mode=2 if persistent else None, priority=priority,
         expiration=None if milliseconds is None else str(milliseconds),
-    )
+    )  # fmt: skip
     return ClassicContent(AMQP_0_9_1, properties.encode(TABLES), TABLES, body)
 
 

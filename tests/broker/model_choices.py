@@ -44,20 +44,15 @@ FEW = st.sampled_from((1, 1, 1, 2, 3))
 
 TIMES: tuple[dict[str, Any], ...] = ({"x-message-ttl": 0}, {"x-message-ttl": 2000}, {"x-expires": 3000})
 BOUNDS: tuple[dict[str, Any], ...] = (
-    {"x-max-length": 0},
-    {"x-max-length": 2},
-    {"x-max-length": 3, "x-overflow": "drop-head"},
-    {"x-max-length-bytes": 12},
-    {"x-max-length": 1, "x-overflow": "reject-publish"},
+    {"x-max-length": 0}, {"x-max-length": 2}, {"x-max-length": 3, "x-overflow": "drop-head"},
+    {"x-max-length-bytes": 12}, {"x-max-length": 1, "x-overflow": "reject-publish"},
     {"x-max-length-bytes": 9, "x-overflow": "reject-publish-dlx"},
-)
+)  # fmt: skip
 DEATHS: tuple[dict[str, Any], ...] = (
     {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "qa"},
-    {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "qb"},
-    {"x-dead-letter-exchange": "amq.fanout"},
-    {"x-dead-letter-exchange": "ea"},
-    {"x-dead-letter-exchange": ""},
-)
+    {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "qb"}, {"x-dead-letter-exchange": "amq.fanout"},
+    {"x-dead-letter-exchange": "ea"}, {"x-dead-letter-exchange": ""},
+)  # fmt: skip
 RETRIES: tuple[dict[str, Any], ...] = ({"x-delivery-limit": 0}, {"x-delivery-limit": 1})
 PRIORITIES: tuple[dict[str, Any], ...] = ({"x-max-priority": 0}, {"x-max-priority": 2})
 SINGLE: tuple[dict[str, Any], ...] = (
@@ -210,12 +205,9 @@ class Verdict(NamedTuple):
 HOW = st.sampled_from(("accept", "reject", "reject", "release", "release"))
 VERDICT = st.builds(Verdict, HOW, SELDOM, st.booleans(), SELDOM, SELDOM, NEVER)
 LIMITS: st.SearchStrategy[dict[str, int]] = rarely(
-    {},
-    {"memory_high": 3000, "memory_low": 2000},
-    {"memory_high": 1200, "memory_low": 1200},
-    {"transaction_octets": 800, "transactions": 2},
-    {"consumers": 1, "queues": 2, "bindings": 2, "exchanges": 10},
-)
+    {}, {"memory_high": 3000, "memory_low": 2000}, {"memory_high": 1200, "memory_low": 1200},
+    {"transaction_octets": 800, "transactions": 2}, {"consumers": 1, "queues": 2, "bindings": 2, "exchanges": 10},
+)  # fmt: skip
 COMPARED = st.sampled_from(
     [(), (), (), ("durable", "exclusive", "auto_delete", "alternate", "arguments"), ("durable",), ("arguments",)]
 )

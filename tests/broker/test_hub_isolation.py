@@ -19,11 +19,9 @@ from tests.kit.hub_witness import witnesses_of
 
 LABELS = ("0-9-1", "0-8", "0-10", "1.0")
 ALL: tuple[Maker, ...] = (
-    hostile_classic.hostile("0-9-1"),
-    hostile_classic.hostile("0-8"),
-    hostile_hub_0_10.hostile(),
+    hostile_classic.hostile("0-9-1"), hostile_classic.hostile("0-8"), hostile_hub_0_10.hostile(),
     hostile_hub_1_0.hostile(),
-)
+)  # fmt: skip
 PLAYS = st.binary(min_size=600, max_size=2000)
 LEFT = 4000
 """Octets that the pickle of a hub may have grown by, when nobody is left: counters, and names."""

@@ -87,13 +87,9 @@ def test_without_scram_connections_share_one_configuration(version: Version) -> 
 
 def test_what_clients_are_told() -> None:
     settings = Settings(
-        name="mine",
-        product="RabbitMQ",
-        product_version="4.1.0",
-        properties={"motto": "in memory"},
-        heartbeat=10,
+        name="mine", product="RabbitMQ", product_version="4.1.0", properties={"motto": "in memory"}, heartbeat=10,
         urls=("amqp:tcp:127.0.0.1:5672", "amqp:tcp:127.0.0.1:5673"),
-    )
+    )  # fmt: skip
     configs = settings.configs_for(1)
     for config in configs.values():
         assert config.properties["product"] == "RabbitMQ"

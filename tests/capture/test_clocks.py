@@ -66,11 +66,9 @@ def test_what_is_sent_again_proves_nothing() -> None:
 def test_a_beginning_that_is_sent_again_proves_nothing() -> None:
     """The answer to the first SYN crossed the second one."""
     begin = [
-        segment(0, "c", 500, 0, SYN, file="a"),
-        segment(SECOND, "c", 500, 0, SYN, file="a"),
-        segment(SECOND - MS, "s", 900, 501, SYN | ACK, file="b"),
-        segment(SECOND + MS, "c", 501, 901, ACK, file="a"),
-    ]
+        segment(0, "c", 500, 0, SYN, file="a"), segment(SECOND, "c", 500, 0, SYN, file="a"),
+        segment(SECOND - MS, "s", 900, 501, SYN | ACK, file="b"), segment(SECOND + MS, "c", 501, 901, ACK, file="a"),
+    ]  # fmt: skip
     assert clock_differences(begin) == [ClockDifference("a", "b", -2 * MS, SECOND - MS, 2)]
 
 

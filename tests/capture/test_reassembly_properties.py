@@ -217,13 +217,9 @@ def chaos(draw: st.DrawFn) -> list[Segment]:
         sender = chance.choice((CLIENT, SERVER))
         near = chance.random() < 0.5
         segment = wire.segment(
-            sender,
-            payload,
-            seq=wire.isn[sender] + seq % 1000 if near else seq,
-            acked=ack % 1000 if near else ack,
-            flags=chance.choice(FLAGS),
-            wire_len=len(payload) + chance.choice((0, 0, 1, 1500, 2**20)),
-        )
+            sender, payload, seq=wire.isn[sender] + seq % 1000 if near else seq, acked=ack % 1000 if near else ack,
+            flags=chance.choice(FLAGS), wire_len=len(payload) + chance.choice((0, 0, 1, 1500, 2**20)),
+        )  # fmt: skip
         segments.insert(chance.randint(0, len(segments)), segment)
     now = 0
     result: list[Segment] = []

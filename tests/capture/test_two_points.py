@@ -83,11 +83,9 @@ def test_what_a_slow_clock_repeats_of_the_connection_before(skew: int, ends: int
 
 def test_a_refused_attempt_with_the_same_number_is_another_one() -> None:
     attempts = [
-        segment(0, "c", 5_000, 0, SYN),
-        segment(1, "s", 0, 5_001, RST | ACK),
-        segment(2 * SECOND, "c", 5_000, 0, SYN),
-        segment(2 * SECOND + 1, "s", 0, 5_001, RST | ACK),
-    ]
+        segment(0, "c", 5_000, 0, SYN), segment(1, "s", 0, 5_001, RST | ACK),
+        segment(2 * SECOND, "c", 5_000, 0, SYN), segment(2 * SECOND + 1, "s", 0, 5_001, RST | ACK),
+    ]  # fmt: skip
     assert len([each for each in reassemble(attempts) if isinstance(each, ConnectionStart)]) == 2
 
 

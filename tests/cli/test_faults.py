@@ -300,27 +300,19 @@ def test_standard_streams_that_cant_be_written(
 ) -> None:
     files = [] if command.startswith("--") else [named("o091_pika_channel_errors.pcap")]
     done = subprocess.run(
-        [sys.executable, "-m", "amqp_sansio_cli", command, *files],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env={**cli_environment, "PYTHONUNBUFFERED": ""},
-        preexec_fn=lambda: fault(descriptor),
-        timeout=60,
+        [sys.executable, "-m", "amqp_sansio_cli", command, *files], stdin=subprocess.DEVNULL, capture_output=True,
+        env={**cli_environment, "PYTHONUNBUFFERED": ""}, preexec_fn=lambda: fault(descriptor), timeout=60,
         check=False,
-    )
+    )  # fmt: skip
     assert (done.returncode, done.stderr.decode()) == (status, said)
     assert bool(done.stdout) == (descriptor == 2)
 
 
 def test_no_standard_input(cli_environment: Mapping[str, str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "amqp_sansio_cli", "replay", "-"],
-        capture_output=True,
-        env=cli_environment,
-        preexec_fn=lambda: os.close(0),
-        timeout=60,
-        check=False,
-    )
+        [sys.executable, "-m", "amqp_sansio_cli", "replay", "-"], capture_output=True, env=cli_environment,
+        preexec_fn=lambda: os.close(0), timeout=60, check=False,
+    )  # fmt: skip
     assert (done.returncode, done.stderr) == (2, b"amqp-sansio: standard input is closed\n")
 
 

@@ -49,12 +49,9 @@ HTTP: Final = (b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n")
 def without_amqp(said: tuple[bytes, bytes] = HTTP) -> bytes:
     """A capture of a connection from its begin, with what client and server say."""
     packets = [
-        tcp(1, 0, flags=2, dport=80),
-        tcp(9, 2, flags=0x12, sport=80, dport=1000),
-        tcp(2, 10, dport=80),
-        tcp(2, 10, said[0], flags=ACK | 8, dport=80),
-        tcp(10, 20, said[1], flags=ACK | 8, sport=80, dport=1000),
-    ]
+        tcp(1, 0, flags=2, dport=80), tcp(9, 2, flags=0x12, sport=80, dport=1000), tcp(2, 10, dport=80),
+        tcp(2, 10, said[0], flags=ACK | 8, dport=80), tcp(10, 20, said[1], flags=ACK | 8, sport=80, dport=1000),
+    ]  # fmt: skip
     addresses = [("10.0.0.1", "10.0.0.2"), ("10.0.0.2", "10.0.0.1")]
     frames = [
         ethernet(ipv4(packet, src=addresses[at][0], dst=addresses[at][1]))
@@ -232,11 +229,8 @@ def test_csv_has_the_values_of_json_lines(cli: Run, table: str) -> None:
 def test_histories_follow_each_message(cli: Run) -> None:
     rows = rows_of(cli("replay", named(REJECTS), "--table", "histories"))
     assert [row["what"] for row in rows if row["history"] == rows[0]["history"]][:4] == [
-        "publish",
-        "get",
-        "settle",
-        "dead-letter",
-    ]
+        "publish", "get", "settle", "dead-letter",
+    ]  # fmt: skip
     table = cli("replay", named(REJECTS), "--table", "histories", "--format", "table").stdout.splitlines()
     assert table[0].split()[:3] == ["message", "step", "time"] and len(table) == len(rows) + 2
     line = one_line(cli("replay", named(REJECTS), "--table", "histories", "--engine", "spark", "--output", "x"))

@@ -119,11 +119,9 @@ def test_everything_ends_with_the_reason(whole: bool) -> None:
     hand, connection, server = served(credit=1)
     session, sender, receiver = hand.run(links_of(connection))
     waits: list[Task[Any]] = [
-        hand.start(sender.send(b"unsettled")),
-        hand.start(sender.send(b"without credit")),
-        hand.start(receiver.fetch()),
-        hand.start(receiver.drain()),
-    ]
+        hand.start(sender.send(b"unsettled")), hand.start(sender.send(b"without credit")),
+        hand.start(receiver.fetch()), hand.start(receiver.drain()),
+    ]  # fmt: skip
     closed = hand.start(sender.wait_closed())
     if whole:
         server.core.close(INTERNAL_ERROR, "all over")

@@ -121,11 +121,9 @@ def test_calls_that_wait_go_on_waiting(world: Recovers) -> None:
     channel = world.channel()
     world.run(channel.declare_queue("jobs"))
     started = [
-        world.start(channel.get("jobs")),
-        world.start(channel.declare_queue("more")),
-        world.start(channel.set_prefetch(3)),
-        world.start(world.channel_opening(confirm=True)),
-    ]
+        world.start(channel.get("jobs")), world.start(channel.declare_queue("more")),
+        world.start(channel.set_prefetch(3)), world.start(world.channel_opening(confirm=True)),
+    ]  # fmt: skip
     world.cut()
     late = [world.start(channel.publish(b"x", routing_key="jobs")), world.start(channel.purge_queue("more"))]
     assert not any(task.done for task in [*started, *late])

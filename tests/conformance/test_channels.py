@@ -198,11 +198,9 @@ def test_a_channel_error_ends_the_channel_and_a_connection_error_everything(vers
 
 def test_events_come_in_the_order_of_the_wire(server: Facing) -> None:
     units = [
-        server.message("basic.publish", b"1"),
-        server.method("queue.declare", queue="q"),
-        server.message("basic.publish", b"2"),
-        server.method("basic.publish") + header(1, 60, 0),
-    ]
+        server.message("basic.publish", b"1"), server.method("queue.declare", queue="q"),
+        server.message("basic.publish", b"2"), server.method("basic.publish") + header(1, 60, 0),
+    ]  # fmt: skip
     server.feed(b"".join(units))
     assert [type(event) for event in server.events] == [Published, Request, Published, Published]
 
@@ -378,11 +376,9 @@ def test_an_empty_queue_name_needs_a_queue_declared_on_the_channel(version: Vers
     server = Facing.opened(version, SERVER, channels=2)
     server.feed(server.method("queue.declare", 2))
     server.refuses(
-        server.method(name),
-        code=530 if version is AMQP_0_8 else 404,
-        rule=f"{name}/no-current-queue",
+        server.method(name), code=530 if version is AMQP_0_8 else 404, rule=f"{name}/no-current-queue",
         scope=Scope.CONNECTION if version is AMQP_0_8 else Scope.CHANNEL,
-    )
+    )  # fmt: skip
     # With one, even if the answer isn't there yet, it passes.
     for facing in (Facing.opened(version, CLIENT), Facing.opened(version, SERVER)):
         if facing.side is CLIENT:

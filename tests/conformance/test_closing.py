@@ -135,11 +135,9 @@ def test_nothing_is_left_of_a_closed_connection(pair: Pair) -> None:
     assert (dict(peer.unsettled), dict(peer.consumers), peer.client_calls) == ({}, {}, None)
     assert all(handle.done and handle.error is not None for handle in handles)
     late: tuple[Callable[[], object], ...] = (
-        lambda: server.channel(1),
-        lambda: peer.deliver(b"x", consumer_tag="t"),
-        pair.client.open_channel,
+        lambda: server.channel(1), lambda: peer.deliver(b"x", consumer_tag="t"), pair.client.open_channel,
         lambda: channel.publish(b"x", routing_key="q"),
-    )
+    )  # fmt: skip
     for command in late:
         with pytest.raises(EndpointClosed):
             command()

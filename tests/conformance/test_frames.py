@@ -334,11 +334,9 @@ def test_a_method_with_content_on_channel_0_is_a_channel_error(version: Version,
 def test_a_header_too_short_is_malformed(version: Version, side: Side, size: int) -> None:
     facing, start = receiving(version, side)
     facing.refuses(
-        start,
-        frame(HEADER, 1, header(1, 60, 0)[7 : 7 + size]),
-        code=UNEXPECTED[version],
+        start, frame(HEADER, 1, header(1, 60, 0)[7 : 7 + size]), code=UNEXPECTED[version],
         rule="wire/content-incomplete",
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

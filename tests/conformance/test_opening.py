@@ -296,11 +296,9 @@ def test_a_strict_client_hangs_up_on_a_start_without_mechanisms_or_locales(versi
 @both_rules("connection.start-ok/best-mechanism", "connection.start-ok/mechanism-notnull")
 def test_a_client_takes_the_strongest_mechanism_that_is_offered(version: Version, offered: bytes, chosen: str) -> None:
     every = (
-        AmqPlain("guest", "guest"),
-        Plain("guest", "guest"),
-        ScramSha256("guest", "guest", nonce="n" * 24),
+        AmqPlain("guest", "guest"), Plain("guest", "guest"), ScramSha256("guest", "guest", nonce="n" * 24),
         External(),
-    )
+    )  # fmt: skip
     facing = Facing(version, CLIENT, client_config(sasl=every)).forget()
     facing.feed(start(facing, mechanisms=offered))
     assert facing.sent()[0].method.mechanism == chosen

@@ -54,11 +54,9 @@ def test_an_unknown_delivery_tag_ends_the_channel(version: Version, name: str) -
     # On its own channel it counts once.
     server.feed(server.method(name, delivery_tag=1))
     server.refuses(
-        server.method(name, delivery_tag=1),
-        code=UNKNOWN_TAG[version],
-        rule="basic.ack/unknown-tag",
+        server.method(name, delivery_tag=1), code=UNKNOWN_TAG[version], rule="basic.ack/unknown-tag",
         scope=Scope.CHANNEL,
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.rule("0-8/basic.ack/unknown-tag", "0-9-1/basic.ack/unknown-tag", "0-9-1/rabbitmq/basic.ack.exists")
@@ -303,11 +301,9 @@ def test_recover_gives_deliveries_back_and_has_a_reply_in_0_9_1_only(version: Ve
         assert [event.method.NAME for event in server.of(amqp.MethodReceived)] == ["basic.recover"]
     assert handle.done
     server.refuses(
-        server.method("basic.ack", delivery_tag=1),
-        code=UNKNOWN_TAG[version],
-        rule="basic.ack/unknown-tag",
+        server.method("basic.ack", delivery_tag=1), code=UNKNOWN_TAG[version], rule="basic.ack/unknown-tag",
         scope=Scope.CHANNEL,
-    )
+    )  # fmt: skip
 
 
 # Bounds.

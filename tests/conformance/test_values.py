@@ -50,11 +50,9 @@ def test_strict_dialects_refuse_names_above_127_octets(version: Version, name: s
         server = strict(version, SERVER)
         publish = server.message if whole else server.method
         server.refuses(
-            publish("basic.publish", exchange=name, **extra),
-            code=502,
-            rule="domain/exchange-name.length",
+            publish("basic.publish", exchange=name, **extra), code=502, rule="domain/exchange-name.length",
             blames="basic.publish",
-        )
+        )  # fmt: skip
 
 
 @both_rules("domain/exchange-name.length")

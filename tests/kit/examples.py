@@ -20,15 +20,10 @@ SHRINKING_SECONDS: Final = 20
 # The time an example takes says nothing on a machine that does other work too. The database and the explain phase
 # would make a run depend on the one before it, and a failing test take longer.
 settings.register_profile(
-    "steady",
-    max_examples=25,
-    stateful_step_count=30,
-    deadline=None,
-    derandomize=True,
-    database=None,
+    "steady", max_examples=25, stateful_step_count=30, deadline=None, derandomize=True, database=None,
     phases=[Phase.explicit, Phase.generate, Phase.target, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow],
-)
+)  # fmt: skip
 settings.register_profile("explore", settings.get_profile("steady"), derandomize=False, print_blob=True)
 
 

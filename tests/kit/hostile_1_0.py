@@ -29,11 +29,8 @@ PAYLOADS = (
     amqp.Message(AmqpValue(amqp.Discharge(b"t"))).encode(), b"\x00\x53\x75\xa0\x05ab", b"\xff",
 )  # fmt: skip
 ERRORS: tuple[Any, ...] = (
-    None,
-    None,
-    amqp.Error(amqp.Symbol("amqp:internal-error"), "ü" * 300),
-    amqp.Error(amqp.Symbol("x:y")),
-)
+    None, None, amqp.Error(amqp.Symbol("amqp:internal-error"), "ü" * 300), amqp.Error(amqp.Symbol("x:y")),
+)  # fmt: skip
 
 
 class Choices:

@@ -113,11 +113,9 @@ class Attempt:
         begun = monotonic()
         try:
             connection: Any = connect(
-                f"amqp://guest:guest@127.0.0.1:{served.port}",
-                version=self.server.version,
-                timeout=HANDSHAKE,
+                f"amqp://guest:guest@127.0.0.1:{served.port}", version=self.server.version, timeout=HANDSHAKE,
                 close_timeout=CLOSE,
-            )
+            )  # fmt: skip
         except CONNECTING as error:
             self.notes.append(f"connect: {type(error).__name__}")
         else:

@@ -379,11 +379,9 @@ def test_a_branch_that_took_too_long_says_so() -> None:
 
 
 HEURISTICS: list[tuple[Decision, int, list[tuple[amqp.Xid, str]]]] = [
-    ("commit", XA_HEURCOM, [(X, "committed")]),
-    ("rollback", XA_HEURRB, [(X, "rolled-back")]),
-    ("mixed", XA_HEURMIX, []),
-    ("hazard", XA_HEURHAZ, []),
-]
+    ("commit", XA_HEURCOM, [(X, "committed")]), ("rollback", XA_HEURRB, [(X, "rolled-back")]),
+    ("mixed", XA_HEURMIX, []), ("hazard", XA_HEURHAZ, []),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("decision", "status", "outcomes"), HEURISTICS)

@@ -116,12 +116,10 @@ def test_what_is_kept_for_a_replay_is_bounded() -> None:
 
 MASK = 0xFFFF_FFFF
 STEPS = st.one_of(
-    st.tuples(st.just("set"), st.integers(0, 3)),
-    st.tuples(st.just("delete"), st.integers(0, 30)),
-    st.tuples(st.just("put back"), st.integers(0, 30)),
-    st.tuples(st.just("add"), st.integers(0, 30)),
+    st.tuples(st.just("set"), st.integers(0, 3)), st.tuples(st.just("delete"), st.integers(0, 30)),
+    st.tuples(st.just("put back"), st.integers(0, 30)), st.tuples(st.just("add"), st.integers(0, 30)),
     st.tuples(st.just("named"), st.integers(-40, 40)),
-)
+)  # fmt: skip
 
 
 @given(

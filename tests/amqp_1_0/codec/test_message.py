@@ -336,11 +336,8 @@ def test_sections_are_read_when_they_are_asked_for() -> None:
     with pytest.raises(CodecError):
         check_message(payload)
     assert message.sections == (
-        ("header", 0, 7),
-        ("properties", 7, 22),
-        ("application-properties", 22, 33),
-        ("amqp-value", 33, 43),
-    )
+        ("header", 0, 7), ("properties", 7, 22), ("application-properties", 22, 33), ("amqp-value", 33, 43),
+    )  # fmt: skip
     broken = Message.from_wire(b"\0")
     for name in ("header", "body", "footer", "sections", "bare", "subject", "durable"):
         with pytest.raises(CodecError):

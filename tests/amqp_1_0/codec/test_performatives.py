@@ -240,11 +240,9 @@ def test_a_field_of_several_values_is_null_one_or_an_array() -> None:
 @pytest.mark.rule("1.0/types/field-multiple-mandatory", "1.0/security/sasl/mechanisms-nonempty")
 def test_a_mandatory_field_of_several_values_has_one() -> None:
     refused(
-        SaslMechanisms,
-        listed(SaslMechanisms, Array([], Symbol)),
-        "security/sasl/mechanisms-nonempty",
+        SaslMechanisms, listed(SaslMechanisms, Array([], Symbol)), "security/sasl/mechanisms-nonempty",
         "amqp:invalid-field",
-    )
+    )  # fmt: skip
     with pytest.raises(CodecError) as caught:
         SaslMechanisms(()).encode()
     assert caught.value.rule == "1.0/security/sasl/mechanisms-nonempty"

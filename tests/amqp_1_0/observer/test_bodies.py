@@ -105,16 +105,10 @@ _NAMES: Final = {
     0x78: b"amqp:footer:map",
 }
 _VALUES: Final = (
-    1,
-    "text",
-    None,
-    b"octets",
-    1.5,
-    [1, [2, b"x" * 300]],
-    {"k": amqp.Described(amqp.Symbol("a:b"), amqp.Described(7, "inner"))},
-    amqp.Described(amqp.Described(1, 2), [3]),
+    1, "text", None, b"octets", 1.5, [1, [2, b"x" * 300]],
+    {"k": amqp.Described(amqp.Symbol("a:b"), amqp.Described(7, "inner"))}, amqp.Described(amqp.Described(1, 2), [3]),
     amqp.Array([1, 2, 3]),
-)
+)  # fmt: skip
 
 
 def _descriptor(code: int, form: int) -> bytes:

@@ -348,11 +348,9 @@ def test_publishes_are_confirmed() -> None:
     channel.call("queue.bind", queue="both", exchange="amq.fanout")
     channel.call("confirm.select")
     handles = [
-        channel.publish(b"1", "q"),
-        channel.publish(b"2", "absent", mandatory=True),
-        channel.publish(b"3", "absent"),
+        channel.publish(b"1", "q"), channel.publish(b"2", "absent", mandatory=True), channel.publish(b"3", "absent"),
         channel.publish(b"4", exchange="amq.fanout"),
-    ]
+    ]  # fmt: skip
     outcomes = [type(each.result).__name__ for each in handles]
     assert outcomes == ["Accepted", "Returned", "Accepted", "Rejected"]
     assert handles[1].result == Returned(312, "NO_ROUTE")

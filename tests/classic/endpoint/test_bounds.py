@@ -56,11 +56,9 @@ def check_bounds(end: Any, limits: Limits) -> None:
 @given(VERSIONS, OPERATIONS, st.booleans())
 def test_two_ends_stay_within_their_limits(version: Version, operations: list[Operation], damage: bool) -> None:
     driver = Driver(
-        version,
-        client=client_config(limits=LIMITS, frame_max=4096),
-        server=server_config(limits=LIMITS, frame_max=4096),
-        damage=damage,
-    )
+        version, client=client_config(limits=LIMITS, frame_max=4096),
+        server=server_config(limits=LIMITS, frame_max=4096), damage=damage,
+    )  # fmt: skip
     for operation in operations:
         driver.apply(operation)
         for side in SIDES:
