@@ -460,7 +460,7 @@ _INTRODUCTION = (
     "dialect whose tables lack a type gets the nearest one: text for numbers that don't fit and for floats, no entry "
     "for void, a table with the names i1, i2 and so on for an array. Names that can't have a hyphen get an underscore.",
     "",
-    "## What each conversion keeps",
+    "## Words in the tables",
     "",
     "*same octets*: nothing is changed. *kept*: expressed in the other version, and the same when converted back. "
     "*carried*: the same when converted back, see above. Any other text is the result.",
