@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from . import _json
-from ._columns import BODIES, COLUMNS
+from ._columns import BODIES, COLUMNS, STATE_COLUMNS
 from .capture import (
     CaptureDamage,
     ConnectionEnd,
