@@ -1,6 +1,6 @@
 """Restoring of 0-10: attaches the sessions again that were lost with a connection, one after the other.
 
-A session that the peer has forgotten begins anew: what it has declared, then its subscriptions. What the peer refuses
+A session that the peer has forgotten begins anew: what it has declared, then its subscriptions. A refusal of the peer
 ends a session, so that it begins once more without that. At last the calls and messages in doubt are made again.
 """
 
