@@ -346,3 +346,18 @@ def test_a_client_pickles_at_any_time(seconds: float) -> None:
     world.turn(seconds)
     again = pickle.loads(pickle.dumps(world.client))
     assert again.recovery.state is world.client.recovery.state
+
+
+def test_outcomes_are_asked_for_in_a_session_that_began_anew() -> None:
+    """Broker-J completes nothing unasked, and the number of the last question was one of the session that is gone."""
+    world = World()
+    session = world.session()
+    for number in range(5):
+        world.run(world.run(session.publish(b"%d" % number, "", "q", wait=False)).result())
+    world.back()
+    sent = world.run(session.publish(b"x", "", "q", wait=False))
+    before = len(session.core.pending)
+    asking = world.start(sent.result())
+    assert len(session.core.pending) == before + 1
+    world.turn()
+    assert asking.result == Accepted()

@@ -142,7 +142,7 @@ class Publisher:
     confirmed.
     """
 
-    __slots__ = ("_count", "_most", "_most_octets", "_octets", "_state", "_sync")
+    __slots__ = ("_count", "_epoch", "_most", "_most_octets", "_octets", "_state", "_sync")
 
     def __init__(self, state: SessionRoutes) -> None:
         self._state = state
@@ -150,6 +150,7 @@ class Publisher:
         self._most = max(1, limits.replay // _SHARE)
         self._most_octets = max(1, limits.replay_octets // _SHARE)
         self._count = self._octets = 0
+        self._epoch = 0
         self._sync: Pending[None] | None = None
 
     def try_send(self, message: Message, exchange: str, accept_mode: int, wait: bool) -> Pending[Any] | None:
@@ -241,6 +242,8 @@ class Publisher:
     def prompt(self, command_id: int) -> None:
         """Ask the peer for immediate confirmation of this command: a single execution.sync for all commands so far."""
         sync = self._sync
+        if self._epoch != self._state.epoch:
+            sync = None  # It had its number in a session that is gone.
         if sync is None or (id_of(sync) - command_id) % _IDS >= _IDS // 2:
             self.sync()
 
@@ -248,6 +251,7 @@ class Publisher:
         """Request the execution of everything sent so far."""
         self._count = self._octets = 0
         state = self._state
+        self._epoch = state.epoch
         sync = self._sync = state.core.sync()
         if state.asked is not None:
             sync.again = Recall(state, ExecutionSync())
@@ -269,9 +273,10 @@ class Publisher:
         """Wait for the outcome or result of something sent, and return it."""
         state = self._state
         if not pending.done:
+            await state.client.until_restored()
+        if not pending.done:
             state.check_open()
-            if state.client.restored is None:
-                self.prompt(id_of(pending))
+            self.prompt(id_of(pending))
             await state.wait(pending)
         return state.answer(pending)
 
