@@ -84,3 +84,36 @@ class BaseDriver(ABC, Generic[P]):
             )
             lines += [f"{side.value} {line}" for line in self.children(end)]
         return lines
+
+
+# What happens to the pair of any version, or between its ends: an operation with a side.
+
+
+def turn(pair: Joined[Any], side: Side, first: int, second: int) -> None:
+    pair.turn(side)
+
+
+def pump(pair: Joined[Any], side: Side, first: int, second: int) -> None:
+    pair.pump()
+
+
+def some(pair: Joined[Any], side: Side, first: int, second: int) -> None:
+    """A few octets of one side are written, and a few arrive."""
+    pair.write(side, second)
+    pair.arrive(side.other, second)
+
+
+def pass_time(pair: Joined[Any], side: Side, first: int, second: int) -> None:
+    pair.now += second / 100
+    for each in SIDES:
+        pair.ends[each].handle_timeout(pair.now)
+
+
+def damage(pair: Joined[Any], side: Side, first: int, second: int) -> None:
+    """One bit on its way is another one."""
+    pipe = pair.flying[side]
+    if pipe:
+        pipe[second * 7 % len(pipe)] ^= 1 << first % 8
+
+
+WORLD: Final = (turn, pump, some, pass_time, damage)

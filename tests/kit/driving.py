@@ -10,7 +10,7 @@ from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Channel, Config, ContentReceived, Request
 from amqp_sansio.endpoint import Side
 from tests.kit import driver
-from tests.kit.driver import BaseDriver
+from tests.kit.driver import WORLD, BaseDriver, damage, pass_time, pump, some, turn
 from tests.kit.pair import SIDES, Chunks, Observing, Pair, Server, client_config, plausible_reply, server_config
 
 Given = Pending[Any] | None
@@ -70,7 +70,11 @@ class Driver(BaseDriver[Pair]):
 
     def act(self, act: Callable[..., Any], side: Side, first: int, second: int) -> None:
         """Keep the one handle that it may give."""
-        handle: Given = act(self.pair, first, second)
+        handle: Given = None
+        if act in WORLD:
+            act(self.pair, SIDES[first % 2], first, second)
+        else:
+            handle = act(self.pair, first, second)
         if handle is not None:
             self.handles[side].append(handle)
 
@@ -334,38 +338,7 @@ def _server_connection(pair: Pair, first: int, second: int) -> Given:
     return None
 
 
-def _world_turn(pair: Pair, first: int, second: int) -> Given:
-    pair.turn(SIDES[first % 2])
-    return None
-
-
-def _world_pump(pair: Pair, first: int, second: int) -> Given:
-    pair.pump()
-    return None
-
-
-def _world_some(pair: Pair, first: int, second: int) -> Given:
-    side = SIDES[first % 2]
-    pair.write(side, second)
-    pair.arrive(side.other, second)
-    return None
-
-
-def _world_time(pair: Pair, first: int, second: int) -> Given:
-    pair.now += second / 100
-    for side in SIDES:
-        pair.ends[side].handle_timeout(pair.now)
-    return None
-
-
-def _world_damage(pair: Pair, first: int, second: int) -> Given:
-    pipe = pair.flying[SIDES[first % 2]]
-    if pipe:
-        pipe[second * 7 % len(pipe)] ^= 1 << first
-    return None
-
-
-def _world_garbage(pair: Pair, first: int, second: int) -> Given:
+def _garbage(pair: Pair, first: int, second: int) -> Given:
     pair.flying[SIDES[first % 2]] += bytes([second, first, 0, first, 0, 0, 0, second % 5])
     return None
 
@@ -375,13 +348,13 @@ _CALLS: Final = (
     *("tx.commit", "tx.rollback", "confirm.select", "exchange.declare", "basic.consume"),
     *("basic.recover", "queue.purge", "confirm.select", "basic.get", "test.integer"),
 )
-_ACTS: Final[tuple[Callable[[Pair, int, int], Given], ...]] = (
-    *(_world_pump, _client_open, _client_call, _client_call, _server_reply, _server_reply),
+_ACTS: Final[tuple[Callable[..., Given], ...]] = (
+    *(pump, _client_open, _client_call, _client_call, _server_reply, _server_reply),
     *(_client_publish, _client_publish, _server_deliver, _server_deliver, _client_settle),
-    *(_world_turn, _world_turn, _world_some, _world_some, _world_time, _server_confirm),
+    *(turn, turn, some, some, pass_time, _server_confirm),
     *(_server_confirm, _server_return, _client_begin, _client_continue, _server_begin),
     *(_server_continue, _server_flow, _client_flow, _server_cancel, _client_close_channel),
-    *(_server_close_channel, _client_misuse, _server_connection, _world_pump, _client_open),
+    *(_server_close_channel, _client_misuse, _server_connection, pump, _client_open),
     *(_client_close, _server_close),
 )
-_DAMAGES: Final[tuple[Callable[[Pair, int, int], Given], ...]] = (_world_damage, _world_garbage)
+_DAMAGES: Final[tuple[Callable[..., Given], ...]] = (damage, _garbage)

@@ -10,7 +10,7 @@ from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.endpoint.events import Delivery, LinkRequested, SessionRequested
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
-from tests.kit.driver import BaseDriver
+from tests.kit.driver import BaseDriver, damage, pass_time, pump, some, turn
 from tests.kit.pair import SIDES, Chunks, Observing
 from tests.kit.pair_1_0 import Accepting, Pair, accept_link, client_config, listen, server_config
 
@@ -313,35 +313,6 @@ def _misuse(pair: Pair, side: Side, first: int, second: int) -> object:
     return None
 
 
-def _turn(pair: Pair, side: Side, first: int, second: int) -> object:
-    return pair.turn(side)
-
-
-def _pump(pair: Pair, side: Side, first: int, second: int) -> object:
-    pair.pump()
-    return None
-
-
-def _some(pair: Pair, side: Side, first: int, second: int) -> object:
-    pair.write(side, second)
-    pair.arrive(side.other, second)
-    return None
-
-
-def _time(pair: Pair, side: Side, first: int, second: int) -> object:
-    pair.now += second / 100
-    for each in SIDES:
-        pair.ends[each].handle_timeout(pair.now)
-    return None
-
-
-def _damage(pair: Pair, side: Side, first: int, second: int) -> object:
-    pipe = pair.flying[side]
-    if pipe:
-        pipe[second * 7 % len(pipe)] ^= 1 << first % 8
-    return None
-
-
 def _garbage(pair: Pair, side: Side, first: int, second: int) -> object:
     pair.flying[side] += bytes([0, 0, 0, 8 + second % 3, 2, first % 3, 0, second % 5])
     return None
@@ -349,9 +320,9 @@ def _garbage(pair: Pair, side: Side, first: int, second: int) -> object:
 
 Act = Callable[[Pair, Side, int, int], object]
 _ACTS: Final[tuple[Act, ...]] = (
-    *(_pump, _answer, _answer, _answer, _open_session, _open_sender, _open_receiver),
+    *(pump, _answer, _answer, _answer, _open_session, _open_sender, _open_receiver),
     *(_send, _send, _send, _send, _settle, _settle, _settle, _sender_settles, _flow, _flow),
-    *(_turn, _turn, _some, _some, _time, _begin, _continue, _drained, _misuse, _pump, _answer),
+    *(turn, turn, some, some, pass_time, _begin, _continue, _drained, _misuse, pump, _answer),
     *(_detach, _close_session, _close),
 )
-_DAMAGES: Final[tuple[Act, ...]] = (_damage, _garbage)
+_DAMAGES: Final[tuple[Act, ...]] = (damage, _garbage)
