@@ -5,28 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amqp_sansio import Side
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Attach,
-    Begin,
-    Coordinator,
-    Declare,
-    Declared,
-    Discharge,
-    Disposition,
-    Message,
-    Open,
-    Performative,
-    SaslFrame,
-    SaslInit,
-    SaslMechanisms,
-    SaslOutcome,
-    Source,
-    Symbol,
-    Target,
-    TransactionalState,
-    Transfer,
-)
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.observer import Observed
 from tests.kit.observing import Conversation
 
@@ -34,8 +13,8 @@ AMQP = b"AMQP\x00\x01\x00\x00"
 SASL = b"AMQP\x03\x01\x00\x00"
 
 
-def frame(record: Performative | SaslFrame, payload: bytes = b"", channel: int = 0) -> bytes:
-    kind = 1 if isinstance(record, SaslFrame) else 0
+def frame(record: amqp.Performative | amqp.SaslFrame, payload: bytes = b"", channel: int = 0) -> bytes:
+    kind = 1 if isinstance(record, amqp.SaslFrame) else 0
     body = record.encode() + payload
     return (len(body) + 8).to_bytes(4) + bytes((2, kind)) + channel.to_bytes(2) + body
 
@@ -43,7 +22,7 @@ def frame(record: Performative | SaslFrame, payload: bytes = b"", channel: int =
 class Talk10(Conversation):
     """A conversation of 1.0, written as frames."""
 
-    def octets(self, what: Performative | SaslFrame | bytes, channel: int = 0) -> bytes:
+    def octets(self, what: amqp.Performative | amqp.SaslFrame | bytes, channel: int = 0) -> bytes:
         """A frame, or the octets themselves."""
         return what if isinstance(what, bytes) else frame(what, b"", channel)
 
@@ -51,14 +30,14 @@ class Talk10(Conversation):
 
     def login(self, mechanism: str = "PLAIN", response: bytes = b"\0ann\0pw") -> Talk10:
         """The SASL layer, to its good end."""
-        self.client(SASL).server(SASL, SaslMechanisms((Symbol(mechanism),)))
-        self.client(SaslInit(Symbol(mechanism), response)).server(SaslOutcome(0))
+        self.client(SASL).server(SASL, amqp.SaslMechanisms((amqp.Symbol(mechanism),)))
+        self.client(amqp.SaslInit(amqp.Symbol(mechanism), response)).server(amqp.SaslOutcome(0))
         return self
 
     def open(self, **fields: Any) -> Talk10:
         """Both headers and opens; `fields` are the client's."""
-        self.client(AMQP, Open("c", **fields))
-        return self.server(AMQP, Open("s", max_frame_size=16_384, channel_max=255))
+        self.client(AMQP, amqp.Open("c", **fields))
+        return self.server(AMQP, amqp.Open("s", max_frame_size=16_384, channel_max=255))
 
     def session(self, channel: int = 0, answer: int | None = None) -> Talk10:
         """A session that the client begins; the server answers on its channel `answer`, or on the same."""
@@ -68,37 +47,39 @@ class Talk10(Conversation):
 
     def sender(self, name: str = "out", address: str | None = "q", handle: int = 0, **fields: Any) -> Talk10:
         """A link on which the client sends."""
-        source, target = Source(address="me"), Target(address=address)
-        self.client(Attach(name, handle, False, source=source, target=target, initial_delivery_count=0, **fields))
-        return self.server(Attach(name, handle, True, source=source, target=target))
+        source, target = amqp.Source(address="me"), amqp.Target(address=address)
+        self.client(amqp.Attach(name, handle, False, source=source, target=target, initial_delivery_count=0, **fields))
+        return self.server(amqp.Attach(name, handle, True, source=source, target=target))
 
-    def receiver(self, name: str = "in", handle: int = 1, source: Source | None = None) -> Talk10:
+    def receiver(self, name: str = "in", handle: int = 1, source: amqp.Source | None = None) -> Talk10:
         """A link on which the client receives; `source` is what the server says."""
-        self.client(Attach(name, handle, True, source=Source(address="q"), target=Target()))
-        terminus = Source(address="q") if source is None else source
-        answer = Attach(name, handle, False, source=terminus, target=Target(), initial_delivery_count=0)
+        self.client(amqp.Attach(name, handle, True, source=amqp.Source(address="q"), target=amqp.Target()))
+        terminus = amqp.Source(address="q") if source is None else source
+        answer = amqp.Attach(name, handle, False, source=terminus, target=amqp.Target(), initial_delivery_count=0)
         return self.server(answer)
 
     def controller(self, handle: int = 9) -> Talk10:
         """A link to a coordinator."""
-        self.client(Attach("tx", handle, False, source=Source(), target=Coordinator(), initial_delivery_count=0))
-        return self.server(Attach("tx", handle, True, source=Source(), target=Coordinator()))
+        self.client(
+            amqp.Attach("tx", handle, False, source=amqp.Source(), target=amqp.Coordinator(), initial_delivery_count=0)
+        )
+        return self.server(amqp.Attach("tx", handle, True, source=amqp.Source(), target=amqp.Coordinator()))
 
     def declare(self, number: int, txn: bytes = b"t", handle: int = 9) -> Talk10:
-        self.client(transfer(number, Message(Declare()), handle=handle))
-        return self.server(settle(number, Declared(txn)))
+        self.client(transfer(number, amqp.Message(amqp.Declare()), handle=handle))
+        return self.server(settle(number, amqp.Declared(txn)))
 
     def discharge(self, number: int, txn: bytes = b"t", *, fail: bool = False, answer: Any = None) -> Talk10:
         """A transaction is discharged; accepted, unless there's another answer."""
-        self.client(transfer(number, Message(Discharge(txn, fail)), handle=9))
-        return self.server(settle(number, Accepted() if answer is None else answer))
+        self.client(transfer(number, amqp.Message(amqp.Discharge(txn, fail)), handle=9))
+        return self.server(settle(number, amqp.Accepted() if answer is None else answer))
 
     def last(self, side: Side | None = None) -> Observed:
         """The last unit, of one side or of either."""
         return [event for event in self.observed if side in (None, event.sender)][-1]
 
 
-HELLO = Message(b"hello")
+HELLO = amqp.Message(b"hello")
 
 
 def opened(**options: Any) -> Talk10:
@@ -123,12 +104,12 @@ def got(*numbers: int, **options: Any) -> Talk10:
     return talk
 
 
-def begin(remote_channel: int | None = None) -> Begin:
+def begin(remote_channel: int | None = None) -> amqp.Begin:
     """A begin with wide windows."""
-    return Begin(remote_channel, next_outgoing_id=0, incoming_window=1000, outgoing_window=1000)
+    return amqp.Begin(remote_channel, next_outgoing_id=0, incoming_window=1000, outgoing_window=1000)
 
 
-def credit(handle: int, count: int = 100) -> Performative:
+def credit(handle: int, count: int = 100) -> amqp.Performative:
     """A flow that gives credit on a link."""
     from amqp_sansio.amqp_1_0 import Flow
 
@@ -140,7 +121,7 @@ def credit(handle: int, count: int = 100) -> Performative:
 
 def transfer(
     number: int | None,
-    message: Message | bytes = b"",
+    message: amqp.Message | bytes = b"",
     *,
     handle: int = 0,
     channel: int = 0,
@@ -150,18 +131,18 @@ def transfer(
     """The frame of a transfer; its tag is made of its number."""
     if tag is None and number is not None:
         tag = b"%d" % number
-    if isinstance(message, Message):
+    if isinstance(message, amqp.Message):
         message = message.encode()
-    return frame(Transfer(handle, number, tag, 0, **fields), message, channel)
+    return frame(amqp.Transfer(handle, number, tag, 0, **fields), message, channel)
 
 
 def settle(
     first: int, state: Any = None, last: int | None = None, *, role: bool = True, settled: bool = True
-) -> Disposition:
+) -> amqp.Disposition:
     """A disposition; `role` is true for the receiver's."""
-    return Disposition(role, first, last, settled, state)
+    return amqp.Disposition(role, first, last, settled, state)
 
 
-def within(txn: bytes, outcome: Any = None) -> TransactionalState:
+def within(txn: bytes, outcome: Any = None) -> amqp.TransactionalState:
     """The state of a delivery in a transaction."""
-    return TransactionalState(txn, outcome)
+    return amqp.TransactionalState(txn, outcome)
