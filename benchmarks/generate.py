@@ -123,10 +123,12 @@ def _connections(templates: list[Template], octets: int, faults: float, rng: ran
 
 def _plans(templates: list[Template], octets: int, faults: float, rng: random.Random) -> Iterator[Plan]:
     number = 0
-    start_ns = _START_NS
+    start_ns = next_ns = _START_NS
     before: tuple[int, int, int] | None = None
-    while octets > 0:
+    while octets > 0 or number % 2:
         template = templates[number % len(templates)]
+        if not number % 2:
+            start_ns = next_ns
         fault = rng.choice(FAULTS) if rng.random() < faults else None
         client, port = 0x0A000001 + number // 50_000, 10_000 + number % 50_000
         if fault == "reused" and before is not None:
@@ -135,8 +137,8 @@ def _plans(templates: list[Template], octets: int, faults: float, rng: random.Ra
         yield Plan(number, template, start_ns, client, port, fault)
         before = client, port, start_ns + template.length_ns
         octets -= template.octets + (template.octets // MSS + 4) * (_HEADERS + _RECORD.size)
-        # About eight overlap.
-        start_ns += template.length_ns // 8 + rng.randrange(1_000_000)
+        # A publisher and its consumer run together, and about eight overlap.
+        next_ns = max(next_ns, start_ns) + template.length_ns // 8 + rng.randrange(1_000_000)
         number += 1
 
 
@@ -219,8 +221,9 @@ def _closing(client: Half, server: Half, at_ns: int) -> Iterator[Packet]:
 def _packets(plan: Plan) -> Iterator[Packet]:
     client = Half(plan.client, plan.port, _SERVER, 5672, plan.number * 7919)
     server = Half(_SERVER, 5672, plan.client, plan.port, plan.number * 104_729)
-    sides = plan.template.copy(plan.number % 1_000_000)
-    at_ns = plan.start_ns
+    # A publisher and its consumer have the same messages.
+    sides = plan.template.copy(plan.number // 2 % 1_000_000)
+    at_ns = plan.start_ns + plan.template.begin_ns
     yield from _opening(client, server, at_ns)
     for chunk in plan.template.chunks:
         at_ns = plan.start_ns + 1000 + chunk.at_ns

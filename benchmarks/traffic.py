@@ -28,7 +28,7 @@ CREDIT = 200
 
 
 class Chunk(NamedTuple):
-    """Octets that one side sent at a time: nanoseconds since the connection began."""
+    """Octets that one side sent at a time: nanoseconds since the recording began."""
 
     from_client: bool
     start: int
@@ -37,9 +37,13 @@ class Chunk(NamedTuple):
 
 
 class Template:
-    """The octets of both sides of a connection, the places of the messages' numbers, and their order."""
+    """The octets of both sides of a connection, the places of the messages' numbers, and their order.
 
-    def __init__(self, items: list[StreamData], began_ns: int, client: str) -> None:
+    `begin_ns` is when it began, in nanoseconds since its recording did.
+    """
+
+    def __init__(self, items: list[StreamData], recorded_ns: int, began_ns: int, client: str) -> None:
+        self.begin_ns = began_ns - recorded_ns
         sides = {True: bytearray(), False: bytearray()}
         self.chunks: list[Chunk] = []
         for item in items:
@@ -47,7 +51,7 @@ class Template:
             octets = sides[from_client]
             start = len(octets)
             octets += item.data
-            self.chunks.append(Chunk(from_client, start, len(octets), item.ts_ns - began_ns))
+            self.chunks.append(Chunk(from_client, start, len(octets), item.ts_ns - recorded_ns))
         self.sides = {side: bytes(octets) for side, octets in sides.items()}
         pattern = re.compile(re.escape(MARK) + rb"(\d{6})\d{6}")
         self.places = {side: [found.start(1) for found in pattern.finditer(self.sides[side])] for side in sides}
@@ -91,7 +95,8 @@ def templates_in(path: Path) -> list[Template]:
         elif isinstance(item, StreamData):
             data.setdefault(item.connection, []).append(item)
     found = sorted(data, key=lambda name: began[name].ts_ns)
-    return [Template(data[name], began[name].ts_ns, began[name].client or began[name].a) for name in found]
+    first_ns = began[found[0]].ts_ns
+    return [Template(data[name], first_ns, began[name].ts_ns, began[name].client or began[name].a) for name in found]
 
 
 def _bodies(octets: int, count: int) -> Iterator[bytes]:
