@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,6 +36,18 @@ def test_another_python_without_these_packages(
     assert other in str(warning.message)
     assert f"PYSPARK_PYTHON={sys.executable}" in str(warning.message)
     assert os.path.basename(warning.filename) == "test_interpreter.py"
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    register(spark)  # nobody has chosen it
+    assert spark.sparkContext.pythonExec == sys.executable
+
+
+def test_a_spark_that_is_too_old_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from amqp_sansio_spark.requirement import check_spark
+
+    check_spark()
+    monkeypatch.setitem(sys.modules, "pyspark.version", SimpleNamespace(__version__="3.5.6"))
+    with pytest.raises(ImportError, match=r"needs pyspark 4\.1 or newer, and 3\.5\.6 is installed: pip install"):
+        check_spark()
 
 
 def test_pythons_that_have_them(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,15 @@ def test_a_prefix_that_is_no_name(spark: SparkSession, recorded: None) -> None:
     assert spark.sql("select count(*) as n from mine_connections").first()["n"] == 2  # type: ignore[index]
 
 
+def test_sql_shows_the_meaning_of_every_column(spark: SparkSession, recorded: None) -> None:
+    from amqp_sansio_spark.comments import COMMENTS
+    from amqp_sansio_spark.views import VIEWS
+
+    for view in VIEWS:
+        shown = {row["col_name"]: row["comment"] for row in spark.sql(f"describe amqp_{view}").collect()}
+        assert shown == COMMENTS["messages" if view == "unacked" else view]
+
+
 def test_channel_closes(spark: SparkSession, recorded: None) -> None:
     found = {row["code"]: row["closes"] for row in ask(spark, "channel_closes")}
     assert found == {403: 2, 404: 2, 405: 1, 406: 2}

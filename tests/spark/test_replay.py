@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime
 import itertools
 import struct
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 
-from amqp_sansio.tables import COLUMNS
+from amqp_sansio.histories import steps_of
+from amqp_sansio.tables import COLUMNS, replay_segments
 from tests.kit.captures import BIG, CARRIED, named
 from tests.kit.tables import collect, digest, local_rows, normal, segments_of, spark_rows
 
@@ -146,11 +149,13 @@ def test_each_table_alone_is_what_the_cache_holds(spark: SparkSession, capsys: p
 
 def test_the_schema_is_the_contract(spark: SparkSession) -> None:
     from amqp_sansio_spark import replay
+    from amqp_sansio_spark.comments import COMMENTS
 
     tables = replay(read(spark, paths()))
     for table, columns in COLUMNS.items():
         frame = getattr(tables, table)
         assert frame.columns == [name for name, _ in columns]
+        assert [field.metadata["comment"] for field in frame.schema] == list(COMMENTS[table].values())
         kinds = dict(frame.dtypes)
         assert all(kinds[name] == "bigint" for name in frame.columns if name.endswith("_ns"))
     kinds = dict(tables.events.dtypes)
@@ -238,11 +243,17 @@ def test_wrong_arguments_are_errors(spark: SparkSession) -> None:
         replay(segments.drop("payload"))
 
 
-def test_the_example_of_the_readme(spark: SparkSession, tmp_path: Path) -> None:
-    from amqp_sansio_spark import register, replay
+def test_one_pass_writes_tables_and_histories(spark: SparkSession, tmp_path: Path) -> None:
+    from amqp_sansio_spark import replay, write
 
-    (tmp_path / "a.pcapng").write_bytes(named("o091_pika_nack_reject_requeue.pcapng").read_bytes())
-    register(spark)
-    tables = replay(spark.read.format("amqp-capture").load(f"{tmp_path}/*.pcapng"))
-    held = tables.messages.where("kind = 'deliver' and outcome is null")
-    assert held.columns == tables.messages.columns
+    def counted(batches: Iterator[Any]) -> Iterator[Any]:
+        (tmp_path / uuid4().hex).touch()
+        yield from batches
+
+    segments = read(spark, paths()).coalesce(1)
+    found = write(replay(segments.mapInArrow(counted, segments.schema), 2), str(tmp_path / "out"))
+    assert len([path for path in tmp_path.iterdir() if path.is_file()]) == 1
+    assert {name: normal(name, collect(found[name])) for name in COLUMNS} == local_rows(segments_of(paths()))
+    steps = steps_of(replay_segments(segments_of(paths())))
+    assert found["histories"].count() == len(steps) > 0
+    assert set(found) == {path.name for path in (tmp_path / "out").iterdir()}

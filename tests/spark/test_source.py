@@ -118,6 +118,7 @@ def test_a_file_that_is_no_capture_is_a_row(spark: SparkSession, folder: Path) -
         ({}, r"say what to read: load\(path\)"),
         ({"path": "s3://bucket/x.pcap"}, "s3://bucket/x.pcap: only files"),
         ({"path": "x", "maxBytesPerBatch": "many"}, "maxBytesPerBatch is 1 to 1g, not 'many'"),
+        ({"path": "x", "clockOffset": "a=soon"}, "FILE=SECONDS or SECONDS, not 'a=soon'"),
         ({"path": "x", "failFast": "maybe"}, "failFast is true or false, not 'maybe'"),
     ],
 )
@@ -127,5 +128,6 @@ def test_wrong_options_are_errors(spark: SparkSession, options: dict[str, str], 
     from amqp_sansio_spark import register
 
     register(spark)
-    with pytest.raises(PySparkException, match=match):
+    with pytest.raises(PySparkException, match=match) as raised:
         spark.read.format("amqp-capture").options(**options).load().count()
+    assert str(raised.value).replace("\n SQLSTATE", "").count("\n") == 0

@@ -7,8 +7,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
 from amqp_sansio.capture import Segment, flow_key, sort_key
@@ -191,45 +192,21 @@ def test_what_a_notebook_shows(session: SparkSession, tmp_path: Path) -> None:
     assert all([f"<code>.{name}</code>" in shown for name in COLUMNS])
 
 
-class Kept:
-    """Spark's value state, as far as reading goes."""
-
-    def __init__(self, *values: Any) -> None:
-        self.values = values
-
-    def exists(self) -> bool:
-        return True
-
-    def get(self) -> tuple[Any, ...]:
-        return self.values
-
-
-class Handle:
-    """Spark's handle, as far as it gives a state."""
-
-    def __init__(self, kept: Kept) -> None:
-        self.kept = kept
-
-    def getValueState(self, name: str, schema: str) -> Kept:
-        return self.kept
-
-
 @pytest.mark.parametrize(
-    "values",
+    ("schema", "pickled"),
     [
-        (2, 0, "a.pcap", 0, b""),
-        (1, 0, "a.pcap", 0, b"nonsense"),
-        (1, 0, "a.pcap", 0, b"camqp_sansio.tables\nGone\n."),
-        (1, 0, "a.pcap", 0, b"camqp_sansio.tables\nFlowReplay\n)\x81(I0\ntb."),
+        (2, b""),
+        (1, b"nonsense"),
+        (1, b"camqp_sansio.tables\nGone\n."),
+        (1, b"camqp_sansio.tables\nFlowReplay\n)\x81(I0\ntb."),
     ],
 )
-def test_a_state_that_another_release_wrote_is_refused_in_one_line(values: tuple[Any, ...]) -> None:
-    from amqp_sansio_spark.stream_worker import StreamTask
+def test_a_state_that_another_release_wrote_is_refused_in_one_line(schema: int, pickled: bytes) -> None:
+    from amqp_sansio_spark.stream_worker import FinishTask
 
-    task = StreamTask(("events",), "size", IDLE)
-    task.init(cast("Any", Handle(Kept(*values))))
     flow = flow_key("192.0.2.1", 1, "192.0.2.2", 2, "")
+    state = pa.RecordBatch.from_pylist([{"flow": flow, "schema": schema, "replay": pickled}])
     with pytest.raises(LocalProtocolError, match="start the query with a new checkpoint") as caught:
-        task.load(flow)
+        list(FinishTask(("events",))(iter([state])))
     assert "\n" not in str(caught.value)
     assert flow in str(caught.value)

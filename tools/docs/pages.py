@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def run(name: str, page: Callable[[], str], arguments: list[str] | None = None) -> int:
+def run(name: str, page: Callable[[], str], arguments: list[str] | None = None, *, command: str = "") -> int:
     """Write docs/`name`, or with --check compare it; return the exit status."""
     parser = argparse.ArgumentParser(description=f"Writes docs/{name} from the code.")
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
@@ -22,7 +22,7 @@ def run(name: str, page: Callable[[], str], arguments: list[str] | None = None) 
         return 0
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return 0
-    print(f"{path.relative_to(ROOT)} isn't what the code says; run {_command(name)}", file=sys.stderr)
+    print(f"{path.relative_to(ROOT)} isn't what the code says; run {_command(command or name)}", file=sys.stderr)
     return 1
 
 

@@ -13,9 +13,13 @@ from .joining import histories, open_times, rpc, topology, unacked
 from .progress import progress
 from .queries import QUERIES, Query
 from .reading import problems, segments_of
-from .streaming import StreamReplay, replay_stream
-from .tables import Replay, replay
+from .requirement import check_spark
+from .streaming import StreamReplay, replay_stream, unfinished
+from .tables import Replay, Tables, replay
 from .views import PREFIX, create_views
+from .writing import write
+
+check_spark()
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,18 +33,17 @@ def register(spark: SparkSession, tables: Replay | None = None, *, prefix: str =
     """Register the format `amqp-capture` in a session; with `tables`, also create views of them, for SQL.
 
     The views are `amqp_connections`, `amqp_events`, `amqp_messages`, `amqp_violations`, `amqp_histories`,
-    `amqp_topology`, `amqp_rpc`, `amqp_unacked` and `amqp_open`, or begin with another `prefix`; they replace views
-    of the same names. docs/queries.md has worked queries. Views are lazy: call `tables.cache()` before running several
-    queries.
-    Raises ValueError for an invalid prefix; warns if workers on this machine run a Python that can't import these
-    packages.
+    `amqp_topology`, `amqp_rpc`, `amqp_unacked` and `amqp_open`, or begin with another `prefix`; they replace views of
+    the same names. docs/queries.md has worked queries. Views are lazy: call `tables.cache()` before several queries.
+    Workers on this machine get this interpreter, and find these packages where it has found them. If PYSPARK_PYTHON
+    chose another one that can't import them, a warning says what to set. Raises ValueError for an invalid prefix.
     """
-    from .interpreter import check_workers
+    from .interpreter import prepare_workers, short_errors
     from .source import CaptureSource
 
-    check_workers(spark)
-
-    spark.dataSource.register(CaptureSource)
+    prepare_workers(spark)
+    with short_errors(spark):
+        spark.dataSource.register(CaptureSource)
     if tables is not None:
         create_views(spark, tables, prefix)
 
@@ -59,6 +62,7 @@ __all__ = [
     "Query",
     "Replay",
     "StreamReplay",
+    "Tables",
     "histories",
     "open_times",
     "problems",
@@ -73,4 +77,6 @@ __all__ = [
     "segments_of",
     "topology",
     "unacked",
+    "unfinished",
+    "write",
 ]

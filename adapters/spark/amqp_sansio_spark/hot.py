@@ -127,7 +127,9 @@ def _plans(
     path: str | Sequence[str], flows: Sequence[str], options: dict[str, str | int | bool], body: str, skew_ns: int
 ) -> list[Plan]:
     checked = _checked(options)
-    files = tuple([(_first_ns(file), file, _size(file.path)) for file in _files(path, options)])
+    files = tuple(
+        [(_first_ns(file) + checked.clocks.of(file.name), file, _size(file.path)) for file in _files(path, options)]
+    )
     return [Plan(flow, files, checked, body, skew_ns=skew_ns) for flow in flows]
 
 

@@ -1,4 +1,4 @@
-"""Checks whether Spark's workers run a Python that can import these packages, before a query fails with forty lines."""
+"""Prepares the Python of Spark's workers, before a query fails with forty lines, and makes errors of a read short."""
 
 from __future__ import annotations
 
@@ -7,36 +7,71 @@ import shutil
 import subprocess
 import sys
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-_SECONDS = 60
+_SECONDS: Final = 60
+_CHOSEN: Final = ("spark.pyspark.python", "spark.pyspark.driver.python")
+_HIDE: Final = "SPARK_HIDE_TRACEBACK"
+"""With it in its environment, a worker reports an exception without the traceback."""
 
 
-def check_workers(spark: SparkSession) -> None:
-    """Warn if workers on this machine run a Python other than this one that can't import this package.
+def prepare_workers(spark: SparkSession) -> None:
+    """Let workers on this machine import these packages.
 
-    Workers on other machines, and packages shipped by Spark itself, can't be checked: then there is no warning.
+    If they can't, and nobody has chosen their Python (PYSPARK_PYTHON, spark.pyspark.python), they run this interpreter,
+    with the folders that these packages were imported from. If somebody has, a warning says in one line what to set.
+    Workers on other machines, and packages shipped by Spark itself, can't be checked.
     """
+    context = _context(spark)
+    if context is None or not (context.master or "").startswith("local"):
+        return
+    if context.getConf().get("spark.submit.pyFiles", ""):
+        return
+    given: str = context.pythonExec
+    found = shutil.which(given)
+    if found is None or _can_import(found, context.environment):
+        return
+    chosen = "PYSPARK_PYTHON" in os.environ or any(context.getConf().contains(name) for name in _CHOSEN)
+    if chosen and not _same_place(found):
+        warnings.warn(
+            f"Spark's workers run {given} ({found}), which can't import amqp_sansio_spark; activate the environment, "
+            f"or set PYSPARK_PYTHON={sys.executable} before the session starts",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return
+    context.pythonExec = sys.executable
+    if not _can_import(sys.executable, context.environment):
+        known = context.environment.get("PYTHONPATH", "").split(os.pathsep)
+        context.environment["PYTHONPATH"] = os.pathsep.join(filter(None, [*_folders(), *known]))
+
+
+@contextmanager
+def short_errors(spark: SparkSession) -> Generator[None]:
+    """Within it, functions and sources that are given to Spark report their exceptions in one line."""
+    context = _context(spark)
+    if context is None or _HIDE in context.environment:
+        yield
+        return
+    context.environment[_HIDE] = "1"
+    try:
+        yield
+    finally:
+        del context.environment[_HIDE]
+
+
+def _context(spark: SparkSession) -> SparkContext | None:
+    """Return the session's context; a session of Spark Connect has none."""
     from pyspark.sql.utils import is_remote
 
-    if is_remote():
-        return
-    context = spark.sparkContext
-    given: str = context.pythonExec
-    if not (context.master or "").startswith("local") or context.getConf().get("spark.submit.pyFiles", ""):
-        return
-    found = shutil.which(given)
-    if found is None or _same_place(found) or _can_import(found):
-        return
-    warnings.warn(
-        f"Spark's workers run {given} ({found}), which can't import amqp_sansio_spark; activate the environment, "
-        f"or set PYSPARK_PYTHON={sys.executable} before the session starts",
-        RuntimeWarning,
-        stacklevel=3,
-    )
+    return None if is_remote() else spark.sparkContext
 
 
 def _same_place(found: str) -> bool:
@@ -44,15 +79,25 @@ def _same_place(found: str) -> bool:
     return os.path.dirname(os.path.abspath(found)) == os.path.dirname(os.path.abspath(sys.executable))
 
 
-def _can_import(program: str) -> bool:
+def _can_import(program: str, environment: dict[str, str]) -> bool:
     ended = subprocess.run(
-        [program, "-c", "import amqp_sansio_spark"],
+        [program, "-c", "import amqp_sansio_spark.worker"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
+        env={**os.environ, **environment},
         timeout=_SECONDS,
         check=False,
     )
     return ended.returncode == 0
 
 
-__all__ = ["check_workers"]
+def _folders() -> list[str]:
+    """Return the folders of the packages that tasks import."""
+    import amqp_sansio
+    import amqp_sansio_report
+
+    files = [__file__, amqp_sansio.__file__, amqp_sansio_report.__file__]
+    return list(dict.fromkeys([str(Path(file or "").resolve().parents[1]) for file in files]))
+
+
+__all__ = ["prepare_workers", "short_errors"]

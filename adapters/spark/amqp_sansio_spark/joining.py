@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from amqp_sansio.histories import EVENTS, HISTORY_COLUMNS, TOPOLOGY_COLUMNS, Happening, Message
 
+from .comments import commented, ddl, with_comment
 from .tables import default_partitions, spark_schema
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def topology(events: DataFrame) -> DataFrame:
     fields = f.col("fields").cast("string") if dict(events.dtypes)["fields"] == "string" else f.to_json("fields")
     wanted = events.where(f.col("event").isin(*sorted(EVENTS))).withColumn("fields", fields)
     ordered = wanted.select(*Happening._fields).repartition("connection").sortWithinPartitions("connection", "seq")
-    return ordered.mapInArrow(TopologyTask(), spark_schema(TOPOLOGY_COLUMNS))
+    return ordered.mapInArrow(TopologyTask(), ddl("topology", spark_schema(TOPOLOGY_COLUMNS)))
 
 
 def histories(
@@ -77,7 +78,7 @@ def histories(
     ordered = rows.repartition(buckets, "bucket").sortWithinPartitions(
         "bucket", f.col("message").isNotNull(), "body", "order_ns", "rank", "message.connection", "message.seq"
     )
-    return ordered.mapInArrow(HistoryTask(), spark_schema(HISTORY_COLUMNS))
+    return ordered.mapInArrow(HistoryTask(), ddl("histories", spark_schema(HISTORY_COLUMNS)))
 
 
 def unacked(messages: DataFrame, at: int | datetime | Column) -> DataFrame:
@@ -98,7 +99,8 @@ def unacked(messages: DataFrame, at: int | datetime | Column) -> DataFrame:
         & (over.isNull() | (over > moment))
         & ((f.col("outcome") != "settled") | f.col("outcome").isNull() | f.col("settled_ns").isNotNull())
     )
-    return held.withColumn("held_ns", moment - f.col("ts_ns")).orderBy("ts_ns", "connection", "seq")
+    held_ns = with_comment(moment - f.col("ts_ns"), "messages", "held_ns")
+    return held.select("*", held_ns).orderBy("ts_ns", "connection", "seq")
 
 
 def open_times(connections: DataFrame, events: DataFrame, messages: DataFrame) -> DataFrame:
@@ -217,13 +219,14 @@ def rpc(messages: DataFrame) -> DataFrame:
         .withColumn("nearest", f.row_number().over(first))
         .where("nearest = 1")
     )
-    return served.select(
+    calls = served.select(
         *("requester", "request_ns", "request_seq", "exchange", "routing_key", "address", "reply_to"),
         *("correlation_id", "reply_ns", "reply_seq"),
         (f.col("reply_ns") - f.col("request_ns")).alias("latency_ns"),
         *("responder", "taken_ns", "answered_ns"),
         (f.col("answered_ns") - f.col("taken_ns")).alias("service_ns"),
     )
+    return commented(calls, "rpc")
 
 
 def _nanoseconds(at: datetime) -> int:

@@ -9,6 +9,7 @@ from typing import Final, Literal, NamedTuple
 
 from amqp_sansio.capture.addresses import ipv4_text, ipv6_text
 
+from .clocks import NO_OFFSETS, ClockOffsets, parse_offsets
 from .segments import ARROW_SCHEMA
 from .selection import Selection
 
@@ -17,7 +18,7 @@ Table = Literal["segments", "problems"]
 KNOWN: Final = (
     *("path", "paths", "maxBytesPerBatch", "maxBytesPerTask", "splitBytes", "failFast", "table"),
     *("columns", "port", "host", "from", "to", "recursiveFileLookup", "pathGlobFilter"),
-    *("pushFilters", "maxFilesPerTrigger", "maxBytesPerTrigger", "closedAfter"),
+    *("clockOffset", "pushFilters", "maxFilesPerTrigger", "maxBytesPerTrigger", "closedAfter"),
 )
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _NS: Final = 1_000_000_000
@@ -36,6 +37,7 @@ class Options(NamedTuple):
     recursive: bool
     pattern: str | None
     push_filters: bool
+    clocks: ClockOffsets = NO_OFFSETS
 
 
 def parse_options(given: Mapping[str, str]) -> Options:
@@ -73,6 +75,7 @@ def parse_options(given: Mapping[str, str]) -> Options:
         recursive=_flag("recursiveFileLookup", values.get("recursivefilelookup", "true")),
         pattern=values.get("pathglobfilter"),
         push_filters=_flag("pushFilters", values.get("pushfilters", "false")),
+        clocks=_clocks(values.get("clockoffset")),
     )
 
 
@@ -132,6 +135,13 @@ def _columns(text: str | None) -> tuple[str, ...]:
         every = ", ".join(ARROW_SCHEMA.names)
         raise ValueError(f"{FORMAT}: columns are some of {every}, each once, not {text!r}")
     return names
+
+
+def _clocks(text: str | None) -> ClockOffsets:
+    try:
+        return NO_OFFSETS if text is None else parse_offsets(text)
+    except ValueError as error:
+        raise ValueError(f"{FORMAT}: clockOffset: {error}") from None
 
 
 def _port(text: str) -> int:

@@ -10,6 +10,7 @@ from amqp_sansio.capture import CaptureDamage, NotACapture
 from amqp_sansio.capture.gz import MAGIC, Gunzip
 
 from .bulk import BulkReader, Counts
+from .clocks import corrected
 from .complaints import ProblemMaker, stop
 from .files import CaptureFile, Piece, why_not_a_file
 from .progress import report
@@ -142,6 +143,9 @@ def make_rows(file: str, options: Options, names: Sequence[str]) -> Maker:
         maker = ProblemMaker(names, options.selection)
     else:
         maker = RowMaker(file, names, options.selection, options.batch_octets)
+    offset_ns = options.clocks.of(file)
+    if offset_ns:
+        maker = _Corrected(maker, offset_ns)
     return _Strict(maker) if options.fail_fast else maker
 
 
@@ -236,6 +240,24 @@ class NothingMaker:
         return iter(())
 
 
+class _Corrected:
+    """Moves the times of a file."""
+
+    def __init__(self, maker: Maker, offset_ns: int) -> None:
+        self.segments = maker.segments
+        self._maker = maker
+        self._offset_ns = offset_ns
+
+    def bulk(self, buf: bytearray, run: Run, segments: Segments, packet: int) -> Made | None:
+        return self._maker.bulk(buf, run._replace(ts_ns=run.ts_ns + self._offset_ns), segments, packet)
+
+    def single(self, rows: Sequence[tuple[int, Segment | CaptureDamage]]) -> list[Made]:
+        return self._maker.single([(at, corrected(row, self._offset_ns)) for at, row in rows])
+
+    def batches(self, made: list[Made]) -> Iterator[pa.RecordBatch]:
+        return self._maker.batches(made)
+
+
 class _Strict:
     """Stops at the first damage."""
 
@@ -261,14 +283,14 @@ def _drain(batches: Iterator[pa.RecordBatch]) -> None:
         pass
 
 
-def _takes(selection: Selection, counts: Counts) -> bool:
+def _takes(selection: Selection, counts: Counts, offset_ns: int) -> bool:
     first, last = counts.first_ns, counts.last_ns
-    return first is None or last is None or selection.takes_times(first, last)
+    return first is None or last is None or selection.takes_times(first + offset_ns, last + offset_ns)
 
 
 def _walk(opened: Input, file: CaptureFile, size: int, options: Options) -> list[Piece]:
     reader = BulkReader(file.name, NothingMaker())
-    selection = options.selection
+    selection, offset_ns = options.selection, options.clocks.of(file.name)
     pieces: list[Piece] = []
     start, state, number = 0, b"", 0
     must = True
@@ -285,13 +307,13 @@ def _walk(opened: Input, file: CaptureFile, size: int, options: Options) -> list
             continue
         if not reader.plain:
             continue
-        if must or _takes(selection, reader.counts):
+        if must or _takes(selection, reader.counts, offset_ns):
             pieces.append(Piece(file.path, file.name, start, parser.offset, size, state, number))
         start, state, number = parser.offset, reader.state, number + 1
         # Fragments of earlier packets may be given up at any time, with those packets' times; so damages are told.
         must = reader.waiting
         reader.counts = Counts()
         reader.counts.times(parser.ts_ns, parser.ts_ns)
-    if must or _takes(selection, reader.counts):
+    if must or _takes(selection, reader.counts, offset_ns):
         pieces.append(Piece(file.path, file.name, start, size, size, state, number))
     return [piece._replace(of=len(pieces)) for piece in pieces]

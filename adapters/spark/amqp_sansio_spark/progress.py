@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from .comments import commented
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -47,7 +49,7 @@ def progress(spark: SparkSession) -> DataFrame:
     files = once.groupBy("read", "file", "of", "size").agg(
         *[f.sum(name).alias(name) for name in ("done", *_COUNTS, "seconds")]
     )
-    return files.select(
+    rows = files.select(
         "read",
         "file",
         f.col("done").alias("pieces"),
@@ -62,6 +64,7 @@ def progress(spark: SparkSession) -> DataFrame:
         "problems",
         f.round("seconds", 3).alias("seconds"),
     )
+    return commented(rows, "progress")
 
 
 def report(piece: Piece, reader: BulkReader, seconds: float, read: str, done: bool) -> None:

@@ -11,16 +11,18 @@ from uuid import uuid4
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 
 from .arrow import types
+from .comments import ddl
 from .complaints import PROBLEMS_ARROW, PROBLEMS_SCHEMA, plainly
 from .files import Piece, find_captures
 from .options import FORMAT, Options, parse_options, parse_stream_options
 from .pieces import check_beginning, read_piece, split, tasks_of
 from .segments import ARROW_SCHEMA, segments_schema
-from .stream_source import CaptureStreamReader
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
+
+    from .stream_source import CaptureStreamReader
 
 
 class CaptureSource(DataSource):
@@ -40,6 +42,8 @@ class CaptureSource(DataSource):
     - `maxBytesPerBatch` (4m): octets of one Arrow batch.
     - `port`, `host`: only segments from or to one of these ports or IP addresses, separated by commas.
     - `from`, `to`: only rows from the first time on and before the second; ISO 8601, or nanoseconds since 1970.
+    - `clockOffset`: seconds to add to the times of a file whose clock was wrong: `tap-b.pcap=-0.25`, several separated
+      by commas; a pattern of names, or seconds alone for all files. `from` and `to` are about the corrected times.
     - `columns`: only these, separated by commas. Spark doesn't tell the format which ones a query needs.
     - `table` (segments): with `problems`, only rows about unreadable parts (`PROBLEMS_SCHEMA`).
     - `failFast` (false): an unreadable part stops the query; otherwise it is a row with `damage`, and the rest is read.
@@ -66,8 +70,7 @@ class CaptureSource(DataSource):
 
     def schema(self) -> str:
         """Return the schema, as Spark writes it. Raises ValueError for invalid options."""
-        options = parse_options(self.options)
-        return PROBLEMS_SCHEMA if options.table == "problems" else segments_schema(options.columns)
+        return schema_of(parse_options(self.options))
 
     def reader(self, schema: StructType) -> CaptureReader:
         """Return the reader of the paths in the options. Raises ValueError for invalid options."""
@@ -77,6 +80,8 @@ class CaptureSource(DataSource):
 
     def streamReader(self, schema: StructType) -> CaptureStreamReader:
         """Return the reader of a stream of the paths in the options. Raises ValueError for invalid options."""
+        from .stream_source import CaptureStreamReader  # Spark 4.2
+
         options, stream = parse_options(self.options), parse_stream_options(self.options)
         return CaptureStreamReader(self._paths(), options, stream, _names(schema, options))
 
@@ -133,6 +138,11 @@ class FilteringReader(CaptureReader):
         selection = self.options.selection.with_filters(filters)
         self.options = self.options._replace(selection=selection)
         return filters
+
+
+def schema_of(options: Options) -> str:
+    """Return the schema of a read's rows, with comments."""
+    return ddl(options.table, PROBLEMS_SCHEMA if options.table == "problems" else segments_schema(options.columns))
 
 
 def _names(schema: StructType, options: Options) -> tuple[str, ...]:

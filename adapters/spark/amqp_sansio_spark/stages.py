@@ -17,9 +17,10 @@ from .arrow import content
 from .bulk import BulkReader
 from .complaints import PROBLEMS_SCHEMA, plainly
 from .files import CaptureFile, Piece, name_files
+from .interpreter import short_errors
 from .options import FORMAT, Options
 from .pieces import make_rows, read_piece, split, tasks_of, whole
-from .segments import segments_schema
+from .source import schema_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -40,7 +41,15 @@ def read_anywhere(spark: SparkSession, given: Sequence[str], options: Options) -
     paths = [_folders(uri) for uri in sizes]
     chosen = name_files(paths, [posixpath.basename(path) for path in paths])
     names = dict(zip(sizes, chosen, strict=True))
+    with short_errors(spark):
+        return _frames(spark, listed, names, options)
+
+
+def _frames(
+    spark: SparkSession, listed: list[tuple[str, list[tuple[str, int]]]], names: dict[str, str], options: Options
+) -> DataFrame:
     read = uuid4().hex[:12]
+    sizes = {uri: size for _, found in listed for uri, size in found}
     frames: list[DataFrame] = []
     local = {uri: size for uri, size in sizes.items() if not size or uri.startswith("file:")}
     if local:
@@ -60,10 +69,6 @@ def _names(options: Options) -> tuple[str, ...]:
     if options.table == "problems":
         return tuple(column.partition(" ")[0] for column in PROBLEMS_SCHEMA.split(", "))
     return options.columns
-
-
-def _schema(options: Options) -> str:
-    return PROBLEMS_SCHEMA if options.table == "problems" else segments_schema(options.columns)
 
 
 class _Split:
@@ -158,7 +163,7 @@ def _open_by_path(spark: SparkSession, files: list[tuple[CaptureFile, int]], opt
         walked = walked.mapInArrow(_Split(options), _PLANNED)
         planned = planned.unionAll(walked)
     planned = planned.repartitionById(max(count, 1), planned["task"])
-    return planned.mapInArrow(_Read(options, read), _schema(options))
+    return planned.mapInArrow(_Read(options, read), schema_of(options))
 
 
 def _through_spark(
@@ -173,7 +178,7 @@ def _through_spark(
     names = spark.createDataFrame(wanted, "path string, name string")
     named = files.unionAll(large).join(f.broadcast(names), "path")
     rows = named.select("name", "length", "content")
-    return rows.mapInArrow(_ReadContents(options, read), _schema(options))
+    return rows.mapInArrow(_ReadContents(options, read), schema_of(options))
 
 
 def _planned(rows: Sequence[tuple[int, tuple[Piece, ...]]]) -> pa.RecordBatch:

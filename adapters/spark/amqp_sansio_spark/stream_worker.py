@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
@@ -19,7 +20,7 @@ from amqp_sansio.capture import CaptureDamage, Segment, sort_key
 from amqp_sansio.errors import LocalProtocolError
 from amqp_sansio.tables import COLUMNS, FlowReplay, damage_row
 
-from .worker import ARROW_TYPES
+from .worker import ARROW_TYPES, Output
 
 INPUT: Final = (
     *("flow", "ts_ns", "file", "packet", "src", "sport", "dst", "dport", "seq", "ack", "flags"),
@@ -89,16 +90,7 @@ class StreamTask(StatefulProcessor):
         if not self._state.exists():
             return FlowReplay(flow, tables=self.tables, body=self.body, skew_ns=self.skew_ns), None
         schema, last_ns, file, packet, pickled = self._state.get()
-        try:
-            if schema != SCHEMA:
-                raise LocalProtocolError(f"it has schema {schema}, this release reads {SCHEMA}")
-            replay: FlowReplay = pickle.loads(pickled)
-        except _UNREADABLE as error:
-            raise LocalProtocolError(
-                f"amqp-capture: the checkpoint's state of flow {flow} is of another release and can't be read "
-                f"({error}); start the query with a new checkpoint"
-            ) from None
-        return replay, (last_ns, file, packet)
+        return _read(flow, schema, pickled), (last_ns, file, packet)
 
     def _save(self, replay: FlowReplay, last: tuple[Any, ...]) -> None:
         pickled = pickle.dumps(replay, pickle.HIGHEST_PROTOCOL)
@@ -124,6 +116,38 @@ class StreamTask(StatefulProcessor):
         return Row(**{name: made if name == table else None for name in self.tables})
 
 
+class FinishTask:
+    """A function for `mapInArrow`: turns states (flow, schema, replay) into the rows at the end of their captures."""
+
+    def __init__(self, tables: tuple[str, ...]) -> None:
+        self.tables = tables
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Finish the flows of one partition, whose states stay as they are."""
+        out = Output(self.tables)
+        for batch in batches:
+            for state in batch.to_pylist():
+                rows = _read(**state).finish()
+                out.take([(table, values) for table, values in rows if table in self.tables])
+                if out.full:
+                    yield from out.flush()
+        yield from out.flush()
+
+
+def _read(flow: str, schema: int, replay: bytes) -> FlowReplay:
+    """Return a replay from its state. Raises LocalProtocolError for another release's."""
+    try:
+        if schema != SCHEMA:
+            raise LocalProtocolError(f"it has schema {schema}, this release reads {SCHEMA}")
+        read: FlowReplay = pickle.loads(replay)
+    except _UNREADABLE as error:
+        raise LocalProtocolError(
+            f"amqp-capture: the checkpoint's state of flow {flow} is of another release and can't be read "
+            f"({error}); start the query with a new checkpoint"
+        ) from None
+    return read
+
+
 class _RowMaker:
     """Makes Spark's rows of a table: without timestamps, which Spark derives from the nanoseconds."""
 
@@ -146,4 +170,4 @@ def _late(segment: Segment, last_ns: int) -> tuple[object, ...]:
     return (None, None, segment.ts_ns, None, "capture/late-segment", "warning", text, None, None)
 
 
-__all__ = ["INPUT", "StreamTask"]
+__all__ = ["INPUT", "FinishTask", "StreamTask"]

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from amqp_sansio.tables import COLUMNS, skew_of
 
-from .tables import BodyMode, columns_of, required, tables_schema
+from .tables import BodyMode, Tables, columns_of, required, tables_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 _ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -50,7 +50,30 @@ def replay_stream(
     return StreamReplay(segments, idle_seconds, body, skew_of(clock_skew))
 
 
-class StreamReplay:
+def unfinished(spark: SparkSession, checkpoint: str) -> Tables:
+    """Return the tables of the connections that a stream has open, as if its captures ended now.
+
+    `checkpoint` is that of `StreamReplay.write`, while its query runs or after it. With these rows the tables of the
+    stream are those of `replay` on the same captures: connections that nobody has closed yet, and messages that are
+    open. The query isn't disturbed, and goes on as if nobody had looked.
+    """
+    states = spark.read.format("statestore").option("stateVarName", "replay").load(checkpoint)
+    return _Unfinished(states.select("key.flow", "value.schema", "value.replay"))
+
+
+class _Unfinished(Tables):
+    """The tables of states."""
+
+    def __init__(self, states: DataFrame) -> None:
+        self._states = states
+
+    def _run(self, tables: tuple[str, ...]) -> DataFrame:
+        from .stream_worker import FinishTask
+
+        return self._states.mapInArrow(FinishTask(tables), tables_schema(tables))
+
+
+class StreamReplay(Tables):
     """Four tables of the same connections, each a streaming DataFrame with its own state.
 
     To write several of them at the cost of one, start `write(...)`, which has one state for all.
@@ -65,31 +88,12 @@ class StreamReplay:
         self._body = body
         self._skew_ns = skew_ns
 
-    @property
-    def connections(self) -> DataFrame:
-        """One row for each TCP connection that has ended, or was given up."""
-        return self._table("connections")
-
-    @property
-    def events(self) -> DataFrame:
-        """One row for each protocol unit on the wire; `fields` is a VARIANT."""
-        return self._table("events")
-
-    @property
-    def messages(self) -> DataFrame:
-        """One row for each message, once its outcome is known, or its connection has ended."""
-        return self._table("messages")
-
-    @property
-    def violations(self) -> DataFrame:
-        """One row for each broken rule and for each damage of a capture."""
-        return self._table("violations")
-
     def write(self, path: str, *, checkpoint: str, available_now: bool = False) -> StreamingQuery:
         """Start to write the four tables as Parquet below `path`, from one state; return the running query.
 
         Each batch is a folder `batch=N` in each table's folder, rewritten if the batch is repeated, so a kill at any
-        moment neither duplicates nor loses a row. `available_now`: take everything available and end.
+        moment neither duplicates nor loses a row. `available_now`: take everything available and end; `unfinished` has
+        the rows of connections that are open then.
         """
         rows = self._run(tuple(COLUMNS))
         writer = rows.writeStream.foreachBatch(_batch_writer(path)).option("checkpointLocation", checkpoint)
@@ -104,9 +108,6 @@ class StreamReplay:
             "<code>.write(path, checkpoint=...)</code>. A flow that is silent for "
             f"{self._idle_seconds:,} seconds of the captures' time is given up.</p>"
         )
-
-    def _table(self, table: str) -> DataFrame:
-        return self._run((table,)).select(*columns_of(table, ""))
 
     def _run(self, tables: tuple[str, ...]) -> DataFrame:
         from pyspark.sql import functions as f
@@ -140,4 +141,4 @@ def _batch_writer(path: str) -> Callable[[DataFrame, int], None]:
     return write
 
 
-__all__ = ["StreamReplay", "replay_stream"]
+__all__ = ["StreamReplay", "replay_stream", "unfinished"]

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from amqp_sansio.tables import COLUMNS, skew_of
 
+from .comments import with_comment
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
@@ -39,7 +41,38 @@ def replay(
     return Replay(segments, partitions or default_partitions(segments), body, skew_of(clock_skew))
 
 
-class Replay:
+class Tables:
+    """Four tables of the same connections, as lazy DataFrames."""
+
+    @property
+    def connections(self) -> DataFrame:
+        """One row for each TCP connection; of a stream, each that has ended or was given up."""
+        return self._table("connections")
+
+    @property
+    def events(self) -> DataFrame:
+        """One row for each protocol unit on the wire; `fields` is a VARIANT."""
+        return self._table("events")
+
+    @property
+    def messages(self) -> DataFrame:
+        """One row for each message on a connection, with its outcome; of a stream, once that is known."""
+        return self._table("messages")
+
+    @property
+    def violations(self) -> DataFrame:
+        """One row for each broken rule and for each damage of a capture."""
+        return self._table("violations")
+
+    def _table(self, table: str) -> DataFrame:
+        return self._run((table,)).select(*columns_of(table, ""))
+
+    def _run(self, tables: tuple[str, ...]) -> DataFrame:
+        """Return the rows of one table, or a struct for each of several."""
+        raise NotImplementedError
+
+
+class Replay(Tables):
     """Four tables of the same connections. Each is computed by its own pass, until `cache`.
 
     >>> tables = replay(spark.read.format("amqp-capture").load("captures/"))  # doctest: +SKIP
@@ -51,26 +84,6 @@ class Replay:
         self._body = body
         self.skew_ns = skew_ns
         self._cached: DataFrame | None = None
-
-    @property
-    def connections(self) -> DataFrame:
-        """One row for each TCP connection."""
-        return self._table("connections")
-
-    @property
-    def events(self) -> DataFrame:
-        """One row for each protocol unit on the wire; `fields` is a VARIANT."""
-        return self._table("events")
-
-    @property
-    def messages(self) -> DataFrame:
-        """One row for each message on a connection, with its outcome."""
-        return self._table("messages")
-
-    @property
-    def violations(self) -> DataFrame:
-        """One row for each broken rule and for each damage of a capture."""
-        return self._table("violations")
 
     def cache(self) -> Replay:
         """Let one pass, made when a table is first used, serve all tables; return itself."""
@@ -84,6 +97,11 @@ class Replay:
             self._cached.unpersist()
             self._cached = None
         return self
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether one pass serves all tables."""
+        return self._cached is not None
 
     @property
     def sorted_segments(self) -> DataFrame:
@@ -102,7 +120,7 @@ class Replay:
 
     def _table(self, table: str) -> DataFrame:
         if self._cached is None:
-            return self._run((table,)).select(*columns_of(table, ""))
+            return super()._table(table)
         rows = self._cached.where(f"{table} is not null")
         return rows.select(*columns_of(table, f"{table}."))
 
@@ -143,7 +161,7 @@ def columns_of(table: str, prefix: str) -> list[Column]:
             column = f.parse_json(f.col(prefix + name))
         else:
             column = f.col(prefix + name)
-        columns.append(column.alias(name))
+        columns.append(with_comment(column, table, name))
     return columns
 
 
@@ -157,4 +175,4 @@ def default_partitions(segments: DataFrame) -> int:
     return _PARTITIONS_PER_CORE * session.sparkContext.defaultParallelism
 
 
-__all__ = ["BodyMode", "Replay", "default_partitions", "replay", "spark_schema"]
+__all__ = ["BodyMode", "Replay", "Tables", "default_partitions", "replay", "spark_schema"]

@@ -39,7 +39,7 @@ class ReplayTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Replay one partition."""
-        out = _Output(self.tables)
+        out = Output(self.tables)
         current: str | None = None
         connections: FlowReplay | None = None
         for batch in batches:
@@ -62,7 +62,7 @@ class ReplayTask:
 
     def run(self, flow: str, segments: Iterable[Segment]) -> Iterator[pa.RecordBatch]:
         """Replay one flow, whose segments come in order."""
-        out = _Output(self.tables)
+        out = Output(self.tables)
         connections = self._flow(flow)
         for segment in segments:
             out.take(connections.push(segment))
@@ -75,7 +75,7 @@ class ReplayTask:
         return FlowReplay(flow, tables=self.tables, body=self.body, skew_ns=self.skew_ns)
 
 
-class _Output:
+class Output:
     """Collects rows into Arrow batches of bounded size."""
 
     def __init__(self, tables: tuple[str, ...]) -> None:
