@@ -41,6 +41,7 @@ _INT64_MAX: Final = (1 << 63) - 1
 _YEAR: Final = 366 * 86_400
 SILENCE: Final = "heartbeat timeout"
 """The begin of the hint of a connection that ended since a side was silent."""
+_NEVER: Final = 1 << 66
 
 Row: TypeAlias = tuple[str, tuple[Any, ...]]
 """The name of a table, and one value for each of its columns."""
@@ -105,6 +106,11 @@ class FlowReplay:
         """Note that the capture has reached `ts_ns` (nanoseconds) without segments of this flow; return rows."""
         return self._fold(self._reassembler.advance(ts_ns))
 
+    @property
+    def due_ns(self) -> int | None:
+        """The capture time at which `advance` has rows to return (nanoseconds); None: never."""
+        return self._reassembler.due_ns
+
     def finish(self) -> list[Row]:
         """Note the end of the capture; return the remaining rows."""
         return self._fold(self._reassembler.finish())
@@ -137,6 +143,84 @@ class FlowReplay:
             raise LocalProtocolError(f"the state of a replay has schema {state[0]}, this release reads {_SCHEMA}")
         for name, value in zip(self.__slots__, state[1:], strict=True):
             setattr(self, name, value)
+
+
+class LiveReplay:
+    """Rows of the connections in a capture that is being made, as soon as they are known, in bounded memory.
+
+    Push the segments in the order of the capture. The rows are those of `replay_segments`, except that a flow ends as
+    at the end of a capture when it is silent for `idle_ns` of the capture's time (nanoseconds), or when there are more
+    than `flows` of them and it is silent for longest. The other options are as for `FlowReplay`. Picklable at any
+    point.
+
+    >>> live = LiveReplay(tables=("events",))
+    >>> live.finish()
+    []
+    """
+
+    __slots__ = ("_due", "_flows", "_idle_ns", "_most", "_next_due", "_now", "_options", "_seen")
+
+    def __init__(
+        self,
+        *,
+        tables: Collection[str] | None = None,
+        body: str = "size",
+        secrets: bool = False,
+        limits: Limits | None = None,
+        skew_ns: int = 0,
+        flows: int = 10_000,
+        idle_ns: int = 3600 * 1_000_000_000,
+    ) -> None:
+        self._options: dict[str, Any] = {
+            "tables": tables, "body": body, "secrets": secrets, "limits": limits, "skew_ns": skew_ns
+        }  # fmt: skip
+        self._most = flows
+        self._idle_ns = idle_ns
+        self._now = 0
+        # By name, the flow that is silent for longest first.
+        self._flows: dict[str, FlowReplay] = {}
+        self._seen: dict[str, int] = {}
+        self._due: dict[str, int] = {}
+        self._next_due = _NEVER
+
+    def push(self, segment: Segment) -> list[tuple[str, list[Row]]]:
+        """Take the next segment; return the names of flows, with the rows of each that are complete now."""
+        name = segment.flow
+        if segment.ts_ns > self._now:
+            self._now = segment.ts_ns
+        replay = self._flows.pop(name, None) or FlowReplay(name, **self._options)
+        self._flows[name] = replay
+        self._seen[name] = self._now
+        rows = [(name, replay.push(segment))]
+        self._note_due(name, replay)
+        if self._now >= self._next_due:
+            for other, due_ns in list(self._due.items()):
+                if due_ns <= self._now:
+                    rows.append((other, self._flows[other].advance(self._now)))
+                    self._note_due(other, self._flows[other])
+            self._next_due = min(self._due.values(), default=_NEVER)
+        while True:
+            oldest = next(iter(self._flows))
+            if len(self._flows) <= self._most and self._now - self._seen[oldest] < self._idle_ns:
+                return rows
+            rows.append((oldest, self._end(oldest)))
+
+    def finish(self) -> list[tuple[str, list[Row]]]:
+        """Note the end of the capture; return the remaining rows of each flow."""
+        return [(name, self._end(name)) for name in list(self._flows)]
+
+    def _note_due(self, name: str, replay: FlowReplay) -> None:
+        due_ns = replay.due_ns
+        if due_ns is None:
+            self._due.pop(name, None)
+        else:
+            self._due[name] = due_ns
+            self._next_due = min(self._next_due, due_ns)
+
+    def _end(self, name: str) -> list[Row]:
+        del self._seen[name]
+        self._due.pop(name, None)
+        return self._flows.pop(name).finish()
 
 
 def replay_segments(
@@ -499,6 +583,7 @@ __all__ = [
     "SILENCE",
     "STATE_COLUMNS",
     "FlowReplay",
+    "LiveReplay",
     "Row",
     "damage_row",
     "plain",

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from amqp_sansio.capture import read_segments
+from amqp_sansio_report.report import report_live
 from tests.cli.test_replay import one_line, without_amqp
 from tests.kit.captures import named
 from tests.report.making import Outline, rows_in, segments_in
@@ -39,6 +41,8 @@ def test_input_is_given_as_for_replay(cli: Run, tmp_path: Path) -> None:
     assert len(texts) == 1
     assert cli("report", "-", "--output", page, stdin=named(MIXED).read_bytes()).returncode == 0
     assert page.read_text() == texts.pop().replace(MIXED, "stdin")
+    kept = report_live(read_segments(named(MIXED).read_bytes()), octets=1)
+    assert (len(kept.diagrams), kept.gather.amqp) == (0, 4)
 
 
 def test_a_connection_is_chosen_and_its_units_are_bounded(cli: Run, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, LocalProtocolError, Version
 from amqp_sansio.capture import CaptureDamage, Segment, sort_key
 from amqp_sansio.capture.records import ACK, FIN, RST, SYN
-from amqp_sansio.tables import COLUMNS, FlowReplay, Row, damage_row, plain, replay_segments
-from tests.kit.captures import everywhere
+from amqp_sansio.tables import COLUMNS, FlowReplay, LiveReplay, Row, damage_row, plain, replay_segments
+from tests.kit.captures import everywhere, named
 from tests.kit.observing import CLIENT, Arrival, Talk
 from tests.kit.tables import segments_of
 from tests.tables.reading import Tables, tables
@@ -489,3 +489,23 @@ def test_names_that_look_alike_stay_apart() -> None:
     (message,) = rows_of(talk)["messages"]
     pairs = json.loads(message["headers"], object_pairs_hook=list)
     assert len({name for name, _ in pairs}) == 2
+
+
+def test_a_live_replay_has_the_rows_of_the_whole_and_bounds_its_flows() -> None:
+    paths = [
+        named(f"{name}.pcap") for name in ("o091_concurrent_4_clients", "o10d_types_gap", "o091d_channels_reorder")
+    ]
+    segments = [row for row in segments_of(paths) if isinstance(row, Segment)]
+    segments.sort(key=lambda each: (each.ts_ns, each.file, each.packet))
+    whole, few = LiveReplay(), LiveReplay(flows=2)
+    rows: list[Row] = []
+    for number, segment in enumerate(segments):
+        rows += [row for _, some in whole.push(segment) for row in some]
+        few.push(segment)
+        if number % 100 == 0:
+            whole = pickle.loads(pickle.dumps(whole))
+    early = len(rows)
+    rows += [row for _, some in whole.finish() for row in some]
+    assert 0 < early < len(rows)
+    assert sorted(map(str, rows)) == sorted(map(str, replay_segments(segments)))
+    assert len(few.finish()) == 2

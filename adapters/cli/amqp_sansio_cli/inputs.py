@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Sequence
+from types import FrameType
+from typing import Any
 
 from amqp_sansio.capture import CaptureDamage, NotACapture, Segment, read_segments
 from amqp_sansio.capture.gz import MAGIC as GZIP
 from amqp_sansio.capture.gz import SLICE
+from amqp_sansio_spark.clocks import NO_OFFSETS, ClockOffsets, corrected
 from amqp_sansio_spark.files import READ_SIZE, CaptureFile, find_captures
 
-from .errors import CommandError, describe
+from .errors import CommandError, describe, say
 from .progress import Progress
 
 STDIN = CaptureFile("-", "stdin")
 _HEAD = 4096
 _HANDSHAKE = b"\x16\x03"
+_MOST_FLOWS = 10_000
 
 
 def find_inputs(given: Sequence[str]) -> list[CaptureFile]:
@@ -57,6 +63,43 @@ class Encrypted:
         )
 
 
+class _Interrupts:
+    """Reads a pipe. The first Ctrl-C leaves its end to its writer, which it stops too; the second one is its end."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._reading = False
+        self._before: Any = None
+
+    def __enter__(self) -> _Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def read(self, descriptor: int) -> bytes:
+        """Return the octets that are there, waiting for some; none at the end."""
+        if self._count > 1:
+            return b""
+        self._reading = True
+        try:
+            return os.read(descriptor, READ_SIZE)
+        except KeyboardInterrupt:
+            return b""
+        finally:
+            self._reading = False
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self._count += 1
+        if self._count == 1:
+            say("waiting for the end of the pipe; Ctrl-C once more ends it here")
+        elif self._reading:
+            raise KeyboardInterrupt
+
+
 def check_captures(files: Sequence[CaptureFile]) -> None:
     """Check the beginning of every file. Raises CommandError for an unreadable one."""
     for file in files:
@@ -69,12 +112,16 @@ def check_captures(files: Sequence[CaptureFile]) -> None:
             raise CommandError(describe(error, file.path)) from None
 
 
-def read_inputs(files: Sequence[CaptureFile], progress: Progress) -> Iterator[Segment | CaptureDamage]:
-    """Yield everything in the files, in order. Raises CommandError for an unreadable one."""
+def read_inputs(
+    files: Sequence[CaptureFile], progress: Progress, clocks: ClockOffsets = NO_OFFSETS
+) -> Iterator[Segment | CaptureDamage]:
+    """Yield everything in the files, in order, by corrected clocks. Raises CommandError for an unreadable one."""
     progress.start("reading", sum([_size(file) for file in files]))
     for file in files:
         try:
-            yield from read_segments(_read(file, progress), file=file.name)
+            rows = read_segments(_read(file, progress), file=file.name)
+            offset_ns = clocks.of(file.name)
+            yield from (corrected(row, offset_ns) for row in rows) if offset_ns else rows
         except NotACapture as error:
             text = str(error).removeprefix(f"{file.name}: ")
             where = file.name if file is STDIN else file.path
@@ -82,6 +129,18 @@ def read_inputs(files: Sequence[CaptureFile], progress: Progress) -> Iterator[Se
         except OSError as error:
             raise CommandError(describe(error, file.path)) from None
     progress.stop()
+
+
+def read_pipe(progress: Progress, clocks: ClockOffsets) -> Iterator[Segment | CaptureDamage]:
+    """Yield everything that comes through standard input, as soon as it is there.
+
+    A pipe that ends inside of a packet is no damage: its writer was stopped. The first Ctrl-C, which stops a writer on
+    the same terminal too, waits for the end of the pipe, the second one ends the reading. Raises CommandError for
+    octets that are no capture.
+    """
+    for item in read_inputs([STDIN], progress, clocks):
+        if not isinstance(item, CaptureDamage) or item.kind != "truncated-file":
+            yield item
 
 
 def _size(file: CaptureFile) -> int:
@@ -98,8 +157,10 @@ def _read(file: CaptureFile, progress: Progress) -> Iterator[bytes]:
     if file is STDIN:
         if sys.stdin is None:
             raise CommandError("standard input is closed")
-        while piece := os.read(sys.stdin.fileno(), READ_SIZE):
-            yield piece
+        with _Interrupts() as interrupts:
+            while piece := interrupts.read(sys.stdin.fileno()):
+                yield piece
+                progress.step(len(piece))
         return
     with open(file.path, "rb") as opened:
         # Each piece of gzip may inflate a thousandfold: small ones keep the progress exact.

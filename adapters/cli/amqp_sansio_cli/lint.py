@@ -15,14 +15,21 @@ Row = Mapping[str, object]
 
 
 def lint_command(
-    given: Sequence[str], *, fail_on: str, clock_skew: float = 0.0, connections: Sequence[str] = ()
+    given: Sequence[str],
+    *,
+    fail_on: str,
+    clock_skew: float = 0.0,
+    clock_offset: str = "",
+    connections: Sequence[str] = (),
 ) -> int:
     """Print the violations; return 1 if one is as severe as `fail_on`. Raises CommandError."""
     known: dict[object, Row] = {}
     violations: dict[object, list[Row]] = {}
     severities: Counter[str] = Counter()
     rules: Counter[object] = Counter()
-    rows = LocalRows(given, ("violations",), clock_skew=clock_skew, connections=connections)
+    rows = LocalRows(
+        given, ("violations",), clock_skew=clock_skew, clock_offset=clock_offset, connections=connections
+    )
     for table, values in rows:
         row = dict(zip((name for name, _ in COLUMNS[table]), values, strict=True))
         if table == "connections":

@@ -290,6 +290,17 @@ def _skew(text: str) -> float:
     return seconds
 
 
+def _offsets(text: str) -> str:
+    """Check the offsets of clocks."""
+    from amqp_sansio_spark.clocks import parse_offsets
+
+    try:
+        parse_offsets(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
 def _seconds(text: str) -> float:
     """Parse the seconds between heartbeats."""
     seconds = _number(text)
@@ -313,6 +324,13 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         type=_skew,
         default=0.0,
         help="largest difference between the clocks of captures that share connections (default: 0)",
+    )
+    parser.add_argument(
+        "--clock-offset",
+        metavar="[FILE=]SECONDS",
+        type=_offsets,
+        default="",
+        help="seconds to add to the times of a file, by its name or a pattern; several separated by commas",
     )
 
 
@@ -341,6 +359,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 output=arguments.output,
                 clock_skew=arguments.clock_skew,
                 connections=arguments.connection,
+                clock_offset=arguments.clock_offset,
             )
         case "lint":
             from .lint import lint_command
@@ -350,6 +369,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 fail_on=arguments.fail_on,
                 clock_skew=arguments.clock_skew,
                 connections=arguments.connection,
+                clock_offset=arguments.clock_offset,
             )
         case "report":
             from .report import report_command
@@ -362,6 +382,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 frames=arguments.frames,
                 engine=arguments.engine,
                 clock_skew=arguments.clock_skew,
+                clock_offset=arguments.clock_offset,
             )
         case "state":
             from .state import state_command

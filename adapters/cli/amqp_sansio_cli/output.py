@@ -67,13 +67,13 @@ def csv_lines(table: str, rows: Iterable[Row]) -> Iterator[str]:
     line = StringIO()
     writer = csv.writer(line, lineterminator="")
     writer.writerow([name for name, _ in columns])
+    yield line.getvalue()
     for row in rows:
-        yield line.getvalue()
         line.seek(0)
         line.truncate()
         values = zip(columns, row, strict=True)
         writer.writerow([_csv_value(kind, value, moments) for (_, kind), value in values])
-    yield line.getvalue()
+        yield line.getvalue()
 
 
 def _csv_value(kind: str, value: Any, moments: _Moments) -> object:
@@ -122,13 +122,14 @@ class Heading(NamedTuple):
     """A column of a table for people.
 
     If a line is too long, columns shrink down to `least` characters (0: they don't), and then those with a positive
-    `drops` are left out, the largest first.
+    `drops` are left out, the largest first. `usual` is the width of values that can't be looked at before.
     """
 
     text: str
     right: bool = False
     least: int = 0
     drops: int = 0
+    usual: int = 8
 
 
 class _Shown(NamedTuple):
@@ -136,25 +137,32 @@ class _Shown(NamedTuple):
     cell: Callable[[Mapping[str, object]], str]
 
 
-def table_lines(table: str, rows: Iterable[Row], *, width: int | None = None) -> Iterator[str]:
+def table_lines(table: str, rows: Iterable[Row], *, width: int | None = None, sample: int = _SAMPLE) -> Iterator[str]:
     """Yield the rows of a table below a line of headings; see `align`. Control characters are escaped."""
     names = [name for name, _ in ALL_COLUMNS[table]]
     shown = _VIEWS[table]
     cells = ([printable(column.cell(dict(zip(names, row, strict=True)))) for column in shown] for row in rows)
-    return align([column.heading for column in shown], cells, width=width)
+    return align([column.heading for column in shown], cells, width=width, sample=sample)
 
 
-def align(headings: Sequence[Heading], rows: Iterable[Sequence[str]], *, width: int | None = None) -> Iterator[str]:
-    """Yield lines of aligned columns, as wide as the first 1,000 rows require, within `width` characters.
+def align(
+    headings: Sequence[Heading], rows: Iterable[Sequence[str]], *, width: int | None = None, sample: int = _SAMPLE
+) -> Iterator[str]:
+    """Yield lines of aligned columns, as wide as the first `sample` rows require, within `width` characters.
+
+    Without a sample they are as wide as is usual (`Heading.usual`), and those that may shrink share the rest.
 
     The default width is the terminal's, 120 without one. Text that doesn't fit its column is cut and ends in an
     ellipsis.
     """
     total = width or shutil.get_terminal_size((120, 24)).columns
     rest = iter(rows)
-    first = list(islice(rest, _SAMPLE))
+    first = list(islice(rest, sample))
     wanted = [
-        max([_width(heading.text), *(_width(row[index]) for row in first)]) for index, heading in enumerate(headings)
+        max([_width(heading.text), *(_width(row[index]) for row in first)])
+        if sample
+        else max(_width(heading.text), total if heading.least else heading.usual)
+        for index, heading in enumerate(headings)
     ]
     kept = list(range(len(headings)))
     while True:
@@ -186,8 +194,8 @@ def _shrink(wanted: Sequence[int], least: Sequence[int], total: int) -> list[int
     return widths
 
 
-def write_lines(lines: Iterable[str], *, escape: bool = True) -> None:
-    """Write lines to standard output, many at a time, until its reader closes it.
+def write_lines(lines: Iterable[str], *, escape: bool = True, live: bool = False) -> None:
+    """Write lines to standard output, many at a time, or with `live` each at once, until its reader closes it.
 
     Control characters are escaped (`printable`), unless no line has any. Raises CommandError if standard
     output can't be written.
@@ -195,7 +203,7 @@ def write_lines(lines: Iterable[str], *, escape: bool = True) -> None:
     pending: list[str] = []
     for line in lines:
         pending.append(printable(line) if escape else line)
-        if len(pending) >= 256:
+        if live or len(pending) >= 256:
             if not _put(pending):
                 return
             pending.clear()
@@ -349,13 +357,19 @@ def _login(row: Mapping[str, object]) -> str:
 
 
 def _column(
-    text: str, cell: Callable[[Mapping[str, object]], str], *, right: bool = False, least: int = 0, drops: int = 0
+    text: str,
+    cell: Callable[[Mapping[str, object]], str],
+    *,
+    right: bool = False,
+    least: int = 0,
+    drops: int = 0,
+    usual: int = 8,
 ) -> _Shown:
-    return _Shown(Heading(text, right, least, drops), cell)
+    return _Shown(Heading(text, right, least, drops, usual), cell)
 
 
 _CONNECTION = _column("conn", _short)
-_TIME = _column("time (UTC)", _with("ts_ns", clock))
+_TIME = _column("time (UTC)", _with("ts_ns", clock), usual=15)
 
 _VIEWS: Mapping[str, tuple[_Shown, ...]] = {
     "connections": (
@@ -363,7 +377,7 @@ _VIEWS: Mapping[str, tuple[_Shown, ...]] = {
         _column("client", _plain("client"), least=_ENDPOINT),
         _column("server", _plain("server"), least=_ENDPOINT, drops=1),
         _column("proto", _plain("protocol")),
-        _column("opened (UTC)", _with("opened_ns", _day), drops=2),
+        _column("opened (UTC)", _with("opened_ns", _day), drops=2, usual=14),
         _column("lasted", _lasted, right=True),
         _column("user, vhost", _login, least=_LEAST, drops=3),
         _column("name", _plain("connection_name"), least=_LEAST, drops=6),
@@ -379,7 +393,7 @@ _VIEWS: Mapping[str, tuple[_Shown, ...]] = {
         _TIME,
         _column("sender", _plain("sender")),
         _column("ch", _plain("channel"), right=True),
-        _column("event", _plain("event")),
+        _column("event", _plain("event"), usual=20),
         _column("octets", _with("size", octets), right=True, drops=1),
         _column("fields", _fields, least=_LEAST),
     ),

@@ -12,8 +12,8 @@ _PATIENCE = 1.0
 class Progress:
     """Shows a percentage after the first second; shows nothing if standard error isn't a terminal."""
 
-    def __init__(self) -> None:
-        self._shown = sys.stderr.isatty()
+    def __init__(self, *, shown: bool = True) -> None:
+        self._shown = shown and sys.stderr.isatty()
         self._label = ""
         self._total = 0
         self._done = 0
@@ -32,7 +32,7 @@ class Progress:
         if self._shown and (now := time.monotonic()) >= self._next:
             self._next = now + _EVERY
             share = min(100, 100 * self._done // max(1, self._total))
-            self.show(f"{self._label} {share} %" if self._total else f"{self._label} {self._done}")
+            self.show(f"{self._label} {share} %" if self._total else f"{self._label} {self._done:,} octets")
 
     def show(self, text: str) -> None:
         """Show a line in place of the last one."""

@@ -12,7 +12,7 @@ from amqp_sansio_spark.tables import BodyMode
 from .errors import CommandError, say
 from .inputs import check_captures, find_inputs
 from .output import csv_lines, json_lines, table_lines, write_lines
-from .rows import LocalRows
+from .rows import LiveRows, LocalRows
 
 
 def replay_command(
@@ -25,6 +25,7 @@ def replay_command(
     output: Path | None,
     clock_skew: float = 0.0,
     connections: Sequence[str] = (),
+    clock_offset: str = "",
 ) -> int:
     """Replay the captures; return the exit status. Raises CommandError."""
     if engine == "spark":
@@ -32,35 +33,36 @@ def replay_command(
             raise CommandError("--engine spark wants --output DIR")
         if form is not None:
             raise CommandError("--format is for rows; --engine spark writes Parquet")
-        if table == "histories":
-            raise CommandError("--engine spark writes tables; amqp_sansio_spark.histories joins them")
         if connections:
             raise CommandError("--connection is for rows; in Spark a query chooses them")
         if "-" in given:
             raise CommandError("--engine spark reads files, not standard input")
-        return _replay_in_spark(given, table=table, body=body, output=output, clock_skew=clock_skew)
+        return _replay_in_spark(
+            given, table=table, body=body, output=output, clock_skew=clock_skew, clock_offset=clock_offset
+        )
     if output is not None:
         raise CommandError("--output wants --engine spark")
     table = table or "events"
+    live = list(given) == ["-"] and table != "histories" and not connections
     tables = ("messages", "events") if table == "histories" else (table,)
-    rows = LocalRows(given, tables, body, clock_skew, connections)
+    rows = (LiveRows if live else LocalRows)(given, tables, body, clock_skew, clock_offset, connections)
     wanted: Iterable[tuple[object, ...]]
     if table == "histories":
         wanted = steps_of(rows, skew_ns=skew_of(clock_skew))
     else:
         wanted = (row for name, row in rows if name == table)
     if form == "table":
-        write_lines(table_lines(table, wanted))
+        write_lines(table_lines(table, wanted, sample=0) if live else table_lines(table, wanted), live=live)
     else:
         # CSV may have line ends in its values; JSON has no control characters.
-        write_lines((csv_lines if form == "csv" else json_lines)(table, wanted), escape=False)
+        write_lines((csv_lines if form == "csv" else json_lines)(table, wanted), escape=False, live=live)
     if not rows.found:
         say(rows.encrypted.nothing(given))
     return 0
 
 
 def _replay_in_spark(
-    given: Sequence[str], *, table: str | None, body: BodyMode, output: Path, clock_skew: float
+    given: Sequence[str], *, table: str | None, body: BodyMode, output: Path, clock_skew: float, clock_offset: str
 ) -> int:
     files = find_inputs(given)
     check_captures(files)
@@ -69,7 +71,8 @@ def _replay_in_spark(
     output.mkdir(parents=True, exist_ok=True)
     from .spark import write_tables
 
-    counts, found = write_tables([file.path for file in files], table, body, output, clock_skew=clock_skew)
+    paths = [file.path for file in files]
+    counts, found = write_tables(paths, table, body, output, clock_skew=clock_skew, clock_offset=clock_offset)
     for name, count in counts.items():
         say(f"{count:,} rows in {output / name}")
     if not found:

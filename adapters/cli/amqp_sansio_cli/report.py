@@ -8,10 +8,11 @@ from typing import Literal
 
 from amqp_sansio.tables import skew_of
 from amqp_sansio_report import Bounds, Report
-from amqp_sansio_report.report import report_segments
+from amqp_sansio_report.report import report_live, report_segments
+from amqp_sansio_spark.clocks import parse_offsets
 
 from .errors import CommandError, describe, say
-from .inputs import Encrypted, check_captures, find_inputs, read_inputs
+from .inputs import STDIN, Encrypted, check_captures, find_inputs, read_inputs, read_pipe
 from .output import write_lines
 from .progress import Progress
 
@@ -25,6 +26,7 @@ def report_command(
     frames: int | None,
     engine: str,
     clock_skew: float = 0.0,
+    clock_offset: str = "",
 ) -> int:
     """Write the report on the captures; return the exit status. Raises CommandError."""
     if engine == "spark" and "-" in given:
@@ -43,11 +45,13 @@ def report_command(
             check_captures(files)
             from .spark import make_report
 
-            report: Report = make_report([file.path for file in files], bounds, connections, clock_skew=clock_skew)
+            paths = [file.path for file in files]
+            report: Report = make_report(paths, bounds, connections, clock_skew=clock_skew, clock_offset=clock_offset)
         else:
-            report = report_segments(
-                encrypted.watch(read_inputs(files, Progress())), bounds, wanted=connections, skew_ns=skew_of(clock_skew)
-            )
+            clocks, progress, live = parse_offsets(clock_offset), Progress(), files == [STDIN]
+            items = read_pipe(progress, clocks) if live else read_inputs(files, progress, clocks)
+            make = report_live if live else report_segments
+            report = make(encrypted.watch(items), bounds, wanted=connections, skew_ns=skew_of(clock_skew))
     except ValueError as error:
         raise CommandError(str(error)) from None
     text = report.html if form == "html" else report.text(form)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any
 
 from amqp_sansio.capture import CaptureDamage, Segment, clock_differences, sort_key
-from amqp_sansio.tables import COLUMNS, replay_segments, skew_of
+from amqp_sansio.tables import COLUMNS, LiveReplay, Row, damage_row, replay_segments, skew_of
 from amqp_sansio_report.records import is_meant
+from amqp_sansio_spark.clocks import parse_offsets
 
 from .errors import CommandError
-from .inputs import Encrypted, find_inputs, read_inputs
+from .inputs import Encrypted, find_inputs, read_inputs, read_pipe
 from .progress import Progress
 
 _CONNECTION = 0
@@ -18,6 +20,8 @@ _NAMES = [name for name, _ in COLUMNS["connections"]]
 _PROOFS = frozenset({"events", "messages"})
 """Tables whose rows come of AMQP only; without any, the connections tell whether there is AMQP."""
 _PROTOCOL = _NAMES.index("protocol")
+_MOST_HELD = 10_000
+"""Rows that wait in a live capture for the first AMQP; the oldest go first."""
 
 
 def choose_connections(
@@ -50,6 +54,7 @@ class LocalRows:
         tables: Sequence[str],
         body: str = "size",
         clock_skew: float = 0.0,
+        clock_offset: str = "",
         connections: Sequence[str] = (),
     ) -> None:
         self.found = False
@@ -59,34 +64,39 @@ class LocalRows:
         self._tables = {*tables} if self._proves_itself else {*tables, "connections"}
         self._files = find_inputs(given)
         self._body = body
+        self._clocks = parse_offsets(clock_offset)
         self._skew_ns = skew_of(clock_skew)
         self._wanted = connections
+        self._held: list[Row] = []
 
-    def __iter__(self) -> Iterator[tuple[str, tuple[object, ...]]]:
-        held: list[tuple[str, tuple[object, ...]]] = []
-        self._segments = list(self.encrypted.watch(read_inputs(self._files, Progress())))
+    def __iter__(self) -> Iterator[Row]:
+        self._segments = list(self.encrypted.watch(read_inputs(self._files, Progress(), self._clocks)))
         chosen = choose_connections(self._wanted, self._replay({"connections"})) if self._wanted else None
-        for table, row in self._replay(self._tables):
-            if chosen is not None and row[_CONNECTION] not in chosen:
-                continue
+        rows = self._replay(self._tables)
+        yield from self._with_amqp(rows if chosen is None else (row for row in rows if row[1][_CONNECTION] in chosen))
+        if self._proves_itself and not self.found:
+            connections = self._replay({"connections"})
+            self.found = any(row[_PROTOCOL] is not None for _, row in connections)
+
+    def _with_amqp(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield rows; those of connections, and of violations in them, wait until there is AMQP."""
+        for table, row in rows:
             if not self.found:
                 if table in ("connections", "violations") and row[_CONNECTION] is not None:
-                    held.append((table, row))
+                    self._held.append((table, row))
                     if table != "connections" or row[_PROTOCOL] is None:
                         continue
                     self.found = True
                 elif table in _PROOFS:
                     self.found = True
                 if self.found:
-                    yield from held
+                    yield from self._held
+                    self._held = []
                     if table == "connections":
                         continue
             yield table, row
-        if self._proves_itself and not self.found:
-            connections = self._replay({"connections"})
-            self.found = any(row[_PROTOCOL] is not None for _, row in connections)
 
-    def _replay(self, tables: Set[str]) -> Iterator[tuple[str, tuple[object, ...]]]:
+    def _replay(self, tables: Set[str]) -> Iterator[Row]:
         return replay_segments(self._segments, tables=tables, body=self._body, skew_ns=self._skew_ns)
 
     def advice(self) -> list[str]:
@@ -96,3 +106,23 @@ class LocalRows:
         segments = sorted([each for each in self._segments if isinstance(each, Segment)], key=sort_key)
         differences = [each for each in clock_differences(segments) if each.skew_ns > self._skew_ns]
         return [f"{apart(each)}: {remedy(each)}" for each in worst(differences)]
+
+
+class LiveRows(LocalRows):
+    """The rows of the capture that comes through standard input, each as soon as it is known, in bounded memory."""
+
+    def __iter__(self) -> Iterator[Row]:
+        # Rows on a terminal are progress enough.
+        progress = Progress(shown=not sys.stdout.isatty())
+        # Wherever there is AMQP there are events, but not always messages.
+        tables = self._tables if "events" in self._tables else {*self._tables, "connections"}
+        live = LiveReplay(tables=tables, body=self._body, skew_ns=self._skew_ns)
+        for item in self.encrypted.watch(read_pipe(progress, self._clocks)):
+            if isinstance(item, Segment):
+                for _, rows in live.push(item):
+                    yield from self._with_amqp(rows)
+                del self._held[:-_MOST_HELD]
+            elif "violations" in self._tables:
+                yield damage_row(item)
+        for _, rows in live.finish():
+            yield from self._with_amqp(rows)

@@ -23,7 +23,7 @@ from .errors import CommandError
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from amqp_sansio_report import Bounds
     from amqp_sansio_spark.reporting import Report
@@ -34,21 +34,31 @@ _INSTALL = "pip install 'amqp-sansio[spark]'"
 
 
 def write_tables(
-    paths: Sequence[str], table: str | None, body: BodyMode, output: Path, *, clock_skew: float = 0.0
+    paths: Sequence[str],
+    table: str | None,
+    body: BodyMode,
+    output: Path,
+    *,
+    clock_skew: float = 0.0,
+    clock_offset: str = "",
 ) -> tuple[dict[str, int], bool]:
-    """Write tables (None: all four) as Parquet below `output`.
+    """Write tables (None: all four), or `histories`, as Parquet below `output`.
 
     Returns the number of rows of each, and whether there was any AMQP: without it, connections have no rows. Raises
     CommandError if Spark can't run here or the run fails.
     """
     with local_session("replay", {}) as spark:
         amqp_sansio_spark.register(spark)
-        segments = spark.read.format("amqp-capture").load(list(paths))
+        segments = spark.read.format("amqp-capture").option("clockOffset", clock_offset).load(list(paths))
         tables = amqp_sansio_spark.replay(segments, body=body, clock_skew=clock_skew).cache()
         found = bool(tables.connections.where("protocol is not null").head(1))
         counts: dict[str, int] = {}
         for name in [table] if table else list(COLUMNS):
-            frame = getattr(tables, name)
+            frame: DataFrame = (
+                amqp_sansio_spark.histories(tables.messages, tables.events, skew_ns=tables.skew_ns)
+                if name == "histories"
+                else getattr(tables, name)
+            )
             if not found:
                 frame = frame.where("connection is null")
             where = str(output / name)
@@ -57,14 +67,16 @@ def write_tables(
         return counts, found
 
 
-def make_report(paths: Sequence[str], bounds: Bounds, connections: Sequence[str], *, clock_skew: float = 0.0) -> Report:
+def make_report(
+    paths: Sequence[str], bounds: Bounds, connections: Sequence[str], *, clock_skew: float = 0.0, clock_offset: str = ""
+) -> Report:
     """Return the report on captures, gathered in a local session.
 
     Raises CommandError if Spark can't run here or the run fails, ValueError for ids without a connection.
     """
     with local_session("report", {}) as spark:
         amqp_sansio_spark.register(spark)
-        segments = spark.read.format("amqp-capture").load(list(paths))
+        segments = spark.read.format("amqp-capture").option("clockOffset", clock_offset).load(list(paths))
         tables = amqp_sansio_spark.replay(segments, clock_skew=clock_skew)
         return amqp_sansio_spark.report(tables, bounds=bounds, connections=connections)
 

@@ -160,7 +160,7 @@ class Gather:
         self._accounts: dict[str, Account] = {}
 
     def segment(self, segment: Segment) -> None:
-        """Count a packet; the packets of one flow must come in succession."""
+        """Count a packet; if there are several files, the packets of one flow must come in succession."""
         self.clocks.segment(segment)
         self._count(segment.file, segment.ts_ns, 1, segment.wire_len)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from amqp_sansio.capture import CaptureDamage, Segment, sort_key
 from amqp_sansio.histories import EVENTS, steps_of
-from amqp_sansio.tables import COLUMNS, FlowReplay, Row, damage_row
+from amqp_sansio.tables import COLUMNS, FlowReplay, LiveReplay, Row, damage_row
 
 from .charts import charts
 from .gather import Gather
@@ -19,6 +19,9 @@ from .records import Bounds, Connection
 from .sequence import Diagram, diagrams
 from .text import Form, as_text
 
+_SEGMENT: Final = 512
+"""Approximate octets of a segment besides its payload."""
+_GONE: Final = 100_000
 _EVENT: Final = [name for name, _ in COLUMNS["events"]].index("event")
 
 
@@ -171,6 +174,71 @@ def report_segments(
     return Report(gather, diagrams(some, chosen, gather.bounds, skew_ns=skew_ns))
 
 
+def report_live(
+    segments: Iterable[Segment | CaptureDamage],
+    bounds: Bounds | None = None,
+    *,
+    wanted: Sequence[str] = (),
+    skew_ns: int = 0,
+    octets: int = 256 << 20,
+) -> Report:
+    """Make the report of a capture that is being made, when it ends; its segments come in the order of the capture.
+
+    Memory doesn't grow with the capture: of the segments at most `octets` octets are kept for sequence diagrams, and
+    the largest flows go first. The other arguments are as for `report_segments`. Raises ValueError as `choose` does.
+    """
+    gather = Gather(bounds, wanted=wanted)
+    joins = Joins(gather.bounds.joined)
+    live = LiveReplay(skew_ns=skew_ns)
+    kept = _Kept(octets)
+    for segment in segments:
+        if isinstance(segment, CaptureDamage):
+            gather.add(*damage_row(segment))
+            continue
+        gather.segment(segment)
+        kept.add(segment)
+        for flow, rows in live.push(segment):
+            _add(rows, flow, gather, joins)
+    for flow, rows in live.finish():
+        _add(rows, flow, gather, joins)
+    gather.clocks.finish()
+    joins.finish(gather, skew_ns)
+    chosen, flows = choose(gather)
+    some = sorted([one for flow in flows for one in kept.of(flow)], key=sort_key)
+    return Report(gather, diagrams(some, chosen, gather.bounds, skew_ns=skew_ns))
+
+
+class _Kept:
+    """The segments of flows, within a number of octets."""
+
+    def __init__(self, octets: int) -> None:
+        self._octets = self._left = octets
+        self._flows: dict[str, list[Segment]] = {}
+        self._sizes: dict[str, int] = {}
+        self._gone: set[str] = set()
+
+    def add(self, segment: Segment) -> None:
+        """Keep a segment, unless its flow has gone."""
+        flow = segment.flow
+        if flow in self._gone or len(self._gone) >= _GONE:
+            return
+        size = len(segment.payload) + _SEGMENT
+        self._flows.setdefault(flow, []).append(segment)
+        self._sizes[flow] = self._sizes.get(flow, 0) + size
+        self._left -= size
+        if self._left < 0:
+            for largest in sorted(self._sizes, key=self._sizes.__getitem__, reverse=True):
+                self._left += self._sizes.pop(largest)
+                del self._flows[largest]
+                self._gone.add(largest)
+                if self._left >= self._octets // 8:
+                    break
+
+    def of(self, flow: str) -> list[Segment]:
+        """Return the segments of a flow, all or none."""
+        return self._flows.get(flow, [])
+
+
 def _those(word: str, details: Sequence[Connection]) -> list[Connection]:
     found = [one for one in details if one.connection.startswith(word)]
     if len(found) == 1:
@@ -188,4 +256,4 @@ def _flow(segment: Segment) -> str:
     return segment.flow
 
 
-__all__ = ["Joins", "Report", "choose", "gather_flows", "gather_segments", "report_segments"]
+__all__ = ["Joins", "Report", "choose", "gather_flows", "gather_segments", "report_live", "report_segments"]
