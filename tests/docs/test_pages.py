@@ -13,7 +13,7 @@ from amqp_sansio_pytest import EmbeddedBroker
 from tests.test_layout import ADAPTERS, CORE, ROOT
 
 DOCS: Final = ROOT / "docs"
-PEERS: Final = re.compile(r"^(?:import|from) (pika|kombu)", re.MULTILINE)
+PEERS: Final = re.compile(r"^(?:import|from) (pika|kombu|celery)", re.MULTILINE)
 BLOCK: Final = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 RUN: Final = {
     "index.md": ["Accepted()", "{'number': 1}", "Accepted()", "{'number': 2}"],
@@ -24,7 +24,9 @@ RUN: Final = {
         "the user lacks the permission, or the password is wrong",
     ],
     "versions.md": [*("Accepted()", "1", "b'hello' jobs"), *("Accepted()", "Properties(subject='greeting') b'hello'")],
-    "testing.md": ["transport [1]", "{'number': 1}"],
+    "testing.md": ["transport [1]"],
+    "celery.md": ["6", "{'number': 1}"],
+    "shutdown.md": ["Accepted()", "closed", "all done"],
     "messaging.md": ["Accepted()", "b'hello' {'try': 1}", "Accepted()", "{'n': 1}", "PING"],
 }
 """Pages whose code talks to a broker at localhost, and the lines that it prints. Their tests are run, too."""

@@ -1,20 +1,16 @@
-"""docs/tables.md names every column, in its order."""
+"""The pages about tables, and the comments of Spark's schemas, name every column, in its order."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
+from amqp_sansio.histories import HISTORY_COLUMNS, TOPOLOGY_COLUMNS
 from amqp_sansio.tables import COLUMNS
+from amqp_sansio_spark.comments import COMMENTS
+from tools.docs import events, tables
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "tables.md"
 
-
-def test_the_page_names_every_column_in_its_order() -> None:
-    sections = re.split(r"^## (\w+)\n", PAGE.read_text(), flags=re.MULTILINE)
-    pages = dict(zip(sections[1::2], sections[2::2], strict=True))
-    assert list(pages) == list(COLUMNS)
-    for table, page in pages.items():
-        cells = re.findall(r"^\| (`.*?) \|", page, flags=re.MULTILINE)
-        named = [name for cell in cells for name in re.findall(r"`(\w+)`", cell)]
-        assert named == [name for name, _ in COLUMNS[table]]
+def test_every_column_has_its_comment_and_its_line() -> None:
+    every = {**COLUMNS, "histories": HISTORY_COLUMNS, "topology": TOPOLOGY_COLUMNS}
+    assert {name: list(COMMENTS[name]) for name in every} == {
+        name: [column for column, _ in columns] for name, columns in every.items()
+    }
+    assert tables.main(["--check"]) == events.main(["--check"]) == 0
