@@ -20,6 +20,7 @@ RUN: Final = {
     "connecting.md": [
         "the URL has an unknown parameter 'hartbeat'; did you mean 'heartbeat'?",
         "TimeoutError True",
+        "311 True",
         "403 remote",
         "the user lacks the permission, or the password is wrong",
     ],
