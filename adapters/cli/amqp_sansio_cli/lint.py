@@ -27,9 +27,7 @@ def lint_command(
     violations: dict[object, list[Row]] = {}
     severities: Counter[str] = Counter()
     rules: Counter[object] = Counter()
-    rows = LocalRows(
-        given, ("violations",), clock_skew=clock_skew, clock_offset=clock_offset, connections=connections
-    )
+    rows = LocalRows(given, ("violations",), clock_skew=clock_skew, clock_offset=clock_offset, connections=connections)
     for table, values in rows:
         row = dict(zip((name for name, _ in COLUMNS[table]), values, strict=True))
         if table == "connections":
