@@ -61,8 +61,6 @@ def without_amqp(said: tuple[bytes, bytes] = HTTP) -> bytes:
     return pcap([(1, number, frame) for number, frame in enumerate(frames)])
 
 
-@pytest.mark.parametrize("name", ["o091d_exchange_gap.pcap", "o10d_types_gap.pcap"])
-@pytest.mark.parametrize("table", COLUMNS)
 def test_rows_of_chosen_connections(cli: Run) -> None:
     """By the begin of an id, the client's address, or a part of its name or product."""
     mixed = named("o_mixed_4_protocols.pcap")
@@ -74,6 +72,8 @@ def test_rows_of_chosen_connections(cli: Run) -> None:
     assert "no connection has an id that begins with 'nobody'" in one_line(cli("lint", mixed, "--connection", "nobody"))
 
 
+@pytest.mark.parametrize("name", ["o091d_exchange_gap.pcap", "o10d_types_gap.pcap"])
+@pytest.mark.parametrize("table", COLUMNS)
 def test_rows_are_json_lines_with_the_contracts_columns(cli: Run, table: str, name: str) -> None:
     path = named(name)
     rows = rows_of(cli("replay", path, "--table", table))
