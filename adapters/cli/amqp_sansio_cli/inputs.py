@@ -22,6 +22,7 @@ from .progress import Progress
 STDIN = CaptureFile("-", "stdin")
 _HEAD = 4096
 _HANDSHAKE = b"\x16\x03"
+_MOST_FLOWS = 100_000
 _MOST_FLOWS = 10_000
 
 
@@ -46,7 +47,8 @@ class Encrypted:
     def watch(self, items: Iterable[Segment | CaptureDamage]) -> Iterator[Segment | CaptureDamage]:
         """Hand the items on."""
         for item in items:
-            if isinstance(item, Segment) and item.payload[:2] == _HANDSHAKE:
+            handshake = isinstance(item, Segment) and item.payload[:2] == _HANDSHAKE
+            if isinstance(item, Segment) and handshake and len(self._flows) < _MOST_FLOWS:
                 self._flows.add(item.flow)
             yield item
 

@@ -100,12 +100,6 @@ def only(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
     return made
 
 
-def types(schema: pa.Schema) -> dict[str, object]:
-    """Return the types of a schema's fields, by name."""
-    every: Any = schema
-    return {field.name: field.type for field in every}
-
-
 def content(batch: pa.RecordBatch, place: int, row: int) -> Any:
     """Return a binary value as a file in memory, without copying it; None for a null."""
     every: Any = batch

@@ -234,7 +234,7 @@ HELD: Final = "nanoseconds since the delivery, at the time that was asked for"
 def ddl(table: str, schema: str) -> str:
     """Return a schema as Spark writes it, `name type, name type`, with the comments of its columns."""
     return ", ".join(
-        [f"{column} COMMENT '{_quoted(COMMENTS[table][column.partition(' ')[0]])}'" for column in _columns(schema)]
+        [f"{column} COMMENT '{_quoted(COMMENTS[table][column.partition(' ')[0]])}'" for column in columns_in(schema)]
     )
 
 
@@ -250,8 +250,8 @@ def with_comment(column: Column, table: str, name: str) -> Column:
     return column.alias(name, metadata={"comment": COMMENTS[table].get(name, HELD)})
 
 
-def _columns(schema: str) -> Iterable[str]:
-    """Split a schema at the commas outside of structs."""
+def columns_in(schema: str) -> Iterable[str]:
+    """Split a schema as Spark writes it at the commas outside of structs."""
     start = depth = 0
     for place, letter in enumerate(schema):
         depth += (letter == "<") - (letter == ">")
@@ -265,4 +265,4 @@ def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace("'", "\\'")
 
 
-__all__ = ["COMMENTS", "commented", "ddl", "with_comment"]
+__all__ = ["COMMENTS", "columns_in", "commented", "ddl", "with_comment"]

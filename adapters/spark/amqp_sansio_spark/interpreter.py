@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -36,7 +37,7 @@ def prepare_workers(spark: SparkSession) -> None:
         return
     given: str = context.pythonExec
     found = shutil.which(given)
-    if found is None or _can_import(found, context.environment):
+    if found is None or _can_import(found, _path(context)):
         return
     chosen = "PYSPARK_PYTHON" in os.environ or any(context.getConf().contains(name) for name in _CHOSEN)
     if chosen and not _same_place(found):
@@ -48,9 +49,8 @@ def prepare_workers(spark: SparkSession) -> None:
         )
         return
     context.pythonExec = sys.executable
-    if not _can_import(sys.executable, context.environment):
-        known = context.environment.get("PYTHONPATH", "").split(os.pathsep)
-        context.environment["PYTHONPATH"] = os.pathsep.join(filter(None, [*_folders(), *known]))
+    if not _can_import(sys.executable, _path(context)):
+        context.environment["PYTHONPATH"] = os.pathsep.join([*_folders(), _path(context)]).rstrip(os.pathsep)
 
 
 @contextmanager
@@ -74,17 +74,24 @@ def _context(spark: SparkSession) -> SparkContext | None:
     return None if is_remote() else spark.sparkContext
 
 
+def _path(context: SparkContext) -> str:
+    """Return the PYTHONPATH of workers."""
+    return context.environment.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+
+
 def _same_place(found: str) -> bool:
     """Whether a program is in this environment: several environments may link to one interpreter."""
     return os.path.dirname(os.path.abspath(found)) == os.path.dirname(os.path.abspath(sys.executable))
 
 
-def _can_import(program: str, environment: dict[str, str]) -> bool:
+@cache
+def _can_import(program: str, path: str) -> bool:
+    """Whether an interpreter finds these packages, with `path` as its PYTHONPATH."""
     ended = subprocess.run(
         [program, "-c", "import amqp_sansio_spark.worker"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        env={**os.environ, **environment},
+        env={**os.environ, "PYTHONPATH": path},
         timeout=_SECONDS,
         check=False,
     )

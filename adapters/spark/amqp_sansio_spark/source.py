@@ -10,13 +10,12 @@ from uuid import uuid4
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 
-from .arrow import types
-from .comments import ddl
-from .complaints import PROBLEMS_ARROW, PROBLEMS_SCHEMA, plainly
+from .comments import columns_in, ddl
+from .complaints import PROBLEMS_SCHEMA, plainly
 from .files import Piece, find_captures
 from .options import FORMAT, Options, parse_options, parse_stream_options
 from .pieces import check_beginning, read_piece, split, tasks_of
-from .segments import ARROW_SCHEMA, segments_schema
+from .segments import segments_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -147,14 +146,12 @@ def schema_of(options: Options) -> str:
 
 def _names(schema: StructType, options: Options) -> tuple[str, ...]:
     """Return the columns to make, in order. Raises ValueError for a schema that the format doesn't have."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    known = PROBLEMS_ARROW if options.table == "problems" else ARROW_SCHEMA
-    there = types(known)
-    for name, kind in types(to_arrow_schema(schema, timezone="UTC")).items():
-        if there.get(name) != kind:
-            wanted = PROBLEMS_SCHEMA if options.table == "problems" else segments_schema()
-            raise ValueError(f"{FORMAT}: no column {name} {kind}; there are {wanted}")
+    wanted = PROBLEMS_SCHEMA if options.table == "problems" else segments_schema()
+    there = {name: kind.replace(" ", "") for name, _, kind in [each.partition(" ") for each in columns_in(wanted)]}
+    for field in schema:
+        kind = field.dataType.simpleString()
+        if there.get(field.name) != kind:
+            raise ValueError(f"{FORMAT}: no column {field.name} {kind}; there are {wanted}")
     return tuple(schema.fieldNames())
 
 
