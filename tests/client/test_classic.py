@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Accepted, By, EndpointClosed, LocalProtocolError, NotAccepted, Version
+from amqp_sansio import (
+    AMQP_0_8,
+    AMQP_0_9_1,
+    Accepted,
+    By,
+    EndpointClosed,
+    Limits,
+    LocalProtocolError,
+    NotAccepted,
+    Version,
+)
 from amqp_sansio.amqp_0_8 import Connection as Connection08
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Config, MessageReturned
 from amqp_sansio.amqp_0_9_1 import Connection as Connection091
@@ -30,8 +40,8 @@ def core_of(version: Version, **fields: Any) -> Connection091 | Connection08:
 class World(Stepped):
     """A client of a version, connected."""
 
-    def __init__(self, version: Version = AMQP_0_9_1, **options: Any) -> None:
-        client = ClassicClient(core_of(version))
+    def __init__(self, version: Version = AMQP_0_9_1, limits: Limits | None = None, **options: Any) -> None:
+        client = ClassicClient(core_of(version, limits=limits or Limits()))
         super().__init__(client, **options)
         self.connection = Connection(client, parse("amqp://"))
 
@@ -253,6 +263,20 @@ def test_a_failure_that_nobody_saw_leaves_the_context() -> None:
 
     with pytest.raises(EndpointClosed, match="404"):
         world.run(work())
+
+
+def test_a_failure_that_a_caller_saw_is_raised_once() -> None:
+    world = World(limits=Limits(message=1000))
+
+    async def work() -> None:
+        async with world.connection:
+            channel = await world.connection.open_channel()
+            await channel.declare_queue("jobs")
+            await channel.publish(bytes(2000), routing_key="jobs")
+            with pytest.raises(EndpointClosed, match="311"):
+                await channel.get("jobs")
+
+    world.run(work())
 
 
 USES: dict[str, Callable[[Channel], Coroutine[Any, Any, object]]] = {

@@ -511,6 +511,8 @@ class ClassicClient(BaseClient["Core"]):
         if state is not None and event.by is By.LOCAL and state.core.report is not None:
             # The server's answer to this end's close changes nothing.
             state.end(state.core.report, event.error)
+            if state.error is not None:
+                self.unseen[event.channel] = state.error
 
     def _abandoned(self, event: Abandoned) -> None:
         number = event.pendings[0].key[0] if event.pendings else 0
@@ -529,8 +531,9 @@ class ClassicClient(BaseClient["Core"]):
             return
         if self.channels.pop(number, None) is None:
             return  # `keeps` has noted the loss, which ends the channels that are being closed.
+        is_new = state.error is None  # else a caller may have been told before the server's answer came
         state.end(report, cause)
-        if cause is not None and state.error is not None:
+        if is_new and cause is not None and state.error is not None:
             self.unseen[number] = state.error
         self.complete(state.closed)
 
