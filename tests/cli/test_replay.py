@@ -26,7 +26,6 @@ from tests.kit.tables import local_rows, segments_of
 Run = Callable[..., subprocess.CompletedProcess[str]]
 BASIC = "o091_pika_basic.pcap"
 REJECTS = "o091_pika_nack_reject_requeue.pcap"
-SECONDS = 1_500_000_000
 
 
 def rows_of(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
@@ -308,7 +307,9 @@ def test_lint_says_what_where_and_when(cli: Run) -> None:
 @pytest.mark.parametrize("offset", ["1.5", "o091_*=1.5,*=7", "x=2,*=1.5"])
 def test_a_clock_is_corrected(cli: Run, offset: str) -> None:
     before, after = (rows_of(cli("replay", named(BASIC), *given)) for given in ([], ["--clock-offset", offset]))
-    assert [row["ts_ns"] - old["ts_ns"] for row, old in zip(after, before, strict=True)] == [SECONDS] * len(before)
+    assert [row["ts_ns"] - old["ts_ns"] for row, old in zip(after, before, strict=True)] == [1_500_000_000] * len(
+        before
+    )
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "table"])
@@ -325,8 +326,7 @@ def test_rows_of_a_pipe_come_at_once(cli: Run, cli_environment: Mapping[str, str
         found = b"".join([*first, process.stdout.read()]).decode()
     assert process.returncode == 0
     whole = cli("replay", named(BASIC), "--format", form).stdout
-    if form != "table":
-        assert whole.startswith(found)
+    assert form == "table" or whole.startswith(found)
     assert 20 < len(found.splitlines()) < len(whole.splitlines())
 
 

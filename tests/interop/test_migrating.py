@@ -14,9 +14,7 @@ from amqp_sansio_sync import connect
 from tests.test_layout import ROOT
 
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PAGES = {
-    "pika": "rabbitmq", "aio-pika": "rabbitmq", "kombu": "rabbitmq", "proton": "brokerj", "azure": "embedded"
-}  # fmt: skip
+PAGES = {**dict.fromkeys(("pika", "aio-pika", "kombu"), "rabbitmq"), "proton": "brokerj", "azure": "embedded"}
 
 
 @pytest.fixture

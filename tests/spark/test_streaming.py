@@ -164,7 +164,9 @@ def test_a_late_segment_is_declared_and_used(session: SparkSession, tmp_path: Pa
 
 
 @pytest.mark.parametrize("wrong", [{"idle_seconds": 0}, {"body": "all"}])
-def test_wrong_arguments(session: SparkSession, tmp_path: Path, wrong: dict[str, Any]) -> None:
+def test_wrong_arguments_and_what_a_notebook_shows(
+    session: SparkSession, tmp_path: Path, wrong: dict[str, Any]
+) -> None:
     from amqp_sansio_spark import replay_stream
 
     put(session, tmp_path, [captured()[:3]])
@@ -176,20 +178,11 @@ def test_wrong_arguments(session: SparkSession, tmp_path: Path, wrong: dict[str,
         replay_stream(stream, **wrong)
     with pytest.raises(ValueError, match="no column payload"):
         replay_stream(stream.drop("payload"))
+    shown = replay_stream(stream, idle_seconds=7200)._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert "7,200 seconds" in shown and all([f"<code>.{name}</code>" in shown for name in COLUMNS])
     session.conf.unset(PROVIDER)
     with pytest.raises(ValueError, match="RocksDBStateStoreProvider"):
         replay_stream(stream)
-
-
-def test_what_a_notebook_shows(session: SparkSession, tmp_path: Path) -> None:
-    from amqp_sansio_spark import replay_stream
-
-    put(session, tmp_path, [captured()[:3]])
-    schema = session.read.parquet(str(tmp_path / "in")).schema
-    stream = session.readStream.schema(schema).parquet(str(tmp_path / "in"))
-    shown = replay_stream(stream, idle_seconds=7200)._repr_html_()  # pyright: ignore[reportPrivateUsage]
-    assert "7,200 seconds" in shown
-    assert all([f"<code>.{name}</code>" in shown for name in COLUMNS])
 
 
 @pytest.mark.parametrize(

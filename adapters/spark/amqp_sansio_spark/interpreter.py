@@ -76,7 +76,8 @@ def _context(spark: SparkSession) -> SparkContext | None:
 
 def _path(context: SparkContext) -> str:
     """Return the PYTHONPATH of workers."""
-    return context.environment.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+    path: str = context.environment.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+    return path
 
 
 def _same_place(found: str) -> bool:
