@@ -299,7 +299,8 @@ def test_lint_says_what_where_and_when(cli: Run) -> None:
     done = cli("lint", named("o091_pika_channel_errors.pcap"))
     assert done.returncode == 1
     title, finding, text = done.stdout.splitlines()
-    assert title.startswith("127.0.0.1:46180 -> 127.0.0.1:56720, AMQP 0-9-1, connection ")
+    client = "127.0.0.1:46180 (Pika Python Client Library)"
+    assert title.startswith(f"{client} -> 127.0.0.1:56720, AMQP 0-9-1, connection ")
     assert finding.split() == ["2026-11-20", "09:39:30.359", "error", "0-9-1/basic.ack/unknown-tag"]
     assert text.strip().startswith("client: basic.ack: no delivery with tag 99")
 

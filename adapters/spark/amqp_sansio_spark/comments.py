@@ -211,6 +211,17 @@ COMMENTS: Final[Mapping[str, Mapping[str, str]]] = {
         "answered_ns": f"when the responder published the reply, {_WHEN}",
         "service_ns": "nanoseconds from `taken_ns` to `answered_ns`",
     },
+    "open": {
+        "connection": _ID,
+        "kind": '"connection"; "delivery", held by the client; "publish", without a confirm; "call" of the client, '
+        'without its answer; "blocked" by the server',
+        "channel": "number of the channel; null for connections",
+        "seq": "the event that opened it; null for connections",
+        "name": "of a connection, a consumer or a link; the delivery tag; the call",
+        "queue": "queue, address or routing key of a message",
+        "from_ns": f"when it was opened, {_WHEN}",
+        "until_ns": f"when it was over, {_WHEN}; null: open at the end of the capture",
+    },
     "progress": {
         "read": "one planned query",
         "file": "as in segments",

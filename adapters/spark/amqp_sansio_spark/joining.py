@@ -147,7 +147,7 @@ def open_times(connections: DataFrame, events: DataFrame, messages: DataFrame) -
         f.col("event").alias("name"), none.cast("string").alias("queue"), f.col("ts_ns").alias("from_ns"),
         f.coalesce(f.try_element_at(later, f.lit(1)), "end_ns").alias("until_ns"),
     )  # fmt: skip
-    return whole.unionByName(held).unionByName(calls).unionByName(blocked)
+    return commented(whole.unionByName(held).unionByName(calls).unionByName(blocked), "open")
 
 
 def rpc(messages: DataFrame) -> DataFrame:
