@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from .._version import __version__
@@ -62,8 +62,8 @@ class BaseConnection(Generic[_C]):
     """
 
     VERSION: ClassVar[Version]
-    _CONFIG: ClassVar[Callable[[], Any]]
-    """Makes the default configuration."""
+    _CONFIG: ClassVar[type[Any]]
+    """The class of configurations; its defaults are for who gives none."""
     SCHEMA: ClassVar[int]
     """The layout of a pickled connection; a snapshot of another layout is refused."""
     _NOT_OPEN: ClassVar[str] = "the connection is not open yet ({}); wait for Opened"
