@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
+from typing import Any
 
 import pytest
 
-from amqp_sansio import By, EndpointClosed
+from amqp_sansio import AMQP_0_10, AMQP_1_0, By, EndpointClosed, Version
 from amqp_sansio.amqp_0_9_1 import Config, HeartbeatReceived, QueueDeclare
 from amqp_sansio.amqp_0_9_1 import Connection as CoreConnection
+from amqp_sansio.amqp_0_10 import MessageReceived, Xid
+from amqp_sansio.amqp_1_0 import Delivery
 from amqp_sansio.client.classic.client import ClassicClient
 from amqp_sansio.events import Closed, Event, Signal
 from amqp_sansio.sasl import Plain
@@ -18,6 +22,7 @@ from amqp_sansio_asyncio import Connection, ServerConnection, connect, serve
 from amqp_sansio_asyncio.client_driver import ClientDriver
 from tests.kit.asyncio_broker import asks, broker, client, driver_of, scripted, until, url_of
 from tests.kit.asyncio_loops import Problems, run, run_fast
+from tests.kit.scripted import ScriptedBroker
 
 
 def abort(connection: ServerConnection) -> None:
@@ -209,3 +214,69 @@ def test_a_bug_in_the_core_leaves_nobody_waiting() -> None:
         assert "ZeroDivisionError" in str(problems.contexts)
 
     run(main())
+
+
+@pytest.mark.parametrize("version", [AMQP_0_10, AMQP_1_0], ids=lambda each: each.label)
+@pytest.mark.parametrize("closes", [False, True])
+def test_errors_that_nobody_awaits_are_not_reported(version: Version, closes: bool) -> None:
+    """Everybody who waits is told, and of what nobody waits for nobody hears."""
+
+    async def main(broker: ScriptedBroker) -> None:
+        problems = Problems()
+        problems.watch()
+        connection: Any = await connect(broker.url, version=version)
+        session = await connection.open_session()
+        broker.script = lambda peer, event: isinstance(event, (Delivery, MessageReceived))
+        if version is AMQP_1_0:
+            sender, receiver = await session.open_sender("jobs"), await session.open_receiver("jobs", credit=0)
+            forgotten = [await sender.send(b"x", wait=False) for _ in range(2)]
+            waits = [sender.send(b"unsettled"), receiver.fetch(), receiver.drain()]
+            waits.append(session.open_sender("late").__aenter__())
+        else:
+            subscription = await session.subscribe("jobs")
+            forgotten = [await session.publish(b"x", "", "jobs", wait=False) for _ in range(2)]
+            waits = [session.publish(b"y", "", "jobs"), session.sync(), subscription.fetch()]
+            waits.append(session.branch(Xid(1, b"g", b"")).start())
+        waits.append(connection.open_session().__aenter__())
+        tasks = [asyncio.ensure_future(each) for each in waits]
+        await asyncio.sleep(0)
+        if closes:
+            await connection.close()
+        else:
+            broker.peer.cut()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(isinstance(each, EndpointClosed) for each in results if each is not None), results
+        report = await connection.wait_closed()
+        assert report.by is (By.LOCAL if closes else By.TRANSPORT)
+        assert (await session.close()).by is report.by
+        assert all(each.done for each in forgotten)
+        del forgotten, tasks, results
+        gc.collect()
+        await asyncio.sleep(0)
+        assert not problems.contexts
+
+    with ScriptedBroker() as broker:
+        broker.fill("jobs")
+        broker.fill("late")
+        run(main(broker))
+
+
+@pytest.mark.parametrize("version", [AMQP_0_10, AMQP_1_0], ids=lambda each: each.label)
+def test_a_fetch_ends_in_time_although_nothing_can_be_written(version: Version) -> None:
+    async def main(broker: ScriptedBroker) -> None:
+        async with connect(broker.url, version=version) as connection, connection.open_session() as session:
+            one: Any = session
+            consumer = await (one.open_receiver("jobs", credit=0) if version is AMQP_1_0 else one.subscribe("jobs"))
+            driver = driver_of(connection)
+            driver.pause_writing()
+            async with asyncio.timeout(10):
+                assert await consumer.fetch(0.01) is None
+            driver.resume_writing()
+            await connection.open_session()  # Its answer comes behind that of the drain.
+            broker.publish(b"1", routing_key="jobs")
+            delivery = await consumer.fetch()
+            assert delivery.body == b"1"
+
+    with ScriptedBroker() as broker:
+        broker.fill("jobs")
+        run(main(broker))

@@ -12,20 +12,26 @@ from amqp_sansio.amqp_0_10 import (
     MESSAGE,
     CommandReceived,
     Config,
+    DeliveryProperties,
     ExecutionError,
+    FragmentProperties,
+    Message,
     MessageFlow,
+    MessageProperties,
     MessageReceived,
     MessageResume,
     MessageSetFlowMode,
     QueueDeclare,
     QueueDelete,
     QueueQuery,
+    Struct32,
     Xid,
 )
 from amqp_sansio.amqp_0_10 import Connection as Core
 from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.client.amqp_0_10.client import Client
 from amqp_sansio.client.amqp_0_10.connection import Connection
+from amqp_sansio.client.amqp_0_10.publishing import routed
 from amqp_sansio.client.amqp_0_10.session import Session
 from amqp_sansio.client.amqp_0_10.subscription import Subscription, inbox_of
 from amqp_sansio.client.opening import Opening
@@ -450,3 +456,26 @@ def test_a_caller_that_is_interrupted_after_its_answer_came_hears_nothing_of_a_c
     world.begin(connection.close())
     opening.interrupt()
     assert isinstance(opening.error, Cancelled)
+
+
+def test_a_routing_key_is_merged_into_the_properties_and_touches_nothing_else() -> None:
+    odd = Struct32(0x7777, b"\1\2\3")
+    message = Message(
+        b"body",
+        delivery_properties=DeliveryProperties(routing_key="old", priority=7),
+        message_properties=MessageProperties(content_type="text/plain"),
+        others=(odd, FragmentProperties(first=True)),
+    )
+    changed = routed(message, "jobs")
+    assert changed.delivery_properties == DeliveryProperties(routing_key="jobs", priority=7)
+    assert changed.message_properties == message.message_properties
+    assert changed.headers.others == message.headers.others
+    old, new = message.headers.raw, changed.headers.raw
+    assert old.replace(b"\x03old", b"\x04jobs")[4:] == new[4:]
+    assert routed(message, None) is message
+    assert routed(message, "old") is message
+    bare = Message(b"x", message_properties=MessageProperties(content_type="a"))
+    assert routed(bare, "jobs").headers.raw.endswith(bare.headers.raw)
+    assert routed(bare, "jobs").delivery_properties.routing_key == "jobs"
+    assert routed(b"x", None).headers.raw == b""
+    assert routed(b"x", "k") == Message(b"x", routing_key="k")

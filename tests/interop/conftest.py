@@ -116,8 +116,7 @@ def core() -> Iterator[ServerNode]:
 def sound(core: ServerNode) -> Iterator[None]:
     """The node on the core is alive after the test."""
     yield
-    if core.failure is not None:
-        raise core.failure
+    assert core.errors == []
 
 
 def _server(request: pytest.FixtureRequest) -> Server:

@@ -24,9 +24,9 @@ numbers = count(1)
 @pytest.fixture(scope="module")
 def keeper() -> Iterator[ServerNode]:
     """A node that keeps links."""
-    with ServerNode(resumes=True) as node:
+    with ServerNode() as node:
         yield node
-        assert node.failure is None
+        assert node.errors == []
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def saved(link: Sender | Receiver) -> LinkState:
 def wait_for(node: ServerNode, name: str) -> None:
     """Until the node has noticed the cut."""
     end = time.monotonic() + 10
-    while name not in [each for each, _ in node.suspended]:
+    while name not in node.suspended:
         assert time.monotonic() < end
         time.sleep(0.005)
 
@@ -121,7 +121,7 @@ def test_a_sender_that_is_cut_sends_everything_once(
         wire.close_link(sender)
         wire.close()
         break
-    found = Counter(map(number_of, keeper.bodies(address)))
+    found = Counter(map(number_of, keeper.kept[address]))
     assert found == Counter(range(COUNT))
 
 
@@ -169,4 +169,4 @@ def test_a_receiver_that_is_cut_receives_everything_once(
     assert wire.connection.next_event() is NEED_DATA
     wire.close()
     assert processed == Counter(range(COUNT))
-    assert not keeper.bodies(address)
+    assert not keeper.kept[address]

@@ -26,11 +26,13 @@ class HeldNode:
     """The links of clients to the address "held".
 
     Their senders get `credit` at once; `came` are the deliveries, and `settled` counts what clients have settled.
+    `answers`: whether it answers a drain.
     """
 
     def __init__(self, broker: ScriptedBroker, credit: int = 10) -> None:
         self.broker = broker
         self.credit = credit
+        self.answers = True
         self.came: list[Delivery] = []
         self.settled = 0
         self.states: dict[str, Any] = {}
@@ -58,7 +60,7 @@ class HeldNode:
             return False
         if isinstance(event, Delivery):
             self.came.append(event)
-        elif isinstance(event, CreditChanged) and event.drain:
+        elif isinstance(event, CreditChanged) and event.drain and self.answers:
             self._links[key].drained()
         elif isinstance(event, LinkClosed):
             link = self._links.pop(key)

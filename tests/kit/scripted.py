@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from amqp_sansio import Event, Signal
 from amqp_sansio.amqp_0_9_1 import Method
+from amqp_sansio.amqp_0_10 import CommandReceived
 from amqp_sansio_asyncio.broker_driver import BrokerDriver
 from amqp_sansio_pytest import EmbeddedBroker
 
@@ -53,8 +54,13 @@ class Peer:
         self.broker.act(lambda: self.line.put(octets))
 
     def cut(self) -> None:
-        """End the transport with a RST."""
-        self.broker.act(lambda: self.line.cut())
+        """End the transport with a RST, if it is there still."""
+
+        def cut() -> None:
+            if self.number in self.broker.service.hub.clients:
+                self.line.cut()
+
+        self.broker.act(cut)
 
     def hold(self, held: bool = True) -> None:
         """Read nothing while `held`."""
@@ -107,12 +113,12 @@ class ScriptedBroker(EmbeddedBroker):
         self.script: Script | None = None
         self.peers: list[Peer] = []
 
-    def start(self) -> ScriptedBroker:
+    def start(self) -> Self:
         super().start()
         self.service.hub.fronts = _Fronts(lambda front: self.peers.append(Peer(self, front)))
         return self
 
-    def __enter__(self) -> ScriptedBroker:
+    def __enter__(self) -> Self:
         return self.start()
 
     @property
@@ -151,6 +157,11 @@ def is_method(event: object, name: str) -> bool:
     return isinstance(method, Method) and name == method.NAME
 
 
+def is_command(event: object, name: str) -> bool:
+    """Whether an event of 0-10 carries the command of that name."""
+    return isinstance(event, CommandReceived) and name == event.command.NAME
+
+
 def holding(name: str, count: int = 1) -> tuple[Script, list[Callable[[], None]]]:
     """A script that keeps the first requests of a name from the broker, and the list of how to pass each on."""
     held: list[Callable[[], None]] = []
@@ -164,4 +175,4 @@ def holding(name: str, count: int = 1) -> tuple[Script, list[Callable[[], None]]
     return script, held
 
 
-__all__ = ["Peer", "Script", "ScriptedBroker", "holding", "is_method"]
+__all__ = ["Peer", "Script", "ScriptedBroker", "holding", "is_command", "is_method"]

@@ -26,12 +26,16 @@ from twisted.internet.selectreactor import SelectReactor
 import amqp_sansio_asyncio
 import amqp_sansio_sync
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
+from amqp_sansio.client.amqp_0_10 import publishing, subscription
+from amqp_sansio.client.amqp_0_10 import session as session_0_10
+from amqp_sansio.client.amqp_0_10 import transaction as transaction_0_10
 from amqp_sansio.client.amqp_0_10.connection import Connection as Connection010
 from amqp_sansio.client.amqp_1_0 import receiver, requester, sender, session, transaction
 from amqp_sansio.client.amqp_1_0.connection import Connection as Connection10
 from amqp_sansio.client.classic import channel, connection, consumer
 from amqp_sansio.client.inbox import EventStream
 from amqp_sansio.client.opening import Opening
+from amqp_sansio_sync import amqp_0_10 as sync_0_10
 from amqp_sansio_sync import amqp_1_0 as sync_1_0
 from examples import any_version, trio_client, twisted_client
 
@@ -424,16 +428,17 @@ class StandIn:
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.thing, name)
         if not inspect.ismethod(value):
-            return value
+            return _stand_in(value) if type(value) in LIKES or isinstance(value, dict) else value
         like = getattr(LIKES[type(self.thing)], name)
         waits = inspect.iscoroutinefunction(like) or str(like.__annotations__.get("return")).startswith("Opening")
-        bounded = "timeout" in inspect.signature(value).parameters
+        bounds = {"timeout", "open_timeout"} & set(inspect.signature(value).parameters)
 
         def call(*arguments: Any, **named: Any) -> Any:
-            inner = [each.thing if isinstance(each, StandIn) else each for each in arguments]
+            inner = [_inner(each) for each in arguments]
+            options = {key: _inner(each) for key, each in named.items()}
 
             def now(seconds: float | None) -> Any:
-                return value(*inner, **named, **({"timeout": seconds} if bounded and seconds is not None else {}))
+                return value(*inner, **options, **({min(bounds): seconds} if bounds and seconds is not None else {}))
 
             return _Call(now) if waits else _stand_in(now(None))
 
@@ -444,6 +449,12 @@ class StandIn:
             super().__setattr__(name, value)
         else:
             setattr(self.thing, name, value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StandIn) and bool(self.thing == other.thing)
+
+    def __hash__(self) -> int:
+        return hash(self.thing)
 
     def __repr__(self) -> str:
         return repr(self.thing)
@@ -476,6 +487,10 @@ class StandIn:
         return cast("object", self.thing.__exit__(kind, error, trace))
 
 
+def _inner(thing: object) -> Any:
+    return thing.thing if isinstance(thing, StandIn) else thing
+
+
 class _Context:
     """A context of the blocking adapter, such as a batch."""
 
@@ -496,6 +511,8 @@ def _stand_in(thing: Any) -> Any:
         return StandIn(thing)
     if isinstance(thing, list):
         return [*map(_stand_in, cast("list[object]", thing))]
+    if isinstance(thing, dict):
+        return {key: _stand_in(value) for key, value in cast("dict[object, object]", thing).items()}
     return _Context(thing) if hasattr(thing, "__enter__") and not hasattr(thing, "close") else thing
 
 
@@ -514,6 +531,13 @@ LIKES: dict[type[Any], type[Any]] = {
     sync_1_0.ReceivedDelivery: receiver.ReceivedDelivery,
     sync_1_0.Transaction: transaction.Transaction,
     sync_1_0.Requester: requester.Requester,
+    sync_0_10.Connection: Connection010,
+    sync_0_10.Session: session_0_10.Session,
+    sync_0_10.SentMessage: publishing.SentMessage,
+    sync_0_10.ReceivedMessage: subscription.ReceivedMessage,
+    sync_0_10.Subscription: subscription.Subscription,
+    sync_0_10.Transaction: transaction_0_10.Transaction,
+    sync_0_10.Branch: transaction_0_10.Branch,
 }
 """The blocking classes, and the client's that each is like."""
 

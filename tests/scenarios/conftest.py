@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from amqp_sansio_sync import driver
 from tests.kit.scripted import ScriptedBroker
 from tests.kit.worlds import WORLDS, World
 
@@ -22,8 +23,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 @pytest.fixture(params=WORLDS, ids=lambda kind: kind.name)
-def world(request: pytest.FixtureRequest) -> World:
-    """Where the scenario runs."""
+def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Where the scenario runs. The blocking adapter looks often at a connection that nobody uses."""
+    monkeypatch.setattr(driver, "IDLE", 0.02)
     made: World = request.param()
     return made
 

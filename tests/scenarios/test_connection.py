@@ -10,12 +10,21 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_8, By, CloseReport, EndpointClosed, Event, LocalProtocolError, OpenRequested, amqp_0_8
+from amqp_sansio import (
+    AMQP_0_8,
+    By,
+    CloseReport,
+    EndpointClosed,
+    Event,
+    LimitExceeded,
+    LocalProtocolError,
+    OpenRequested,
+    amqp_0_8,
+)
 from amqp_sansio.amqp_0_9_1 import Config, Published, QueueDeclare
 from amqp_sansio.broker import Settings
-from amqp_sansio.sasl import AmqPlain, Plain, ScramSha256
-from amqp_sansio.versions import AMQP_0_9_1
-from amqp_sansio_sync import driver
+from amqp_sansio.sasl import AmqPlain, Anonymous, Plain, ScramSha256
+from amqp_sansio.versions import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from tests.kit.scripted import Peer, ScriptedBroker, holding, is_method
 from tests.kit.worlds import World
 
@@ -66,6 +75,85 @@ async def test_the_options_of_the_url_count_and_those_of_the_call_win(world: Wor
         assert connection.core.heartbeat == 3.0
         assert broker.peer.front.describe() == ("guest", "/")
         assert broker.peer.core.peer_properties["product"] == "a test"
+
+
+async def test_the_options_of_0_10(world: World, broker: ScriptedBroker) -> None:
+    broker.act(lambda: broker.service.add_vhost("orders"))
+    url = f"amqp://127.0.0.1:{broker.port}/orders?heartbeat=30&frame_max=5000&channel_max=2"
+    async with world.connect_0_10(url) as connection:
+        core = connection.core
+        assert (core.heartbeat, core.max_frame_size, core.channel_max) == (30, 5000, 2)
+        assert core.mechanism == "SCRAM-SHA-256"
+        assert broker.peer.front.describe() == ("guest", "orders")
+        assert connection.known_hosts == (f"amqp:tcp:127.0.0.1:{broker.port}",)
+        for _ in range(2):
+            await connection.open_session()
+        with pytest.raises(LimitExceeded, match="channels"):
+            await connection.open_session()
+    async with world.connect_0_10(
+        broker.url, vhost="/", sasl=Plain("guest", "guest"), heartbeat=0, session_prefix="mine-"
+    ) as connection:
+        assert (connection.core.heartbeat, connection.core.mechanism) == (0, "PLAIN")
+        assert (await connection.open_session()).name == b"mine-1"
+
+
+async def test_the_options_of_1_0(world: World, broker: ScriptedBroker) -> None:
+    broker.act(lambda: broker.service.add_vhost("jobs"))
+    cases: list[tuple[str, dict[str, Any], str]] = [
+        ("?heartbeat=7&frame_max=4096&channel_max=3", {"container_id": "me"}, "127.0.0.1"),
+        ("%2F?heartbeat=0", {"sasl": Plain("guest", "guest")}, "127.0.0.1"),
+        ("jobs", {"idle_time_out": 5.0}, "vhost:jobs"),
+        ("", {"hostname": "vhost:jobs", "idle_time_out": 0.0}, "vhost:jobs"),
+        ("", {"hostname": None}, ""),
+    ]
+    limits: list[tuple[float, int, int]] = []
+    mechanisms: list[str] = []
+    for path, options, hostname in cases:
+        async with world.connect_1_0(f"amqp://guest:guest@127.0.0.1:{broker.port}/{path}", **options) as connection:
+            assert broker.peer.of(OpenRequested)[0].vhost == hostname
+            assert broker.peer.front.describe() == ("guest", "jobs" if "jobs" in hostname else "/")
+            config = connection.core.config
+            limits.append((config.idle_time_out, config.max_frame_size, config.channel_max))
+            mechanisms.append(connection.core.mechanism)
+    assert limits[0] == (14.0, 4096, 3)
+    assert [each[0] for each in limits] == [14.0, 0.0, 5.0, 0.0, 60.0]
+    assert mechanisms == ["SCRAM-SHA-256", "PLAIN", *["SCRAM-SHA-256"] * 3]
+    with pytest.raises(EndpointClosed, match="none") as caught:
+        await world.connect_1_0(broker.url + "none")
+    assert caught.value.report is not None
+    assert caught.value.report.condition == "amqp:not-found"
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "options"),
+    [
+        (AMQP_0_10, TypeError, {"container_id": "x"}),
+        (AMQP_0_10, ValueError, {"max_frame_size": 100}),
+        (AMQP_0_10, ValueError, {"sasl": ()}),
+        (AMQP_0_10, EndpointClosed, {"sasl": Anonymous()}),
+        (AMQP_1_0, TypeError, {"vhost": "x"}),
+        (AMQP_1_0, ValueError, {"max_frame_size": 100}),
+        (AMQP_1_0, EndpointClosed, {"sasl": Anonymous()}),
+        (AMQP_1_0, EndpointClosed, {"sasl": None}),
+    ],
+)
+async def test_options_that_can_not_be_meant(
+    world: World, broker: ScriptedBroker, version: Version, kind: type[Exception], options: dict[str, Any]
+) -> None:
+    with pytest.raises(kind):
+        await world.connect(broker.url, version, **options)
+
+
+@pytest.mark.rule("0-10/connection.open/insist")
+async def test_a_redirection_is_told(world: World, broker: ScriptedBroker) -> None:
+    def redirect(peer: Peer, event: Event) -> bool:
+        if isinstance(event, OpenRequested):
+            peer.core.redirect("amqp:tcp:elsewhere:5672", ("amqp:tcp:third:5672",))
+        return isinstance(event, OpenRequested)
+
+    broker.script = redirect
+    with pytest.raises(EndpointClosed, match="redirected to amqp:tcp:elsewhere:5672"):
+        await world.connect_0_10(broker.url)
 
 
 async def test_what_is_refused_is_told_with_the_servers_reason(world: World, broker: ScriptedBroker) -> None:
@@ -246,11 +334,7 @@ async def test_lost_in_the_middle_of_everything(world: World, broker: ScriptedBr
 
 
 @pytest.mark.parametrize("look", [False, True])
-async def test_leaving_a_lost_connection_says_so_once(
-    world: World, broker: ScriptedBroker, look: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The blocking adapter looks at a connection that nobody uses.
-    monkeypatch.setattr(driver, "IDLE", 0.02)
+async def test_leaving_a_lost_connection_says_so_once(world: World, broker: ScriptedBroker, look: bool) -> None:
 
     async def use() -> None:
         async with world.connect(broker.url) as connection:

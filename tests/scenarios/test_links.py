@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import pytest
 
-from amqp_sansio import By, EndpointClosed, LocalProtocolError
+from amqp_sansio import By, EndpointClosed, Event, LocalProtocolError
 from amqp_sansio.amqp_1_0 import (
     Accepted,
     CreditChanged,
+    Declare,
+    Delivery,
+    Discharge,
+    Error,
     Header,
+    LinkRequested,
     Message,
     Modified,
     Properties,
     Received,
     Rejected,
     Released,
+    SessionRequested,
     Source,
+    Symbol,
     Target,
+    TransactionRequested,
 )
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
 from amqp_sansio.amqp_1_0.codec.conditions import DETACH_FORCED, FRAMING_ERROR, INTERNAL_ERROR, NOT_FOUND
 from amqp_sansio.errors import LinkEnded, NotAccepted, RemoteProtocolError, TransactionFailed
+from amqp_sansio.events import Opened
 from tests.kit.held_1_0 import HeldNode, answer
-from tests.kit.scripted import ScriptedBroker
-from tests.kit.worlds import ASYNC_WORLDS, World
-
-looped = pytest.mark.parametrize("world", ASYNC_WORLDS, indirect=True, ids=lambda kind: kind.name)
-"""For scenarios that give up calls for which the blocking adapter has no timeout, or begin several in turn."""
+from tests.kit.scripted import Peer, ScriptedBroker
+from tests.kit.worlds import World
 
 
 async def test_opening_and_closing(world: World, broker: ScriptedBroker) -> None:
@@ -52,7 +57,6 @@ async def test_opening_and_closing(world: World, broker: ScriptedBroker) -> None
         await connection.open_session()
 
 
-@looped
 async def test_every_outcome_reaches_its_sender(world: World, broker: ScriptedBroker) -> None:
     node = HeldNode(broker)
     async with world.connect_1_0(broker.url) as connection, connection.open_session() as session:
@@ -181,6 +185,70 @@ async def test_dynamic_nodes_and_the_anonymous_terminus(world: World, broker: Sc
                 await wrong(address, **options)
 
 
+async def test_answers_for_callers_that_gave_up_are_dealt_with(world: World, broker: ScriptedBroker) -> None:
+    broker.fill("jobs", b"1")
+    broker.fill("rpc")
+    async with world.connect_1_0(broker.url) as connection, connection.open_session() as session:
+        core = broker.peer.core
+        requester = await session.open_requester("rpc")
+        async with session.transaction():
+            pass
+        before = len(core.session(0).links)
+        with broker.faults.stall("to_client"):
+            for call in (
+                session.open_receiver("jobs"),
+                session.open_sender("jobs"),
+                connection.open_session(),
+                session.transaction().declare(),
+                requester.call(b"nobody answers"),
+            ):
+                await world.give_up(call)
+        await world.until(lambda: list(core.sessions) == [0] and len(core.session(0).links) == before)
+        async with session.open_receiver("rpc") as service, session.open_sender(requester.address) as replies:
+            asked = await anext(service)
+            await asked.accept()
+            for number in (asked.message.message_id, b"no request of anybody"):
+                assert await replies.send(Message("late", properties=Properties(correlation_id=number))) == Accepted()
+        async with session.transaction() as transaction, session.open_receiver("jobs") as receiver:
+            await (await anext(receiver)).accept(transaction=transaction)
+        # The one that was declared too late is rolled back.
+        requests = [event.request for event in broker.peer.of(TransactionRequested)]
+        declared = sum(isinstance(each, Declare) for each in requests)
+        assert (declared, len(requests)) == (3, 6)
+        answering = world.start(answer(connection, 1))
+        assert (await requester.call(Message(2))).body == 4
+        await answering
+
+
+async def test_links_and_sessions_of_the_peer(world: World, broker: ScriptedBroker) -> None:
+    """Refused, unless somebody listens."""
+    async with world.connect_1_0(broker.url) as connection, connection.open_session() as session:
+        broker.script = lambda peer, event: isinstance(event, (Opened, CreditChanged, Delivery))
+        core = broker.peer.core
+        refused: list[Any] = [broker.act(core.open_session)]
+        refused.append(broker.act(lambda: core.session(0).open_receiver("here", credit=1)))
+        await session.open_sender(None)
+        await world.until(lambda: all(each.report for each in refused))
+        assert [each.report.condition for each in refused] == ["amqp:not-implemented"] * 2
+        async with connection.events(SessionRequested) as sessions, session.events(LinkRequested) as links:
+            begun = broker.act(core.open_session)
+            assert connection.accept_session(await anext(sessions)).is_open
+            await world.until(lambda: begun.is_open)
+            theirs = broker.act(lambda: core.session(0).open_sender("to you"))
+            receiver: Any = session.accept_link(await anext(links))
+            broker.act(lambda: core.session(0).open_receiver("from you", credit=5))
+            sender: Any = session.accept_link(await anext(links))
+        await world.until(lambda: theirs.credit)
+        broker.act(lambda: theirs.send(Message("ping")))
+        assert (await anext(receiver)).body == "ping"
+        sent = await sender.send(b"pong", wait=False)
+        await world.until(lambda: broker.peer.of(Delivery))
+        (event,) = broker.peer.of(Delivery)
+        broker.act(lambda: core.session(0).link(event.link).accept(event))
+        assert await sent == Accepted()
+        broker.script = None
+
+
 @pytest.mark.parametrize("make", ["open_sender", "open_receiver"])
 async def test_a_refused_link(world: World, broker: ScriptedBroker, make: str) -> None:
     broker.fill("somewhere")
@@ -200,7 +268,6 @@ async def test_a_refused_link(world: World, broker: ScriptedBroker, make: str) -
             assert not link.is_open
 
 
-@looped
 async def test_credit_by_hand_draining_and_fetching(world: World, broker: ScriptedBroker) -> None:
     broker.fill("jobs", *[b"%d" % n for n in range(10)])
     async with world.connect_1_0(broker.url, close_timeout=1.0) as connection, connection.open_session() as session:
@@ -397,51 +464,6 @@ async def test_closing_while_others_wait(world: World, broker: ScriptedBroker) -
         await anext(unsettled)
 
 
-@looped
-async def test_a_link_resumes(world: World, broker: ScriptedBroker) -> None:
-    node = HeldNode(broker)
-    async with world.connect_1_0(broker.url) as connection:
-        session = await connection.open_session()
-        sender = await session.open_sender("held", name="outbox")
-        sent = [await sender.send(Message(number), wait=False) for number in range(3)]
-        await world.until(lambda: len(node.came) == 3)
-        broker.peer.cut()
-        for each in sent:
-            with pytest.raises(LinkEnded):
-                await each
-        state = pickle.loads(pickle.dumps(sender.saved_state()))
-        assert len(state.unsettled) == 3
-        await world.until(lambda: "outbox" in node.states)
-    for forgets in (False, True):
-        node.came.clear()
-        kept = dict(node.states)
-        if forgets:
-            node.states.clear()
-        async with world.connect_1_0(broker.url) as connection:
-            session = await connection.open_session()
-            sender = await session.open_sender(state=state)
-            assert (sender.name, sender.address, len(sender.pending)) == ("outbox", "held", 3)
-            waiting = [world.start(each.result()) for each in sender.pending.values()]
-            await world.until(lambda: len(node.came) == 3)
-            node.settle(3, Accepted())
-            assert [await each for each in waiting] == [Accepted()] * 3
-            # One that this side suspends goes on in the same session.
-            sent = [await sender.send(Message("new"), wait=False)]
-            await world.until(lambda: node.came)
-            suspended = await sender.detach()
-            for call in (sent[0].result(), sender.send(b"no")):
-                with pytest.raises(LinkEnded):
-                    await call
-            node.came.clear()
-            again = await session.open_sender(state=suspended)
-            await world.until(lambda: node.came)
-            node.settle(1, Accepted())
-            assert [await each for each in again.pending.values()] in ([Accepted()], [])
-            await again.close()
-        node.states.update(kept)
-
-
-@looped
 async def test_transactions(world: World, broker: ScriptedBroker) -> None:
     broker.fill("in", b"question")
     broker.fill("out")
@@ -490,7 +512,8 @@ async def test_transactions(world: World, broker: ScriptedBroker) -> None:
             with pytest.raises(LocalProtocolError, match="ended"):
                 await call
         # Its declaration is given up: it is rolled back.
-        await world.give_up(session.transaction().declare())
+        with broker.faults.stall("to_client"):
+            await world.give_up(session.transaction().declare())
         # The coordinator's link ends, and the next transaction opens another.
         with pytest.raises((LinkEnded, TransactionFailed)):
             async with session.transaction() as transaction:
@@ -505,6 +528,62 @@ async def test_transactions(world: World, broker: ScriptedBroker) -> None:
             async with session.transaction():
                 await connection.close()
                 raise ZeroDivisionError
+
+
+@pytest.mark.rule("1.0/transactions/declare/global-id", "1.0/transactions/declare/rejected-outcome")
+async def test_what_a_coordinator_refuses(world: World, broker: ScriptedBroker) -> None:
+    refused: list[type[object]] = []
+
+    def script(peer: Peer, event: Event) -> bool:
+        if not (isinstance(event, TransactionRequested) and type(event.request) in refused):
+            return False
+        refused.remove(type(event.request))
+        link = peer.core.session(event.channel).link(event.link)
+        assert "amqp:rejected:list" in link.source.outcomes
+        link.update([event.delivery], Rejected(Error(Symbol("amqp:transaction:rollback"), "disk full")), settled=True)
+        link.flow(5)
+        return True
+
+    broker.fill("out")
+    broker.script = script
+    async with world.connect_1_0(broker.url) as connection, connection.open_session() as session:
+        sender = await session.open_sender("out")
+        with pytest.raises(LocalProtocolError, match="amqp:distributed-transactions") as wrong:
+            await session.transaction(global_id=b"everybody's").declare()
+        assert wrong.value.rule == "1.0/transactions/declare/global-id"
+        refused += [Declare, Discharge]
+        with pytest.raises(TransactionFailed, match="disk full"):
+            await session.transaction().declare()
+        with pytest.raises(TransactionFailed, match="disk full") as caught:
+            async with session.transaction() as transaction:
+                await sender.send(b"x", transaction=transaction)
+        assert caught.value.condition == "amqp:transaction:rollback"
+        assert broker.bodies("out") == []
+        async with session.transaction() as one, session.transaction() as two:
+            await sender.send(b"1", transaction=one)
+            await sender.send(b"2", transaction=two)
+            await one.rollback()
+        assert broker.bodies("out") == [b"2"]
+        async with session.open_receiver("out", credit=1) as receiver, session.transaction() as transaction:
+            await (await anext(receiver)).reject("amqp:invalid-field", transaction=transaction)
+        assert broker.messages("out") == ()
+
+
+async def test_a_receiver_gives_back_what_is_under_way_when_it_closes(world: World, broker: ScriptedBroker) -> None:
+    node = HeldNode(broker)
+    async with world.connect_1_0(broker.url, close_timeout=0.2) as connection, connection.open_session() as session:
+        async with session.open_receiver("held", credit=4) as receiver:
+            node.send(0, 1, 2, 3)
+            await (await anext(receiver)).accept()
+        # RabbitMQ 3 puts nothing back by itself.
+        await world.until(lambda: node.settled == 4)
+        # It doesn't wait for a sender that answers no drain.
+        node.answers = False
+        receiver = await session.open_receiver("held", credit=0)
+        assert await receiver.fetch(0.01) is None
+        assert receiver.credit == 0
+        with pytest.raises(TimeoutError):
+            await world.within(0.02, receiver.wait_closed())
 
 
 async def test_requests_and_replies(world: World, broker: ScriptedBroker) -> None:

@@ -22,6 +22,7 @@ from amqp_sansio.amqp_0_10 import (
     ExchangeDelete,
     ExchangeQuery,
     ExchangeUnbind,
+    ExecutionError,
     Message,
     MessageFlow,
     MessageProperties,
@@ -34,16 +35,16 @@ from amqp_sansio.amqp_0_10 import (
     QueueQuery,
     Rejected,
     Released,
+    StreamDeliver,
     XaResult,
     Xid,
 )
 from amqp_sansio.amqp_0_10 import Session as CoreSession
+from amqp_sansio.client import inbox
 from amqp_sansio.client.amqp_0_10.subscription import Subscription
 from amqp_sansio.errors import RemoteProtocolError, SessionEnded, TransactionFailed
 from tests.kit.scripted import Peer, ScriptedBroker
-from tests.kit.worlds import ASYNC_WORLDS, World
-
-pytestmark = pytest.mark.parametrize("world", ASYNC_WORLDS, indirect=True, ids=lambda kind: kind.name)
+from tests.kit.worlds import World
 
 NOT_FOUND = 404
 XID = Xid(1, b"global", b"branch")
@@ -244,6 +245,34 @@ async def test_a_command_that_can_not_be_executed_ends_the_session(world: World,
         assert connection.is_open
 
 
+async def test_answers_for_callers_that_gave_up_are_dealt_with(world: World, broker: ScriptedBroker) -> None:
+    broker.fill("jobs", b"1")
+    async with world.connect_0_10(broker.url) as connection, connection.open_session("mine", timeout=60) as session:
+        core = broker.peer.core
+        await session.sync()
+        with broker.faults.stall("to_client"):
+            for call in (
+                session.subscribe("jobs"),
+                session.call(QueueQuery("jobs")),
+                session.publish(b"2", "", "jobs"),
+                connection.open_session("late", timeout=60),
+                session.transaction().begin(),
+            ):
+                await world.give_up(call)
+            pending = [*session.pending.values()]
+        await session.sync()
+        assert Accepted() in [await each for each in pending]
+        await world.until(lambda: list(core.sessions) == [0] and broker.queue("jobs").consumers == 0)
+        await session.sync()
+        assert not session.pending
+        assert session.subscriptions == {}
+        async with session.transaction():
+            assert await session.publish(b"3", "", "jobs") == Accepted()
+        assert sorted(broker.bodies("jobs")) == [b"1", b"2", b"3"]
+        async with world.connect_0_10(broker.url) as other, other.open_session("late") as late:
+            assert late.is_open
+
+
 @pytest.mark.parametrize("flow_mode", [WINDOW, CREDIT])
 @pytest.mark.parametrize("credit", [1, 3, 100])
 async def test_credit_is_kept_full_as_messages_are_taken(
@@ -331,13 +360,13 @@ async def test_settling_in_every_way(world: World, broker: ScriptedBroker) -> No
         for call in (subscription.stop(), subscription.flush(), subscription.fetch()):
             with pytest.raises(SessionEnded, match="is closed"):
                 await call
-        # Two accepts of one turn are one command.
+        # Two accepts of one turn are one command; of a thread that waits for nothing they are two.
         await session.sync()
         before = commands(broker, "message.accept")
         await got[6].accept()
         await got[7].accept()
         await session.sync()
-        assert commands(broker, "message.accept") == before + 1
+        assert commands(broker, "message.accept") == before + (2 if world.has_threads else 1)
         assert session.unsettled == ()
         assert sorted(broker.bodies("jobs")) == [b"\0\2", b"\0\3"]
         async with session.subscribe("jobs", destination="mine") as subscription:
@@ -422,8 +451,9 @@ async def test_a_publisher_waits_for_credit(world: World, broker: ScriptedBroker
         await world.turn()
         # What is said of the default exchange counts for all that have no credit of their own.
         assert not any(each.done for each in sends)
-        broker.act(lambda: core.call(MessageFlow("", 0, 2)))
+        # Octets first: a client that was granted messages alone counts no octets.
         broker.act(lambda: core.call(MessageFlow("", 1, None)))
+        broker.act(lambda: core.call(MessageFlow("", 0, 2)))
         await world.until(lambda: sum(each.done for each in sends) >= 2)  # The broker grants more itself.
         broker.act(lambda: core.call(MessageFlow("", 0, None)))
         assert [await each for each in sends] == [Accepted()] * 3
@@ -579,27 +609,134 @@ async def test_a_branch_that_is_not_legal_ends_the_session(world: World, broker:
                 raise ZeroDivisionError
 
 
-async def test_a_session_goes_on_after_its_transport(world: World, broker: ScriptedBroker) -> None:
+async def test_timeouts_and_decisions_of_branches(world: World, broker: ScriptedBroker) -> None:
     broker.fill("jobs")
     async with world.connect_0_10(broker.url) as connection:
-        session = await connection.open_session("orders", timeout=300)
-        broker.script = lambda peer, event: isinstance(event, MessageReceived)
-        sent = await session.publish(b"in doubt", "", "jobs", wait=False)
-        await world.until(lambda: broker.peer.of(MessageReceived))
-        broker.peer.cut()
-        with pytest.raises(SessionEnded) as caught:
-            await sent
-        assert caught.value.resumable
-        await world.until(lambda: not broker.connections)
-        state = session.detached_state()
-        assert connection.report is not None
-    broker.script = None
+        session = await connection.open_session()
+        branch = session.branch(XID)
+        await branch.start()
+        await branch.set_timeout(30)
+        assert await branch.get_timeout() == 30
+        broker.clock.advance(31)
+        with pytest.raises(TransactionFailed, match="xa-rbtimeout"):
+            await branch.end()
+        await branch.rollback()
+        async with session.branch(XID) as branch:
+            await session.publish(b"x", "", "jobs")
+        await branch.prepare()
+        register = broker.peer.front.register
+        book = register.book("/")
+        broker.act(lambda: (book.branches.decide(XID, "commit"), register.decide(book)))
+        with pytest.raises(TransactionFailed, match="xa-heurcom"):
+            await branch.rollback()
+        await branch.forget()
+        assert await session.recover() == []
+        assert broker.bodies("jobs") == [b"x"]
+
+
+async def test_commands_of_the_server(world: World, broker: ScriptedBroker) -> None:
     async with world.connect_0_10(broker.url) as connection:
-        session = await connection.resume_session(state)
-        assert session.name == b"orders"
+        session = await connection.open_session()
         await session.sync()
-        assert not session.pending
-        state = await session.detach()
-        again = await connection.resume_session(state)
-        assert await again.publish(b"more", "", "jobs") == Accepted()
-        await again.close()
+        core = core_of(broker)
+        stream = session.events(CommandReceived)
+        streamed = StreamDeliver("tag", 1, "amq.direct", "jobs")
+        handle = broker.act(lambda: core.call(streamed, Message(b"streamed")))
+        event = await anext(stream)
+        assert (event.command, event.body) == (streamed, b"streamed")
+        await world.turn()
+        with pytest.raises(LocalProtocolError):
+            session.complete(1000)
+        session.complete(event.command_id)
+        await session.sync()
+        await world.until(lambda: handle.done)
+        refused = broker.act(lambda: core.call(streamed, Message(b"refused")))
+        event = await anext(stream)
+        session.fail(ExecutionError(403, "not for me"), event.command_id)
+        assert (await session.wait_closed()).text == "not for me"
+        await world.until(lambda: refused.done)
+        assert "not for me" in str(refused.error)
+        # Nobody reads such events here, so they're refused.
+        other = await connection.open_session()
+        await other.sync()
+        core = core_of(broker)
+        broker.act(lambda: core.call(streamed, Message(b"x")))
+        assert (await other.wait_closed()).code == 540
+        with pytest.raises(SessionEnded, match="takes commands"):
+            await other.sync()
+
+
+@pytest.mark.parametrize("flow_mode", [WINDOW, CREDIT])
+@pytest.mark.parametrize("how", ["stop", "flush"])
+async def test_messages_are_taken_while_the_credit_is_being_taken_back(
+    world: World, broker: ScriptedBroker, flow_mode: int, how: str
+) -> None:
+    broker.fill("jobs", *numbers(4))
+    async with (
+        world.connect_0_10(broker.url) as connection,
+        connection.open_session() as session,
+        session.subscribe("jobs", credit=4, flow_mode=flow_mode) as subscription,
+    ):
+        await world.until(lambda: broker.queue("jobs").unsettled == 4)
+        await session.sync()
+        with broker.faults.stall("to_client"):
+            ending = world.start(getattr(subscription, how)())
+            await world.until(lambda: session.core.is_stopping(subscription.destination))
+            # New credit can't be granted now, and isn't.
+            assert await take(subscription, 4) == [0, 1, 2, 3]
+        await ending
+        assert not session.core.is_stopping(subscription.destination)
+        assert subscription.granted[0] == 0
+
+
+@pytest.mark.parametrize("how", ["fetch", "grant"])
+async def test_a_window_that_a_fetch_left_open_is_closed_before_the_next_credit(
+    world: World, broker: ScriptedBroker, how: str
+) -> None:
+    """The server learns of the completion and of the stop in one go: nothing comes that the completion had room for."""
+
+    def hold(peer: Peer, event: Event) -> bool:
+        if isinstance(event, CreditChanged) and event.messages == 1:
+            broker.script = None
+            peer.line.hold(True)
+        return False
+
+    broker.fill("jobs", *numbers(1))
+    async with (
+        world.connect_0_10(broker.url) as connection,
+        connection.open_session() as session,
+        session.subscribe("jobs", credit=0, flow_mode=WINDOW) as subscription,
+    ):
+        broker.script = hold
+        first = await subscription.fetch(5)
+        assert first is not None
+        broker.peer.hold(False)
+        broker.publish(b"2", routing_key="jobs")
+        if how == "grant":
+            # Also while the stop is on its way, whatever has come before it.
+            await subscription.grant(1)
+            assert (await anext(subscription)).body == b"2"
+            return
+        for seconds in (5, 0.5):
+            broker.publish(b"3", routing_key="jobs")
+            assert await subscription.fetch(seconds) is not None
+        await session.sync()
+        assert subscription.granted[0] == 0
+        assert await subscription.fetch(0) is not None
+
+
+async def test_a_subscription_that_nobody_reads_falls_behind(
+    world: World, broker: ScriptedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox, "OVERRUN", 2)
+    broker.fill("jobs", *numbers(200))
+    async with world.connect_0_10(broker.url) as connection:
+        session, other = await connection.open_session(), await connection.open_session()
+        subscription = await session.subscribe("jobs", credit=0)
+        with pytest.raises(EndpointClosed, match="fell behind"):
+            await subscription.grant(None)
+            for turn in range(100):
+                await other.sync()
+                broker.fill("jobs", *[b"x"] * 200 * (turn % 2))
+            async for message in subscription:
+                await message.accept()

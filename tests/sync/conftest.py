@@ -1,29 +1,21 @@
-"""What the tests of the blocking adapter share: a server on loopback, a connection to it, certificates."""
+"""What the tests of the blocking adapter share: a broker with the queue "jobs" on loopback, and certificates."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 
 import pytest
 
-from amqp_sansio_sync import Connection, connect
 from tests.kit.certificates import Certificates, make_certificates
-from tests.kit.sync_server import Server, running
+from tests.kit.scripted import ScriptedBroker
 
 
 @pytest.fixture
-def server() -> Generator[Server]:
-    """A server without TLS."""
-    with running() as server:
-        yield server
-
-
-@pytest.fixture
-def connection(server: Server) -> Iterator[Connection]:
-    """An open connection to `server`."""
-    connection = connect(server.url)
-    yield connection
-    connection.close()
+def broker() -> Generator[ScriptedBroker]:
+    """A broker without TLS."""
+    with ScriptedBroker() as broker:
+        broker.fill("jobs")
+        yield broker
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import io
+import pickle
 import socket
 import ssl
 import threading
@@ -10,17 +12,20 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from amqp_sansio import By
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, EndpointClosed, Version
+from amqp_sansio.amqp_1_0 import Rejected
+from amqp_sansio.broker import Settings
 from amqp_sansio.capture import Segment, StreamData, read_segments, reassemble
-from amqp_sansio.uri import UriError
+from amqp_sansio.errors import LinkEnded, NotAccepted, SessionEnded, TransactionFailed
+from amqp_sansio.uri import UriError, parse
 from amqp_sansio_sync import Recorder, connect
 from tests.kit.certificates import Certificates
-from tests.kit.sync_server import WAIT, Server, running, wait_until
+from tests.kit.scripted import ScriptedBroker
+from tests.kit.sync_user import WAIT, SyncUser, each_version
 
 
 @contextmanager
@@ -45,10 +50,19 @@ def answering(answer: Callable[[socket.socket], object]) -> Generator[str]:
         listener.close()
 
 
-def test_what_is_no_option_is_refused(server: Server) -> None:
-    options: dict[str, Any] = {"hartbeat": 10}
-    with pytest.raises(TypeError, match="connect takes no 'hartbeat' in AMQP 0-9-1; did you mean 'heartbeat'"):
-        connect(server.url, **options)
+@pytest.mark.parametrize(
+    ("version", "options", "text"),
+    [
+        (AMQP_0_9_1, {"hartbeat": 10}, "no 'hartbeat' in AMQP 0-9-1; did you mean 'heartbeat'"),
+        (AMQP_0_10, {"hartbeat": 10}, "no 'hartbeat' in AMQP 0-10"),
+        (AMQP_1_0, {"vhost": "/"}, r"no 'vhost' in AMQP 1\.0"),
+    ],
+)
+def test_what_is_no_option_is_refused(
+    broker: ScriptedBroker, version: Version, options: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(TypeError, match=text):
+        connect(broker.url, version=version, **options)
 
 
 def test_what_is_no_url_is_refused() -> None:
@@ -71,38 +85,30 @@ def test_the_timeout_of_the_url_is_in_milliseconds() -> None:
         connect(url + "?connection_timeout=150")
 
 
-def test_a_server_that_does_not_answer_the_close_is_left(server: Server) -> None:
-    connection = connect(server.url, close_timeout=0.2)
-    session = server.session()
-    session.reading = False
-    session.do(lambda: None)
-    begun = monotonic()
-    report = connection.close()
-    assert monotonic() - begun < 10
-    assert report.by is By.LOCAL
-    assert not connection.is_open
-
-
-def test_tls_verifies_by_default(certificates: Certificates) -> None:
+@pytest.mark.rule("1.0/security/tls/validate", "1.0/security/tls/pure", "1.0/transport/port-tls")
+@each_version
+def test_tls_verifies_by_default(certificates: Certificates, version: Version) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates.server, certificates.server_key)
-    with running(tls=context) as server:
-        with connect(f"{server.url}?cacertfile={certificates.ca}") as connection:
-            channel = connection.open_channel(confirm=True)
+    with ScriptedBroker(ssl=context) as broker:
+        broker.fill("jobs")
+        url = broker.url.replace("127.0.0.1", "localhost")
+        with SyncUser(broker, version, f"{url}?cacertfile={certificates.ca}") as user:
             body = b"x" * 300_000
-            channel.call(QueueDeclare("jobs"))
-            channel.publish(body, routing_key="jobs")
-            got = channel.get("jobs")
-            assert got is not None
-            assert got.body == body
+            user.publish(body)
+            assert next(user.consume()).body == body
         with pytest.raises(ssl.SSLCertVerificationError):
-            connect(server.url)
+            connect(url, version=version)
         with pytest.raises(ssl.SSLCertVerificationError, match=r"example\.org"):
-            connect(f"{server.url}?cacertfile={certificates.ca}&server_name_indication=example.org")
-        with connect(server.url + "?verify=verify_none") as connection:
+            connect(f"{url}?cacertfile={certificates.ca}&server_name_indication=example.org", version=version)
+        # It is TLS from the first octet on.
+        with pytest.raises((EndpointClosed, OSError)):
+            connect(url.replace("amqps:", "amqp:"), version=version, timeout=WAIT)
+        assert parse("amqps://localhost").port == 5671
+        with connect(url + "?verify=verify_none", version=version) as connection:
             assert connection.is_open
         trusting = ssl.create_default_context(cafile=str(certificates.ca))
-        with connect(server.url, ssl=trusting) as connection:
+        with connect(url, version=version, ssl=trusting) as connection:
             assert connection.is_open
 
 
@@ -112,9 +118,12 @@ def test_a_client_certificate_is_shown(certificates: Certificates) -> None:
     context.load_verify_locations(certificates.ca)
     context.verify_mode = ssl.CERT_REQUIRED
     files = f"certfile={certificates.client}&keyfile={certificates.client_key}"
-    with running(tls=context) as server, connect(f"{server.url}?cacertfile={certificates.ca}&{files}") as connection:
-        tls = cast("ssl.SSLSocket", server.session().socket)
-        assert tls.getpeercert()
+    with (
+        ScriptedBroker(ssl=context) as broker,
+        connect(f"{broker.url}?cacertfile={certificates.ca}&{files}") as connection,
+    ):
+        transport = broker.peer.line.transport
+        assert transport is not None and transport.get_extra_info("peercert")
         assert connection.is_open
 
 
@@ -123,9 +132,9 @@ def test_a_file_for_tls_that_is_not_there_is_named(tmp_path: Path) -> None:
         connect(f"amqps://localhost?cacertfile={tmp_path / 'none.pem'}")
 
 
-def test_tls_to_a_port_without_is_told(server: Server) -> None:
+def test_tls_to_a_port_without_is_told(broker: ScriptedBroker) -> None:
     with pytest.raises(ssl.SSLError, match="perhaps the port is one without TLS"):
-        connect(server.url.replace("amqp:", "amqps:"), timeout=WAIT)
+        connect(broker.url.replace("amqp:", "amqps:"), timeout=WAIT)
 
 
 def test_tls_to_a_server_that_says_nothing_is_given_up() -> None:
@@ -156,36 +165,41 @@ def _streams(data: bytes) -> dict[str, bytes]:
     return streams
 
 
-def test_a_recording_has_everything_but_secrets(server: Server, tmp_path: Path) -> None:
-    path = tmp_path / "recording.pcapng"
-    with connect(server.url, record=path) as connection:
-        connection.open_channel().publish(b"recorded body", routing_key="nowhere")
-    wait_until(lambda: server.session().ended.is_set())
-    streams = _streams(path.read_bytes())
-    assert len(streams) == 2
-    sent = streams.pop(next(name for name in streams if not name.endswith(f":{server.port}")))
-    assert len(sent) == server.session().received
-    assert sent.startswith(b"AMQP\x00\x00\x09\x01")
-    assert b"recorded body" in sent
-    assert b"guest" not in sent
-    (received,) = streams.values()
-    assert received[:1] == b"\x01"
-
-
-def test_one_recorder_takes_many_connections_into_a_file_of_the_caller(server: Server) -> None:
+@each_version
+@pytest.mark.parametrize("secret", [False, True])
+def test_a_recording_has_everything_but_secrets(version: Version, secret: bool) -> None:
+    settings = Settings(mechanisms=("PLAIN",))
+    header = {AMQP_0_9_1: b"AMQP\0\0\x09\x01", AMQP_0_10: b"AMQP\1\1\0\x0a", AMQP_1_0: b"AMQP\3\1\0\0"}[version]
     file = io.BytesIO()
-    with Recorder(file, record_secrets=True) as recorder:
+    with ScriptedBroker(settings=settings, users={"me": "tell-nobody"}) as broker:
+        broker.fill("jobs")
+        url = f"amqp://me:tell-nobody@127.0.0.1:{broker.port}/"
+        with Recorder(file, record_secrets=secret) as recorder, SyncUser(broker, version, url, record=recorder) as user:
+            user.publish(b"recorded body")
+        streams = _streams(file.getvalue())
+        received = streams.pop(f"127.0.0.1:{broker.port}")
+    (sent,) = streams.values()
+    assert sent.startswith(header)
+    assert b"recorded body" in sent
+    assert (b"tell-nobody" in sent) is secret
+    assert received.startswith(b"\1" if version is AMQP_0_9_1 else header)
+
+
+def test_one_recorder_takes_many_connections_into_a_file_of_the_caller(broker: ScriptedBroker, tmp_path: Path) -> None:
+    file = io.BytesIO()
+    with Recorder(file) as recorder:
         for _ in range(2):
-            with connect(server.url, record=recorder):
+            with connect(broker.url, record=recorder):
                 pass
     assert not file.closed
-    streams = _streams(file.getvalue())
-    assert len(streams) == 3
-    assert sum(b"\x00guest\x00guest" in data for data in streams.values()) == 2
+    assert len(_streams(file.getvalue())) == 3
+    with connect(broker.url, record=tmp_path / "recording.pcapng"):
+        pass
+    assert len(_streams((tmp_path / "recording.pcapng").read_bytes())) == 2
 
 
 def test_a_recording_that_cannot_be_written_ends_and_the_connection_goes_on(
-    server: Server, caplog: pytest.LogCaptureFixture
+    broker: ScriptedBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Full(io.BytesIO):
         def write(self, data: Any, /) -> int:
@@ -193,7 +207,7 @@ def test_a_recording_that_cannot_be_written_ends_and_the_connection_goes_on(
                 raise OSError(28, "No space left on device")
             return super().write(data)
 
-    with connect(server.url, record=Full()) as connection:
+    with connect(broker.url, record=Full()) as connection:
         assert connection.open_channel().is_open
     assert "the recording ends here" in caplog.text
 
@@ -213,3 +227,38 @@ def test_a_refused_connection_names_the_address() -> None:
         port = taken.getsockname()[1]
     with pytest.raises(ConnectionRefusedError, match=f"no connection to amqp://guest:.*@127.0.0.1:{port}.*refused"):
         connect(f"amqp://guest:guest@127.0.0.1:{port}/", timeout=5)
+
+
+@each_version
+def test_a_host_and_a_login_that_are_refused(broker: ScriptedBroker, version: Version) -> None:
+    with pytest.raises(EndpointClosed, match="nowhere") as caught:
+        connect(broker.url + "nowhere", version=version)
+    assert caught.value.report is not None
+    with pytest.raises(EndpointClosed, match=r"password|login was refused"):
+        connect(broker.url.replace("guest:guest", "guest:wrong"), version=version)
+
+
+@pytest.mark.parametrize("version", [AMQP_0_10, AMQP_1_0], ids=lambda each: each.label)
+def test_names_are_unique(broker: ScriptedBroker, version: Version) -> None:
+    names: set[object] = set()
+    for _ in range(2):
+        with SyncUser(broker, version) as user, user.open() as other:
+            container = user.connection.core.config.container_id if version is AMQP_1_0 else ""
+            names |= {container} if container else {user.channel.name, other.name}
+    assert len(names) == (4 if version is AMQP_0_10 else 2)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        LinkEnded("text", None, "mine"),
+        NotAccepted("text", Rejected()),
+        TransactionFailed("text", None),
+        SessionEnded("text", None, b"mine", True),
+    ],
+)
+def test_errors_copy_and_pickle(error: BaseException) -> None:
+    for each in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert type(each) is type(error)
+        assert str(each) == "text"
+        assert each.__dict__ == error.__dict__

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections import deque
+from collections.abc import Generator
 from pathlib import Path
 from time import sleep
 
@@ -15,36 +15,38 @@ import pytest
 
 from amqp_sansio.amqp_0_9_1 import MethodReceived, QueueDeclare
 from amqp_sansio.client import inbox
-from amqp_sansio_sync import Channel, Connection
+from amqp_sansio_sync import Channel, connect
 from amqp_sansio_sync.transport import Transport
 from tests.kit.inside import driver_of
-from tests.kit.sync_server import WAIT, Item, Server, wait_until
+from tests.kit.scripted import ScriptedBroker
+from tests.kit.sync_user import WAIT, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def fill(server: Server, count: int, size: int = 1) -> None:
+def fill(broker: ScriptedBroker, count: int, size: int = 1) -> None:
     """Put messages into the queue "jobs"."""
-    server.queues["jobs"] = deque([Item("", "jobs", b"\0\0", (b"%d" % n).ljust(size)) for n in range(count)])
+    broker.fill("jobs", *[(b"%d" % n).ljust(size) for n in range(count)])
 
 
-def settlements(server: Server) -> list[str]:
+def settlements(broker: ScriptedBroker) -> list[str]:
     """The names of the settling methods that came."""
-    methods = [event.method for event in server.session().of(MethodReceived)]
+    methods = [event.method for event in broker.peer.of(MethodReceived)]
     return [method.NAME for method in methods if method.NAME.startswith("basic.")]
 
 
 @pytest.fixture
-def channel(connection: Connection) -> Channel:
-    """A channel of `connection`."""
-    return connection.open_channel()
+def channel(broker: ScriptedBroker) -> Generator[Channel]:
+    """A channel of a connection of its own."""
+    with connect(broker.url) as connection:
+        yield connection.open_channel()
 
 
 def test_settlements_go_together_while_more_deliveries_wait(
-    server: Server, channel: Channel, monkeypatch: pytest.MonkeyPatch
+    broker: ScriptedBroker, channel: Channel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One write for each would be most of what a consumer costs."""
-    fill(server, 500)
+    fill(broker, 500)
     writes: list[int] = []
     whole = Transport.write
 
@@ -61,16 +63,16 @@ def test_settlements_go_together_while_more_deliveries_wait(
             taken[-1].accept()
             taken.append(delivery)
         taken[-1].accept()
-        wait_until(lambda: len(settlements(server)) == 500)
+        wait_until(lambda: len(settlements(broker)) == 500)
     assert len(writes) < 250
 
 
 @pytest.mark.parametrize("another_waits", [False, True])
 def test_a_settlement_is_told_though_the_application_stops(
-    server: Server, channel: Channel, another_waits: bool
+    broker: ScriptedBroker, channel: Channel, another_waits: bool
 ) -> None:
-    fill(server, 3)
-    server.queues["nothing"] = deque()
+    fill(broker, 3)
+    broker.fill("nothing")
     other = channel.consume("nothing", timeout=None)
     waiting = threading.Thread(target=lambda: next(other, None), daemon=True)
     if another_waits:
@@ -81,7 +83,7 @@ def test_a_settlement_is_told_though_the_application_stops(
     assert len(deliveries._items) == 2  # pyright: ignore[reportPrivateUsage]
     one.accept()
     # Two are there already, and nobody calls anything any more.
-    wait_until(lambda: settlements(server) == ["basic.ack"])
+    wait_until(lambda: settlements(broker) == ["basic.ack"])
     # The keeper's haste is over soon.
     wait_until(lambda: not driver_of(channel)._hurried)
     deliveries.close()
@@ -106,17 +108,17 @@ one.accept()
 """
 
 
-def test_a_program_that_closes_nothing_tells_what_was_put_off(server: Server) -> None:
-    fill(server, 5)
+def test_a_program_that_closes_nothing_tells_what_was_put_off(broker: ScriptedBroker) -> None:
+    fill(broker, 5)
     folders = [ROOT, ROOT / "adapters" / "sync"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder) for folder in folders])}
-    subprocess.run([sys.executable, "-c", FORGETFUL, server.url], env=environment, timeout=60, check=True)
-    wait_until(lambda: settlements(server) == ["basic.ack"])
+    subprocess.run([sys.executable, "-c", FORGETFUL, broker.url], env=environment, timeout=60, check=True)
+    wait_until(lambda: settlements(broker) == ["basic.ack"])
 
 
-def test_big_messages_fill_a_feed_by_their_octets(server: Server, channel: Channel) -> None:
+def test_big_messages_fill_a_feed_by_their_octets(broker: ScriptedBroker, channel: Channel) -> None:
     count = inbox.FULL_OCTETS // 1_000_000 + 2
-    fill(server, count, 1_000_000)
+    fill(broker, count, 1_000_000)
     deliveries = channel.consume("jobs", no_ack=True, timeout=WAIT)
     driver = driver_of(channel)
     channel.call(QueueDeclare("jobs"))

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Accepted
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
 from amqp_sansio_sync import Channel, amqp_0_10, amqp_1_0, classic, connect
-from tests.kit.sync_server import WAIT, Server
+from tests.kit.scripted import ScriptedBroker
 
 
 def examples(of: object, names: dict[str, Any]) -> dict[str, Any]:
@@ -39,25 +38,13 @@ def test_examples_are_python_and_none_waits_as_asyncio_does(module: ModuleType) 
             assert word not in (test.docstring or ""), test.name
 
 
-def test_the_example_of_connect(server: Server) -> None:
+def test_the_example_of_connect(broker: ScriptedBroker) -> None:
     names = examples(connect, {"connect": connect})
-    assert names["example"](server.url) == 1
+    assert names["example"](broker.url) == 1
 
 
-def test_the_example_of_publish(server: Server) -> None:
+def test_the_example_of_publish(broker: ScriptedBroker) -> None:
     names = examples(Channel.publish, dict(vars(classic)))
-    with connect(server.url) as connection:
+    with connect(broker.url) as connection:
         channel = connection.open_channel(confirm=True)
         assert names["publish_all"](channel, [b"1", b"2"]) == [Accepted()] * 2
-
-
-def test_a_queue_from_one_end_to_the_other(server: Server) -> None:
-    with connect(server.url) as connection:
-        channel = connection.open_channel(confirm=True)
-        ok = channel.call(QueueDeclare(queue="jobs", durable=True))
-        assert channel.publish(b"hello", routing_key=ok.queue, mandatory=True) == Accepted()
-        with channel.consume("jobs", prefetch=100, timeout=WAIT) as deliveries:
-            for delivery in deliveries:
-                assert delivery.body == b"hello"
-                delivery.accept()
-                break

@@ -6,7 +6,6 @@ import random
 import signal
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -14,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_10, AMQP_1_0, By, EndpointClosed, LocalProtocolError
+from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, By, EndpointClosed, LocalProtocolError, Version
 from amqp_sansio.amqp_0_9_1 import MessageReturned, QueueDeclare
-from amqp_sansio_sync import Consumer, Receiver, connect
-from amqp_sansio_sync.amqp_1_0 import Connection as Connection10
-from tests.kit import server_1_0, sync_0_10, sync_server
-from tests.kit.sync_server import WAIT, Server, wait_until
+from amqp_sansio_sync import Consumer, Receiver
+from tests.kit.scripted import ScriptedBroker
+from tests.kit.sync_user import WAIT, SyncUser, each_version, wait_until
 from tests.sync.test_examples import examples
 
 COUNT = 12
@@ -86,28 +84,18 @@ class Instructions:
         return self._trace
 
 
-class Using:
-    """A connection of one version to a server whose queue "jobs" has BODIES; it takes and settles them in a loop."""
+class Using(SyncUser):
+    """One whose queue "jobs" has BODIES; it takes and settles them in a loop."""
 
-    def __init__(self, server: Any, version: Any) -> None:
+    def __init__(self, broker: ScriptedBroker, version: Version) -> None:
+        # A connection before that isn't gone yet would get what is filled in.
+        wait_until(lambda: not broker.connections)
+        broker.queue("jobs").purge()
+        broker.fill("jobs", *BODIES)
+        super().__init__(broker, version, close_timeout=WAIT)
         self.taken: list[bytes] = []
         self.over = threading.Event()
-        self.connection: Any
-        self.channel: Any
-        self.consumer: Any
-        if version is AMQP_1_0:
-            url = server_1_0.url_of(server)
-            self.connection = connect(url, version=version, timeout=WAIT, close_timeout=WAIT)
-            self.channel = self.connection.open_session(timeout=WAIT)
-            self.consumer = self.channel.open_receiver("jobs", credit=4)
-        elif version is AMQP_0_10:
-            self.connection = connect(server.url, version=version, timeout=WAIT, close_timeout=WAIT)
-            self.channel = self.connection.open_session(open_timeout=WAIT)
-            self.consumer = self.channel.subscribe("jobs", credit=4)
-        else:
-            self.connection = connect(server.url, timeout=WAIT, close_timeout=WAIT)
-            self.channel = self.connection.open_channel()
-            self.consumer = self.channel.consume("jobs", prefetch=4)
+        self.consume(credit=4, timeout=None)
         # The end of a subscription leaves its session, with which its deliveries are settled.
         self.cancel = self.consumer.close if version is AMQP_0_10 else self.consumer.cancel
 
@@ -119,47 +107,6 @@ class Using:
                 delivery.accept()
         finally:
             self.over.set()
-
-    def close(self) -> None:
-        """Close all."""
-        self.connection.close()
-
-
-class Served:
-    """A server whose queue "jobs" can be filled again and looked into."""
-
-    def __init__(self, server: Any, version: Any) -> None:
-        self.server = server
-        self.version = version
-
-    def use(self) -> Using:
-        """Fill the queue and connect; a connection before that isn't gone yet would get what is filled in."""
-        wait_until(lambda: all(session.ended.is_set() for session in self.server.sessions))
-        if self.version is AMQP_1_0:
-            self.server.node("jobs").clear()
-            self.server.fill("jobs", *BODIES)
-        elif self.version is AMQP_0_10:
-            self.server.queues["jobs"].clear()
-            self.server.fill("jobs", *BODIES)
-        else:
-            items = [sync_server.Item("", "jobs", b"\0\0", body) for body in BODIES]
-            self.server.queues["jobs"] = deque(items)
-        return Using(self.server, self.version)
-
-    def left(self) -> list[bytes]:
-        """The bodies that wait in the queue."""
-        if self.version is None:
-            return [item.body for item in list(self.server.queues["jobs"])]
-        bodies: list[bytes] = self.server.bodies("jobs")
-        return bodies
-
-
-@pytest.fixture(params=[None, AMQP_0_10, AMQP_1_0], ids=["classic", "0-10", "1.0"])
-def served(request: pytest.FixtureRequest) -> Generator[Served]:
-    """A server of each version."""
-    kind: Any = {AMQP_0_10: sync_0_10, AMQP_1_0: server_1_0}.get(request.param, sync_server)
-    with kind.running() as server:
-        yield Served(server, request.param)
 
 
 def when_idle(using: Using, then: Handler) -> threading.Thread:
@@ -175,8 +122,9 @@ def when_idle(using: Using, then: Handler) -> threading.Thread:
     return thread
 
 
-def test_a_handler_that_interrupts_the_iteration_cancels_it(served: Served) -> None:
-    using = served.use()
+@each_version
+def test_a_handler_that_interrupts_the_iteration_cancels_it(broker: ScriptedBroker, version: Version) -> None:
+    using = Using(broker, version)
     with handling(lambda: using.cancel(timeout=WAIT)):
         thread = when_idle(using, interrupt)
         using.loop()
@@ -184,12 +132,15 @@ def test_a_handler_that_interrupts_the_iteration_cancels_it(served: Served) -> N
     assert using.taken == BODIES
     assert using.connection.is_open
     using.close()
-    assert served.left() == []
+    assert broker.bodies("jobs") == []
 
 
+@each_version
 @pytest.mark.parametrize("what", ["channel", "connection"])
-def test_a_handler_that_interrupts_the_iteration_closes_what_it_is_on(served: Served, what: str) -> None:
-    using = served.use()
+def test_a_handler_that_interrupts_the_iteration_closes_what_it_is_on(
+    broker: ScriptedBroker, version: Version, what: str
+) -> None:
+    using = Using(broker, version)
     reports: list[Any] = []
     closed = using.channel if what == "channel" else using.connection
     with handling(lambda: reports.append(closed.close())):
@@ -206,8 +157,11 @@ def test_a_handler_that_interrupts_the_iteration_closes_what_it_is_on(served: Se
     assert using.taken == BODIES
 
 
-def test_a_handler_that_interrupts_the_application_waits_for_the_answer(served: Served) -> None:
-    using = served.use()
+@each_version
+def test_a_handler_that_interrupts_the_application_waits_for_the_answer(
+    broker: ScriptedBroker, version: Version
+) -> None:
+    using = Using(broker, version)
     with handling(lambda: using.cancel(timeout=WAIT)):
         for delivery in using.consumer:
             if not using.taken:
@@ -215,12 +169,11 @@ def test_a_handler_that_interrupts_the_application_waits_for_the_answer(served: 
             using.taken.append(delivery.body)
             delivery.accept()
     using.close()
-    assert sorted([*using.taken, *served.left()]) == BODIES
+    assert sorted([*using.taken, *broker.bodies("jobs")]) == BODIES
 
 
-def interrupted_at(served: Served, what: str, number: int) -> tuple[int, Using]:
-    """Interrupt the loop at one instruction; how many there are up to the end, and what was used."""
-    using = served.use()
+def interrupted_at(using: Using, what: str, number: int) -> int:
+    """Interrupt the loop at one instruction; how many there are up to the end."""
     ends = {"consumer": using.cancel, "channel": using.channel.close, "connection": using.connection.close}
     with handling(lambda: ends[what](timeout=WAIT)):
         with Instructions(number) as instructions:
@@ -232,111 +185,102 @@ def interrupted_at(served: Served, what: str, number: int) -> tuple[int, Using]:
                     using.loop()
         thread.join(WAIT)
     using.close()
-    return instructions.count, using
+    return instructions.count
 
 
+@each_version
 @pytest.mark.parametrize("what", ["consumer", "channel", "connection"])
-def test_no_instruction_is_the_wrong_one_for_a_signal(served: Served, what: str) -> None:
-    moments = random.Random(f"{served.version} {what}")
-    count, _ = interrupted_at(served, what, 0)
+def test_no_instruction_is_the_wrong_one_for_a_signal(broker: ScriptedBroker, version: Version, what: str) -> None:
+    moments = random.Random(f"{version.label} {what}")
+    count = interrupted_at(Using(broker, version), what, 0)
     assert count > 1000
     for _ in range(8):
-        _, using = interrupted_at(served, what, moments.randrange(1, count))
+        using = Using(broker, version)
+        interrupted_at(using, what, moments.randrange(1, count))
         assert using.taken == BODIES[: len(using.taken)]
         if what == "consumer":
             # All that was taken is settled, all the rest is given back.
-            wait_until(lambda taken=using.taken: taken + sorted(served.left()) == BODIES)  # type: ignore[misc]
+            wait_until(lambda taken=using.taken: taken + sorted(broker.bodies("jobs")) == BODIES)  # type: ignore[misc]
 
 
-def test_an_event_stream_can_be_closed_in_a_handler(server: Server) -> None:
-    with connect(server.url) as connection:
-        channel = connection.open_channel()
-        events = channel.events(MessageReturned)
+def test_an_event_stream_can_be_closed_in_a_handler(broker: ScriptedBroker) -> None:
+    with SyncUser(broker, AMQP_0_9_1) as user:
+        events = user.channel.events(MessageReturned)
         with handling(events.close):
             thread = threading.Timer(0.1, interrupt)
             thread.start()
             assert list(events) == []
         thread.join(WAIT)
-        assert channel.call(QueueDeclare("jobs")).queue == "jobs"
+        assert user.channel.call(QueueDeclare("jobs")).queue == "jobs"
 
 
-def test_what_the_server_does_not_answer_in_time_is_logged(server: Server, caplog: pytest.LogCaptureFixture) -> None:
-    connection = connect(server.url)
-    server.queues["jobs"] = deque()
-    consumer = connection.open_channel().consume("jobs", timeout=1.0)
-    server.session().writing = False
-    with handling(lambda: consumer.cancel(timeout=0.1)):
-        thread = threading.Timer(0.1, interrupt)
-        thread.start()
-        with pytest.raises(TimeoutError, match="a delivery from 'jobs': not within 1 seconds"):
-            next(consumer)
-    thread.join(WAIT)
-    assert "called in a signal handler: basic.cancel: not within 0.1 seconds" in caplog.text
-    connection.close(timeout=0.1)
+def test_what_the_server_does_not_answer_in_time_is_logged(
+    broker: ScriptedBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    user = SyncUser(broker, AMQP_0_9_1)
+    consumer = user.consume(timeout=1.0)
+    with broker.faults.stall("to_client"):
+        with handling(lambda: consumer.cancel(timeout=0.1)):
+            thread = threading.Timer(0.1, interrupt)
+            thread.start()
+            with pytest.raises(TimeoutError, match="a delivery from 'jobs': not within 1 seconds"):
+                next(consumer)
+        thread.join(WAIT)
+        assert "called in a signal handler: basic.cancel: not within 0.1 seconds" in caplog.text
+        user.close(timeout=0.1)
 
 
-def test_an_exception_of_a_handler_gets_out_of_a_wait_whatever_it_is(server: Server) -> None:
+def test_an_exception_of_a_handler_gets_out_of_a_wait_whatever_it_is(broker: ScriptedBroker) -> None:
     def fail() -> None:
         raise ConnectionResetError("of another socket")
 
-    with connect(server.url) as connection:
-        server.queues["jobs"] = deque()
-        consumer = connection.open_channel().consume("jobs", timeout=WAIT)
+    with SyncUser(broker, AMQP_0_9_1) as user:
+        consumer = user.consume()
         with handling(fail):
             thread = threading.Timer(0.1, interrupt)
             thread.start()
             with pytest.raises(ConnectionResetError, match="of another socket"):
                 next(consumer)
         thread.join(WAIT)
-        assert connection.is_open
+        assert user.connection.is_open
 
 
-def test_the_examples_of_cancel() -> None:
+def test_the_examples_of_cancel(broker: ScriptedBroker) -> None:
+    broker.fill("jobs", b"1")
     before = signal.getsignal(signal.SIGTERM)
     try:
-        with sync_server.running() as server, connect(server.url) as connection:
-            server.queues["jobs"] = deque([sync_server.Item("", "jobs", b"\0\0", b"1")])
-            consumer = connection.open_channel().consume("jobs")
+        with SyncUser(broker, AMQP_0_9_1) as user:
             run = examples(Consumer.cancel, {"signal": signal, "Consumer": Consumer})["example"]
             thread = threading.Timer(0.1, signal.pthread_kill, (threading.get_ident(), signal.SIGTERM))
             thread.start()
-            run(consumer)
+            run(user.consume(timeout=None))
             thread.join(WAIT)
-        with server_1_0.running() as other:
-            url = server_1_0.url_of(other)
-            other.fill("jobs", b"1")
-            with connect(url, version=AMQP_1_0) as newer:
-                receiver = newer.open_session().open_receiver("jobs")
-                run = examples(Receiver.cancel, {"signal": signal, "Receiver": Receiver})["example"]
-                thread = threading.Timer(0.1, signal.pthread_kill, (threading.get_ident(), signal.SIGTERM))
-                thread.start()
-                run(receiver)
-                thread.join(WAIT)
-            assert other.bodies("jobs") == []
+        assert broker.bodies("jobs") == []
     finally:
         signal.signal(signal.SIGTERM, before)
+    with SyncUser(broker, AMQP_1_0) as user:
+        examples(Receiver.cancel, {"Receiver": Receiver})["example"](user.consume(timeout=None))
 
 
-def test_a_receiver_that_is_cancelled_takes_nothing_more() -> None:
-    with server_1_0.running() as server:
-        server.fill("jobs", *BODIES)
-        connection: Connection10
-        with connect(server_1_0.url_of(server), version=AMQP_1_0, timeout=WAIT) as connection:
-            receiver = connection.open_session().open_receiver("jobs", credit=3, timeout=WAIT)
-            first = next(receiver)
-            receiver.cancel(WAIT)
-            receiver.cancel(WAIT)
-            came = [first, *receiver]
-            assert [each.body for each in came] == BODIES[: len(came)]
-            receiver.accept(*came)
-            assert server.bodies("jobs") == BODIES[len(came) :]
-            with pytest.raises(LocalProtocolError, match="the receiver is cancelled"):
-                receiver.fetch(0)
-            with pytest.raises(LocalProtocolError, match="the receiver is cancelled"):
-                receiver.flow(1)
-            assert receiver.is_open
-        idle = "nothing is to be taken back without credit"
-        with connect(server_1_0.url_of(server), version=AMQP_1_0, timeout=WAIT) as connection:
-            receiver = connection.open_session().open_receiver(idle, credit=0, timeout=WAIT)
-            receiver.cancel(WAIT)
-            assert list(receiver) == []
+def test_a_receiver_that_is_cancelled_takes_nothing_more(broker: ScriptedBroker) -> None:
+    broker.fill("jobs", *BODIES)
+    broker.fill("idle")
+    with SyncUser(broker, AMQP_1_0) as user:
+        receiver = user.consume(credit=3)
+        first = next(receiver)
+        receiver.cancel(WAIT)
+        receiver.cancel(WAIT)
+        came = [first, *receiver]
+        assert [each.body for each in came] == BODIES[: len(came)]
+        receiver.accept(*came)
+        user.sync()
+        assert broker.bodies("jobs") == BODIES[len(came) :]
+        with pytest.raises(LocalProtocolError, match="the receiver is cancelled"):
+            receiver.fetch(0)
+        with pytest.raises(LocalProtocolError, match="the receiver is cancelled"):
+            receiver.flow(1)
+        assert receiver.is_open
+        # Nothing is to be taken back without credit.
+        receiver = user.consume("idle", credit=0)
+        receiver.cancel(WAIT)
+        assert list(receiver) == []

@@ -19,6 +19,7 @@ import threading
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import suppress
+from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from weakref import finalize
@@ -86,6 +87,7 @@ class Driver:
     __slots__ = (
         *("__weakref__", "_busy", "_changed", "_failure", "_flush", "_hurried", "_last_words", "_look_at", "_old"),
         *("_put_off_at", "_unsent", "_waiters", "_written", "client", "ended", "keeper", "lock", "reopen", "transport"),
+        "_read_until",
     )
 
     def __init__(self, client: BaseClient[Any], transport: Transport) -> None:
@@ -101,8 +103,7 @@ class Driver:
         self._failure: EndpointClosed | None = None
         self._flush = ""
         self._hurried = False
-        self._look_at = 0.0
-        self._put_off_at = 0.0
+        self._look_at = self._put_off_at = self._read_until = 0.0
         self._unsent: bytes | memoryview = b""
         self._waiters = Waiters()
         self._written = Written(self)
@@ -349,8 +350,12 @@ class Driver:
                             raise TimeoutError(f"{what}: not within {timeout:g} seconds")
                         tried, reads = True, self._waiters.join(me)
                         room = self.client.receive_budget > 0
-                        due = self.client.next_deadline if reads else None
-                        ends = [each for each in (due, deadline) if each is not None]
+                        due = self.client.next_deadline
+                        if reads:
+                            self._read_until = due or inf
+                        elif due is not None and due < self._read_until:
+                            self.transport.wake()  # The reader knows of later timers only.
+                        ends = [each for each in (due if reads else None, deadline) if each is not None]
                         pause = max(0.0, min(ends) - now) if ends else None
                         transport = self.transport
                     if reads:
