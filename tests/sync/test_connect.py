@@ -20,8 +20,10 @@ from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, EndpointClosed, Version
 from amqp_sansio.amqp_1_0 import Rejected
 from amqp_sansio.broker import Settings
 from amqp_sansio.capture import Segment, StreamData, read_segments, reassemble
+from amqp_sansio.client.recovery import RecoveryPolicy
 from amqp_sansio.errors import LinkEnded, NotAccepted, SessionEnded, TransactionFailed
 from amqp_sansio.uri import UriError, parse
+from amqp_sansio_pytest import EmbeddedBroker
 from amqp_sansio_sync import Recorder, connect
 from tests.kit.certificates import Certificates
 from tests.kit.scripted import ScriptedBroker
@@ -163,6 +165,19 @@ def _streams(data: bytes) -> dict[str, bytes]:
         if isinstance(item, StreamData):
             streams[item.sender] = streams.get(item.sender, b"") + item.data
     return streams
+
+
+def test_a_recording_goes_on_when_a_lost_connection_is_opened_again(tmp_path: Path) -> None:
+    path = tmp_path / "recording.pcapng"
+    with (
+        EmbeddedBroker(clock="real", definitions={"queues": ["jobs"]}) as broker,
+        connect(broker.url, record=path, recover=RecoveryPolicy(first_delay=0.01)) as connection,
+    ):
+        channel = connection.open_channel(confirm=True)
+        broker.faults.close_connections()
+        channel.publish(b"recorded body", routing_key="jobs", timeout=30)
+    data = path.read_bytes()
+    assert (len(_streams(data)), b"recorded body" in data) == (3, True)
 
 
 @each_version

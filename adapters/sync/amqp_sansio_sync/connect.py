@@ -159,12 +159,12 @@ def _recover(
     new_core: Callable[[AmqpUri], Any],
     ssl: ssl_module.SSLContext | None,
 ) -> None:
-    """Let a connection recover; later transports aren't recorded."""
+    """Let a connection recover."""
     seconds = driver.client.config.handshake_timeout
 
     def reopen(place: int) -> tuple[Any, Callable[[], Transport]]:
         uri = uris[place]
-        return new_core(uri), lambda: open_transport(uri, tls_for(uri, ssl), seconds)
+        return new_core(uri), lambda: open_transport(uri, tls_for(uri, ssl), seconds, driver.recorder)
 
     driver.recover(policy, tuple(map(str, uris)), reopen)
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from amqp_sansio.client.recovery import RecoveryPolicy
 
     from .reconnecting import Reopen
+    from .recording import Recorder
     from .transport import Transport
 
 _R = TypeVar("_R")
@@ -86,14 +87,18 @@ class Driver:
 
     __slots__ = (
         *("__weakref__", "_busy", "_changed", "_failure", "_flush", "_hurried", "_last_words", "_look_at", "_old"),
-        *("_put_off_at", "_unsent", "_waiters", "_written", "client", "ended", "keeper", "lock", "reopen", "transport"),
-        "_read_until",
+        *("_ours", "_put_off_at", "_read_until", "_unsent", "_waiters", "_written", "client", "ended", "keeper"),
+        *("lock", "recorder", "reopen", "transport"),
     )
 
-    def __init__(self, client: BaseClient[Any], transport: Transport) -> None:
+    def __init__(
+        self, client: BaseClient[Any], transport: Transport, recorder: Recorder | None, ours: Recorder | None
+    ) -> None:
         self.client = client
         self.transport = transport
         self.reopen: Reopen | None = None
+        self.recorder = recorder
+        self._ours = ours
         self._old: list[Transport] = []
         self.lock = threading.Lock()
         self.keeper = Keeper()
@@ -520,11 +525,16 @@ class Driver:
         self._last_words.detach()
         self._unsent = b""
         if self._waiters.reader is None:
-            self.transport.close()
+            self._close()
             close_all(self._old)
         else:
             self.transport.shut()
         self.keeper.ring()
+
+    def _close(self) -> None:
+        self.transport.close()
+        if self._ours is not None:
+            self._ours.close()
 
     def _replace(self, transport: Transport) -> None:
         """Go on with another transport. A thread that waits on the old one leaves it."""
@@ -546,7 +556,7 @@ class Driver:
             if self._waiters.reader is None:
                 close_all(self._old)
                 if self.ended:
-                    self.transport.close()
+                    self._close()
                 elif self._unsent:
                     self.keeper.ring()
 

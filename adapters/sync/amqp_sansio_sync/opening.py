@@ -35,10 +35,7 @@ def open_connection(
     recorder = record if isinstance(record, Recorder) else ours
     try:
         connected = _open_socket(uri, *security, deadline)
-        recording = None
-        if recorder is not None:
-            recording = recorder.open(connected.getsockname(), connected.getpeername(), ours is not None)
-        driver = Driver(client, Transport(connected, recording))
+        driver = Driver(client, _recorded(connected, recorder), recorder, ours)
     except BaseException:
         if ours is not None:
             ours.close()
@@ -53,10 +50,15 @@ def open_connection(
 
 
 def open_transport(
-    uri: AmqpUri, security: tuple[ssl_module.SSLContext | None, str | None], seconds: float
+    uri: AmqpUri, security: tuple[ssl_module.SSLContext | None, str | None], seconds: float, recorder: Recorder | None
 ) -> Transport:
     """Open another transport for a connection that recovers. Raises OSError."""
-    return Transport(_open_socket(uri, *security, monotonic() + (uri.connection_timeout or seconds)), None)
+    return _recorded(_open_socket(uri, *security, monotonic() + (uri.connection_timeout or seconds)), recorder)
+
+
+def _recorded(connected: socket.socket, recorder: Recorder | None) -> Transport:
+    ends = connected.getsockname(), connected.getpeername()
+    return Transport(connected, None if recorder is None else recorder.open(*ends))
 
 
 def _open_socket(

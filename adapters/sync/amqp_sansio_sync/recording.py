@@ -42,15 +42,12 @@ class Recorder:
         self._failed = False
         self._write(self._writer.header())
 
-    def open(self, client: tuple[object, ...], server: tuple[object, ...], last: bool = False) -> RecordedConnection:
-        """Begin a connection between two socket addresses, as returned by `getpeername`.
-
-        The end of the `last` one closes the recording.
-        """
+    def open(self, client: tuple[object, ...], server: tuple[object, ...]) -> RecordedConnection:
+        """Begin a connection between two socket addresses, as returned by `getpeername`."""
         with self._lock:
             number, octets = self._writer.open(shown(client), shown(server), time.time_ns())
             self._write(octets)
-        return RecordedConnection(self, number, None if self._secrets else Redactor(), last)
+        return RecordedConnection(self, number, None if self._secrets else Redactor())
 
     def data(self, number: int, sender: _Sender, data: bytes) -> None:
         """Record octets of a connection."""
@@ -93,11 +90,10 @@ class Recorder:
 class RecordedConnection:
     """One connection of a recording: takes the octets of each side, and the end."""
 
-    def __init__(self, recorder: Recorder, number: int, redactor: Redactor | None, last: bool) -> None:
+    def __init__(self, recorder: Recorder, number: int, redactor: Redactor | None) -> None:
         self._recorder = recorder
         self._number = number
         self._redactor = redactor
-        self._last = last
         self._open = True
 
     def client_sent(self, data: bytes) -> None:
@@ -114,8 +110,6 @@ class RecordedConnection:
         if self._open:
             self._open = False
             self._recorder.end(self._number, by)
-            if self._last:
-                self._recorder.close()
 
 
 def shown(address: object) -> str:
