@@ -91,14 +91,11 @@ class Driver:
         *("lock", "recorder", "reopen", "transport"),
     )
 
-    def __init__(
-        self, client: BaseClient[Any], transport: Transport, recorder: Recorder | None, ours: Recorder | None
-    ) -> None:
+    def __init__(self, client: BaseClient[Any], transport: Transport, recorder: Recorder | None, ours: bool) -> None:
         self.client = client
         self.transport = transport
         self.reopen: Reopen | None = None
-        self.recorder = recorder
-        self._ours = ours
+        self.recorder, self._ours = recorder, ours
         self._old: list[Transport] = []
         self.lock = threading.Lock()
         self.keeper = Keeper()
@@ -533,8 +530,8 @@ class Driver:
 
     def _close(self) -> None:
         self.transport.close()
-        if self._ours is not None:
-            self._ours.close()
+        if self._ours and self.recorder is not None:
+            self.recorder.close()
 
     def _replace(self, transport: Transport) -> None:
         """Go on with another transport. A thread that waits on the old one leaves it."""

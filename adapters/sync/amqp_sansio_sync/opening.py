@@ -35,7 +35,7 @@ def open_connection(
     recorder = record if isinstance(record, Recorder) else ours
     try:
         connected = _open_socket(uri, *security, deadline)
-        driver = Driver(client, _recorded(connected, recorder), recorder, ours)
+        driver = Driver(client, _recorded(connected, recorder), recorder, ours is not None)
     except BaseException:
         if ours is not None:
             ours.close()
@@ -57,8 +57,7 @@ def open_transport(
 
 
 def _recorded(connected: socket.socket, recorder: Recorder | None) -> Transport:
-    ends = connected.getsockname(), connected.getpeername()
-    return Transport(connected, None if recorder is None else recorder.open(*ends))
+    return Transport(connected, recorder.open(connected.getsockname(), connected.getpeername()) if recorder else None)
 
 
 def _open_socket(
