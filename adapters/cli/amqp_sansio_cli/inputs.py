@@ -23,7 +23,6 @@ STDIN = CaptureFile("-", "stdin")
 _HEAD = 4096
 _HANDSHAKE = b"\x16\x03"
 _MOST_FLOWS = 100_000
-_MOST_FLOWS = 10_000
 
 
 def find_inputs(given: Sequence[str]) -> list[CaptureFile]:

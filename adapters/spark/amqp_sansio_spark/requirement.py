@@ -8,19 +8,20 @@ from importlib.util import find_spec, module_from_spec
 from typing import Any, Final
 
 LEAST: Final = (4, 1)
+STREAMS: Final = (4, 2)
+"""The first version whose streams a reader in Python can bound."""
 
 
-def check_spark() -> None:
-    """Raise ImportError, in one line, if the installed pyspark is too old.
+def check_spark(least: tuple[int, int] = LEAST, what: str = "amqp_sansio_spark") -> None:
+    """Raise ImportError, in one line, if the installed pyspark is too old for something.
 
     Spark isn't imported for it, and needn't be there: readers of files and the command's local engine do without.
     """
     found = installed()
-    if found is not None and _numbers(found) < LEAST:
-        wanted = ".".join(map(str, LEAST))
+    if found is not None and _numbers(found) < least:
+        wanted = ".".join(map(str, least))
         raise ImportError(
-            f"amqp_sansio_spark needs pyspark {wanted} or newer, and {found} is installed: "
-            f"pip install 'pyspark[sql]>={wanted},<5'"
+            f"{what} needs pyspark {wanted} or newer, and {found} is installed: pip install 'pyspark[sql]>={wanted},<5'"
         )
 
 
@@ -41,4 +42,4 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple([int(part) for part in version.split(".")[:2] if part.isdecimal()])
 
 
-__all__ = ["LEAST", "check_spark", "installed"]
+__all__ = ["LEAST", "STREAMS", "check_spark", "installed"]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from amqp_sansio.tables import COLUMNS, skew_of
 
+from .requirement import STREAMS, check_spark
 from .tables import BodyMode, Tables, columns_of, required, tables_schema
 
 if TYPE_CHECKING:
@@ -35,8 +36,9 @@ def replay_stream(
     its state exists.
 
     Raises ValueError for a wrong argument, for missing columns, for segments that are no stream, and for another state
-    store.
+    store; ImportError before Spark 4.2.
     """
+    check_spark(STREAMS, "replay_stream")
     if not segments.isStreaming:
         raise ValueError("segments are no stream: read them with spark.readStream, or call replay(segments)")
     if idle_seconds < 1:

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 _SHREDDING: Final = "spark.sql.variant.inferShreddingSchema"
 
 
-def write(tables: Replay, path: str, *, histories: bool = True, mode: str = "errorifexists") -> dict[str, DataFrame]:
+def write(tables: Replay, path: str, *, histories: bool = True, mode: str = "error") -> dict[str, DataFrame]:
     """Write the tables as Parquet below `path`, each in a folder of its name; return them as they are read back.
 
     One pass over the captures makes the four tables; its rows are in memory and on the disks of the workers until they
     are written. `histories` and `topology` are joined from the written tables, so nothing is decoded twice. `mode` is
-    that of Spark's writer: "errorifexists", "overwrite", "append" or "ignore".
+    that of Spark's writer: "error", "overwrite", "append" or "ignore".
     """
     session = tables.sorted_segments.sparkSession
     before = session.conf.get(_SHREDDING, None)
