@@ -110,6 +110,8 @@ def test_what_a_server_knows_of_its_client(version: Version) -> None:
             connect(url_of(server, "/jobs"), version=version, **options) as client,
         ):
             assert await accepts(client, version)
+            with pytest.raises(EndpointClosed, match="no virtual host 'none'"):
+                await connect(url_of(server, "/none"), version=version)
             connection = made.connections[0]
             assert connection.is_open
             assert connection.report is None
@@ -206,6 +208,8 @@ def test_who_may_enter(version: Version) -> None:
         ):
             await client.open_session()
             assert made.connections[-1].mechanism == "SCRAM-SHA-256"
+            with pytest.raises(EndpointClosed):
+                await connect(url_of(server, user="nobody:x@"), version=version)
 
     run(main())
 
@@ -453,18 +457,19 @@ def test_the_keeper_tells_what_expires() -> None:
         config = Config010(session_timeout_max=100)
         server = await serve(Accepting().handle, version=AMQP_0_10, sessions=keeper, config=config)
         async with connect(url_of(server), version=AMQP_0_10) as connection:
+            await (await connection.open_session("first", timeout=50)).detach()
             session = await connection.open_session("mine", timeout=3)
             long = await connection.open_session("long", timeout=None)
             assert (session.timeout, long.timeout) == (3, 100)
             assert await long.request_timeout(70) == 70
             await session.detach()
-            await until(lambda: len(keeper.sessions) == 1)
+            await until(lambda: len(keeper.sessions) == 2)
             await asyncio.sleep(2)
             assert told == []
             await asyncio.sleep(2)
             assert told == [("guest", b"mine")]
             await long.detach()
-            await until(lambda: len(keeper.sessions) == 1)
+            await until(lambda: len(keeper.sessions) == 2)
         await server.close()
         # Its clock stops with the server.
         await asyncio.sleep(100)

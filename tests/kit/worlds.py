@@ -463,6 +463,7 @@ class StandIn:
         return _Call(self.thing.result).__await__()
 
     def __aiter__(self) -> StandIn:
+        iter(self.thing)
         return self
 
     def __anext__(self) -> _Call:

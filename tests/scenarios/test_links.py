@@ -46,6 +46,7 @@ async def test_opening_and_closing(world: World, broker: ScriptedBroker) -> None
         assert "open" in repr(connection)
         async with connection.open_session() as session:
             assert session.is_open
+            assert repr(session) == "<Session 0, open>"
             assert session.channel == 0
             other = await connection.open_session(properties={"s": 1})
             assert other.channel == 1
@@ -115,6 +116,10 @@ async def test_many_in_flight_and_messages_of_every_kind(world: World, broker: S
             assert (got.message.body, got.message.properties) == (message.body, message.properties)
             assert (got.settled, got.resumed, got.message_format) == (False, False, 0)
             assert got.receiver.name == receiver.name
+            assert (got.payload, got.state) == (got.message.encode(), None)
+            assert (got.delivery_tag in receiver.pending, receiver.report) == (True, None)
+            assert (receiver.core.rcv_settle_mode, f"{len(got.payload)} octets" in repr(got)) == (0, True)
+            await got.update(Received(0, 0))
             await got.accept()
 
 
@@ -593,7 +598,7 @@ async def test_requests_and_replies(world: World, broker: ScriptedBroker) -> Non
         answering = world.start(answer(connection, 10, backwards=True))
         async with session.open_requester("rpc", credit=5) as requester:
             assert requester.is_open
-            assert requester.address
+            assert repr(requester) == f"<Requester 'rpc', replies to {requester.address!r}>"
             replies = await world.gather(*[requester.call(Message(n)) for n in range(10)])
             assert [reply.body for reply in replies] == [2 * n for n in range(10)]
             await answering

@@ -165,6 +165,7 @@ async def test_messages_keep_what_they_say(world: World, broker: ScriptedBroker)
         assert received is not None
         assert (received.delivery_properties.priority, received.message_properties.content_type) == (7, "text/plain")
         assert received.destination == subscription.destination
+        assert (received.routing_key, received.headers) == ("jobs", received.message.headers)
         assert (received.accepts, received.acquired, received.redelivered) == (True, True, False)
         assert "4 octets" in repr(received)
         # Sent on as it is.
@@ -249,6 +250,7 @@ async def test_answers_for_callers_that_gave_up_are_dealt_with(world: World, bro
     broker.fill("jobs", b"1")
     async with world.connect_0_10(broker.url) as connection, connection.open_session("mine", timeout=60) as session:
         core = broker.peer.core
+        assert await session.request_timeout(50) == session.timeout == 50
         await session.sync()
         with broker.faults.stall("to_client"):
             for call in (
@@ -345,7 +347,7 @@ async def test_settling_in_every_way(world: World, broker: ScriptedBroker) -> No
         got = [await anext(subscription) for _ in range(8)]
         assert session.unsettled == tuple(each.command_id for each in got)
         await got[0].accept()
-        await got[1].reject(2, "not this")
+        await session.reject(got[1], code=2, text="not this")
         await subscription.stop()
         await got[2].release()
         await got[3].release(set_redelivered=True)
@@ -430,6 +432,10 @@ async def test_a_subscription_that_is_refused(world: World, broker: ScriptedBrok
         first = await session.subscribe("jobs", destination="d")
         with pytest.raises(LocalProtocolError, match="in use"):
             await session.subscribe("jobs", destination="d")
+        with pytest.raises(ValueError, match="flow mode 7"):
+            await session.subscribe("jobs", flow_mode=7)
+        with pytest.raises(ValueError, match="credit -1"):
+            await session.subscribe("jobs", credit=-1)
         assert session.subscriptions == {"d": first}
         with pytest.raises(SessionEnded):
             await session.subscribe("jobs", exclusive=True)
@@ -557,6 +563,9 @@ async def test_branches(world: World, broker: ScriptedBroker) -> None:
             pass
         assert not await branch.prepare()
         assert commands(broker, "dtx.select") == 1
+        async with session.branch(XID) as branch:
+            await branch.end()
+        await branch.rollback()
         branch = session.branch(XID)
         with pytest.raises(ZeroDivisionError):
             async with branch:
