@@ -361,3 +361,19 @@ def test_outcomes_are_asked_for_in_a_session_that_began_anew() -> None:
     assert len(session.core.pending) == before + 1
     world.turn()
     assert asking.result == Accepted()
+
+
+def test_what_was_accepted_when_the_connection_failed_is_accepted_in_the_resumed_session() -> None:
+    world = World()
+    session = world.session(KEPT)
+    subscription = world.subscribe(session)
+    world.run(session.publish(b"x", "", "q"))
+    (received,) = world.take(subscription, 1)
+    world.run(received.accept())
+    world.client.core.connection_lost("a heartbeat is missing", world.now)
+    world.cut()
+    world.wait_back()
+    world.turn()
+    assert session.unsettled == ()
+    world.run(session.close())
+    assert world.left() == []

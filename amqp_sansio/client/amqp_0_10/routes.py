@@ -570,6 +570,8 @@ class SessionRoutes:
     def say_accepted(self) -> None:
         """Queue the acceptances collected by `accept_later`."""
         accepted = tuple(self.accepted)
+        if self.core.report is not None and self.asked is not None:
+            return  # They are accepted when the session is resumed.
         self.accepted.clear()
         if not accepted or self.core.report is not None:
             return
@@ -579,6 +581,9 @@ class SessionRoutes:
             # Accept them as soon as there is room.
             self.accepted = dict.fromkeys(accepted)
             self.client.collected.append(self)
+        except EndpointClosed:
+            if self.asked is not None:
+                self.accepted = dict.fromkeys(accepted)
 
     def give_back(self, event: MessageReceived) -> None:
         """Release a message that nobody takes; one that can't be released is completed instead."""
@@ -716,7 +721,6 @@ class SessionRoutes:
             self.opening = opening
         if not self.is_lost:
             self.broken = self.broken or self.transaction_open or self.branches > 0
-        self.accepted.clear()
         for inbox in self.subscriptions.values():
             inbox.lost()
         self.is_lost = True
@@ -743,6 +747,10 @@ class SessionRoutes:
     def go_on(self, resumed: bool) -> None:
         """Go on in the session that is attached again; a transaction under way is lost in any case."""
         assert self.asked is not None
+        left = [each for each in self.accepted if resumed and self.core.is_unsettled(each)]
+        self.accepted.clear()
+        if left and not self.broken:
+            self.core.accept(*left)
         if resumed:
             if self.broken and self.selected == "tx":
                 self.core.call(TxRollback())
