@@ -24,8 +24,8 @@ URL: Final = "amqp://broker/"
 PERSISTENT: Final = BasicProperties(delivery_mode=2)
 DURABLE: Final = Header(durable=True)
 NEVER: Final = TerminusExpiryPolicy.NEVER
-KEPT: Final = 86_400
-"""Seconds that a session is kept, longer than all jumps of the clock."""
+KEPT: Final = 3600
+"""Seconds that a session is kept, the most that the broker grants."""
 
 AGAIN: Final = RecoveryPolicy(deadline=None)
 REPORT: Final = RecoveryPolicy(deadline=None, in_doubt="report")
