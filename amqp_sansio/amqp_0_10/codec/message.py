@@ -43,9 +43,7 @@ class Message:
         headers: Headers | None = None,
         has_body: bool = False,
     ) -> None:
-        """Raises CodecError for properties that can't be written, TypeError for both kinds of properties at once, and
-        for a body that isn't octets.
-        """
+        """Raises CodecError for properties that can't be written, TypeError for both kinds at once, or a body of text."""
         self.body = body if body.__class__ is bytes else _octets(body)
         self.has_body = has_body or bool(body)
         if headers is not None:

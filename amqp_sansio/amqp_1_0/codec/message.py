@@ -251,9 +251,7 @@ class Message:
         return message
 
     def encode(self) -> bytes:
-        """All sections' octets. Raises CodecError for values that a section can't hold, TypeError for a header or
-        properties of another class.
-        """
+        """All sections' octets. Raises CodecError for values that none can hold, TypeError for a wrong section."""
         payload = self._payload
         if payload is not _UNREAD:
             return payload

@@ -87,7 +87,7 @@ class Receiver(Link):
         Link.__init__(self, session, name, 1 - session.side)
         # `recalling`: the drain is asked for as credit 0, and ends when the sender says that it has none.
         self.draining = self.recalling = False
-        # Credit that deliveries took of which the application gets no Delivery: aborted, or known from before.
+        # Credit that brought the application no Delivery: of aborted or known ones, or given up by the sender.
         self.unused = 0
 
     def new_delivery(self, delivery_id: int, delivery_tag: bytes) -> IncomingDelivery:
@@ -437,8 +437,8 @@ class Receiver(Link):
         self.session.complete([(self.pending_of(delivery.delivery_tag), state)])
         return True
 
-    def sender_flow(self, frame: Flow) -> None:
-        """Tell the application what the sender's flow says, and answer it where it asks for that."""
+    def sender_flow(self, frame: Flow, credit: int) -> None:
+        """Tell the application what the sender's flow says, and answer it if it asks; `credit` was left before it."""
         if frame.available is not None:
             self.tell(AvailableChanged, frame.available)
         if self.draining:
@@ -448,6 +448,10 @@ class Receiver(Link):
                 self.draining = self.credit_limit is None or self.credit > 0
             if not self.draining:
                 self.tell(Drained)
+        elif credit > self.credit:
+            # The late answer to a drain that was given up takes credit that was given since.
+            self.unused += credit - self.credit
+            self._used_credit()
         if frame.echo:
             self.session.send_flow(self, credit=self.credit, drain=self.draining and not self.recalling)
 

@@ -495,6 +495,8 @@ class EndpointModel(ConnectionModel):
         side = self._side
         known: Any = self.halves[1 - side].channels.get(channel)
         before = 0 if known is None else known.outgoing_window
+        named = None if known is None or frame.handle is None else known.halves[1 - side].handles.get(frame.handle)
+        credit = named.credit if isinstance(named, Receiver) else 0
         try:
             found, link = self.flow(1 - side, channel, frame)
         except SessionViolation as violation:
@@ -513,7 +515,7 @@ class EndpointModel(ConnectionModel):
                     link.send_flow()
         elif isinstance(link, Receiver):
             if link.halves[side].state is _ATTACHED:
-                link.sender_flow(frame)
+                link.sender_flow(frame, credit)
         elif frame.echo:
             session.send_flow()
 

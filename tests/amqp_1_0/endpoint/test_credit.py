@@ -214,6 +214,18 @@ def test_credit_that_brought_no_delivery_is_given_again(facing: Mapped) -> None:
     assert (link.credit, given(facing), len(facing.of(amqp.Delivery))) == (0, [], 3)
 
 
+def test_the_late_answer_to_a_drain_takes_no_credit_that_was_given_since(facing: Mapped) -> None:
+    link = facing.receiver(credit=3)
+    link.drain()
+    link.flow(0)
+    link.flow(2)
+    given(facing)
+    facing.get(session_flow(handle=0, delivery_count=3, link_credit=0, drain=True))
+    assert (link.credit, given(facing), facing.of(amqp.Drained)) == (2, [2], [])
+    facing.get(session_flow(handle=0, delivery_count=3, link_credit=2))
+    assert (link.credit, given(facing)) == (2, [])
+
+
 def test_credit_given_anew_counts_from_then(facing: Mapped) -> None:
     link = facing.receiver(credit=2)
     facing.get(transfer(0, more=True), BODY[:2])
