@@ -43,7 +43,7 @@ class Message:
         headers: Headers | None = None,
         has_body: bool = False,
     ) -> None:
-        """Raises CodecError for properties that can't be written, TypeError for both kinds at once, or a body of text."""
+        """Raises CodecError for properties that can't be written, TypeError for both kinds at once, or for text."""
         self.body = body if body.__class__ is bytes else _octets(body)
         self.has_body = has_body or bool(body)
         if headers is not None:
