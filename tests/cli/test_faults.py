@@ -316,21 +316,42 @@ def test_no_standard_input(cli_environment: Mapping[str, str]) -> None:
     assert (done.returncode, done.stderr) == (2, b"amqp-sansio: standard input is closed\n")
 
 
-def test_ctrl_c_is_one_line(cli_environment: Mapping[str, str]) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "amqp_sansio_cli", "lint", "-"],
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=cli_environment,
-    ) as process:
-        assert process.stdin is not None
-        # More than the pipe holds: when it's written, the command is reading.
-        process.stdin.write(named(BASIC).read_bytes()[:24] + bytes(16) * 8192)
-        process.stdin.flush()
+def test_ctrl_c_is_one_line(cli_environment: Mapping[str, str], tmp_path: Path) -> None:
+    pipe = tmp_path / "some.pcap"
+    os.mkfifo(pipe)
+    with (
+        subprocess.Popen(
+            [sys.executable, "-m", "amqp_sansio_cli", "lint", pipe], stderr=subprocess.PIPE, env=cli_environment
+        ) as process,
+        open(pipe, "wb"),
+    ):
+        # The pipe has a reader, so the command is reading.
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
         assert process.stderr is not None
         assert process.stderr.read() == b"amqp-sansio: interrupted\n"
+
+
+def test_the_second_ctrl_c_is_the_end_of_a_live_pipe(cli_environment: Mapping[str, str]) -> None:
+    """The first one stops its writer too, where both run on one terminal."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "amqp_sansio_cli", "replay", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=cli_environment,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(named(BASIC).read_bytes())
+        process.stdin.flush()
+        assert process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert b"waiting for the end of the pipe" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        assert process.stdout.read().count(b"\n") > 10
 
 
 def test_a_ready_file_that_is_no_file_is_written_and_stays(cli_environment: Mapping[str, str], tmp_path: Path) -> None:

@@ -554,9 +554,9 @@ def test_no_credit_is_granted_while_it_is_being_taken(command: Any) -> None:
     """What the peer has left of it could not be known."""
     pair, session, other = begun(2)
     session.call(command)
-    with pytest.raises(LocalProtocolError, match="wait for its handle"):
+    with pytest.raises(LocalProtocolError, match="wait for its pending"):
         session.call(amqp.MessageFlow("d", 0, 5))
-    with pytest.raises(LocalProtocolError, match="wait for its handle"):
+    with pytest.raises(LocalProtocolError, match="wait for its pending"):
         session.top_up("d", 5)
     pair.pump()
     for number in other.incomplete:
@@ -588,7 +588,7 @@ def test_a_destination_is_not_subscribed_again_before_its_cancel_is_completed() 
     pair, session, other = begun(2)
     other.transfer("d", b"x")
     session.call(amqp.MessageCancel("d"))
-    with pytest.raises(LocalProtocolError, match="wait for its handle"):
+    with pytest.raises(LocalProtocolError, match="wait for its pending"):
         session.call(amqp.MessageSubscribe("q", "d", 0, 0))
     pair.pump()
     other.complete(other.incomplete[0])
