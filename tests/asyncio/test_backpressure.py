@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import Callable
 
 import pytest
 
@@ -26,21 +24,8 @@ from amqp_sansio.amqp_0_9_1 import (
 from amqp_sansio.events import Event
 from amqp_sansio.limits import Limits
 from amqp_sansio_asyncio import ServerConnection, connect, serve
-from tests.kit.asyncio_broker import driver_of, state_of, until, url_of
+from tests.kit.asyncio_broker import connect_small, driver_of, state_of, until, url_of
 from tests.kit.asyncio_loops import run, run_fast
-
-SMALL = Limits(unparsed=64 * 1024, backlog_high=128 * 1024, backlog_low=32 * 1024)
-
-
-async def connect_small(factory: Callable[[], asyncio.Protocol], port: int) -> object:
-    """A transport whose kernel buffers are small."""
-    sock = socket.socket()
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 32768)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
-    sock.setblocking(False)
-    loop = asyncio.get_running_loop()
-    await loop.sock_connect(sock, ("127.0.0.1", port))
-    return await loop.create_connection(factory, sock=sock)
 
 
 class Floods:
@@ -99,15 +84,6 @@ class Floods:
             await asyncio.sleep(0)
 
 
-async def at_rest(count: Callable[[], int]) -> int:
-    """What `count` is when it has stopped growing."""
-    last = -1
-    while (now := count()) != last:
-        last = now
-        await asyncio.sleep(0.05)
-    return last
-
-
 def test_a_publisher_lets_others_have_their_turn() -> None:
     async def main() -> None:
         floods = Floods(0)
@@ -127,23 +103,6 @@ def test_a_publisher_lets_others_have_their_turn() -> None:
             assert turns >= 10
             counting.cancel()
             await until(lambda: floods.published == 1000)
-
-    run(main())
-
-
-def test_big_bodies_count_by_their_octets() -> None:
-    async def main() -> None:
-        floods = Floods(40, 1024 * 1024)
-        async with serve(floods.handle) as server, connect(url_of(server)) as connection:
-            ch = await connection.open_channel()
-            async with ch.consume("q", no_ack=True) as deliveries:
-                feed = state_of(ch).inboxes["c"]
-                await until(lambda: feed.full)
-                await asyncio.sleep(0.02)
-                assert 16 <= len(feed.items) <= 18
-                for _ in range(40):
-                    await anext(deliveries)
-                assert feed.octets == 0
 
     run(main())
 

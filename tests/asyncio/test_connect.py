@@ -13,11 +13,10 @@ import pytest
 from amqp_sansio import AMQP_0_10
 from amqp_sansio.amqp_0_9_1 import QueueDeclare
 from amqp_sansio.errors import EndpointClosed
-from amqp_sansio.sasl import AmqPlain, Credentials
 from amqp_sansio.uri import UriError
-from amqp_sansio_asyncio import Connection, ServerConnection, connect
-from tests.kit.asyncio_broker import broker, until, url_of
-from tests.kit.asyncio_loops import Problems, run, run_fast
+from amqp_sansio_asyncio import connect
+from tests.kit.asyncio_broker import broker
+from tests.kit.asyncio_loops import run, run_fast
 
 
 async def failure(url: str, **options: Any) -> EndpointClosed:
@@ -106,57 +105,5 @@ def test_a_connector_brings_another_transport(tmp_path: Path) -> None:
             ):
                 channel = await connection.open_channel()
                 assert (await channel.call(QueueDeclare(queue="q"))).queue == "q"
-
-    run(main())
-
-
-def test_cancelling_connect_at_any_step_leaves_nothing_behind() -> None:
-    async def main() -> None:
-        problems = Problems()
-        problems.watch()
-        async with broker() as (server, _):
-            connections = 0
-            for turns in range(30):
-                task = asyncio.ensure_future(connect(url_of(server)).__aenter__())
-                for _ in range(turns):
-                    await asyncio.sleep(0)
-                task.cancel()
-                try:
-                    connection: Connection = await task
-                except asyncio.CancelledError:
-                    continue
-                connections += 1
-                await connection.close()
-            await until(lambda: not server.connections)
-        assert problems.contexts == []
-
-    run(main())
-
-
-def test_an_authenticator_decides() -> None:
-    async def main() -> None:
-        asked: list[Credentials] = []
-
-        async def slow(connection: ServerConnection, credentials: Credentials) -> bool:
-            asked.append(credentials)
-            await asyncio.sleep(0)
-            return credentials.password == "yes"
-
-        async with broker(authenticate=slow) as (server, _):
-            async with connect(url_of(server, user="me:yes@")) as connection:
-                assert connection.is_open
-            await failure(url_of(server), sasl=AmqPlain("me", "no"))
-        assert [(each.mechanism, each.user, each.password) for each in asked] == [
-            ("PLAIN", "me", "yes"),
-            ("AMQPLAIN", "me", "no"),
-        ]
-
-        def quick(connection: ServerConnection, credentials: Credentials) -> bool:
-            return credentials.user == "me"
-
-        async with broker(authenticate=quick) as (server, _):
-            async with connect(url_of(server, user="me:any@")) as connection:
-                assert connection.is_open
-            await failure(url_of(server))
 
     run(main())

@@ -11,7 +11,7 @@ import pytest
 from amqp_sansio.amqp_0_9_1 import BasicConsume, BasicConsumeOk, MethodReceived, QueueDeclare, Request
 from amqp_sansio.amqp_0_9_1 import Delivery as Delivered
 from amqp_sansio.events import Event
-from amqp_sansio_asyncio import Channel, Consumer, Delivery, ServerConnection
+from amqp_sansio_asyncio import Consumer, Delivery, ServerConnection
 from tests.kit.asyncio_broker import channel, client, fill, scripted, state_of, until
 from tests.kit.asyncio_loops import run
 
@@ -19,14 +19,6 @@ from tests.kit.asyncio_loops import run
 async def take(consumer: Consumer, count: int) -> list[Delivery]:
     """The next deliveries."""
     return [await anext(consumer) for _ in range(count)]
-
-
-async def ready(target: Channel, queue: str) -> int:
-    """How many messages wait in a queue."""
-    return (await target.call(QueueDeclare(queue=queue))).message_count
-
-
-BODIES = [b"%d" % n for n in range(10)]
 
 
 def test_a_cancelled_wait_loses_no_delivery() -> None:

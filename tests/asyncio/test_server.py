@@ -7,11 +7,10 @@ import logging
 
 import pytest
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, By, CloseReport, EndpointClosed
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, By, CloseReport, EndpointClosed
 from amqp_sansio.amqp_0_9_1 import BasicPublish, Config, Published, QueueDeclare, QueueDeclareOk, Request
 from amqp_sansio.events import Closed, Event, Opened
 from amqp_sansio.limits import Limits
-from amqp_sansio.sasl import Credentials
 from amqp_sansio_asyncio import ServerConnection, connect, serve
 from tests.kit.asyncio_broker import broker, driver_of, until, url_of
 from tests.kit.asyncio_loops import run, run_fast
@@ -74,21 +73,6 @@ def test_a_handler_that_returns_closes_the_connection() -> None:
             assert (await connection.wait_closed()).code == 320
 
     run(main())
-
-
-def test_a_handler_that_fails_is_logged_and_the_client_told(caplog: pytest.LogCaptureFixture) -> None:
-    async def main() -> None:
-        async def handle(connection: ServerConnection) -> None:
-            raise ZeroDivisionError("a bug")
-
-        async with serve(handle) as server:
-            connection = await connect(url_of(server))
-            report = await connection.wait_closed()
-            assert (report.by, report.code) == (By.REMOTE, 541)
-
-    with caplog.at_level(logging.ERROR, "amqp_sansio_asyncio"):
-        run(main())
-    assert "ZeroDivisionError: a bug" in caplog.text
 
 
 def test_closing_the_server_says_goodbye_with_320() -> None:
@@ -178,28 +162,6 @@ def test_a_client_that_says_nothing_or_rubbish_is_dropped() -> None:
     run_fast(main())
 
 
-def test_closing_while_clients_are_logging_in() -> None:
-    async def main() -> None:
-        decided = asyncio.Event()
-
-        async def slow(connection: ServerConnection, credentials: Credentials) -> bool:
-            decided.set()
-            await asyncio.get_running_loop().create_future()
-            return True
-
-        server = await serve(ignore, authenticate=slow)
-        connecting = asyncio.ensure_future(connect(url_of(server)).__aenter__())
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        await decided.wait()
-        await server.close(timeout=0.05)
-        with pytest.raises(EndpointClosed):
-            await connecting
-        assert await reader.read() == b""
-        writer.close()
-
-    run(main())
-
-
 def test_versions_and_what_is_offered_instead() -> None:
     async def main() -> None:
         configs = {AMQP_0_8: Config(), AMQP_0_9_1: Config()}
@@ -227,15 +189,8 @@ def test_any_virtual_host() -> None:
 
 
 def test_what_can_not_be_meant() -> None:
-    def decide(connection: ServerConnection, credentials: Credentials) -> bool:
-        return True
-
     with pytest.raises(ValueError, match="not both"):
         serve(ignore, config=Config(), configs={AMQP_0_9_1: Config()})
-    with pytest.raises(ValueError, match="SCRAM"):
-        serve(ignore, config=Config(mechanisms=("SCRAM-SHA-256",)), authenticate=decide)
-    with pytest.raises(ValueError, match=r"1\.0"):
-        serve(ignore, configs={AMQP_1_0: Config()})
     with pytest.raises(ValueError, match="at least one"):
         serve(ignore, configs={})
 

@@ -193,14 +193,3 @@ def test_text_and_json_of_1_0() -> None:
                 table.json()
 
     run(main())
-
-
-def test_the_version_may_be_a_label() -> None:
-    async def main() -> None:
-        async with serve_broker() as broker:
-            async with connect(broker.url, version="1.0") as connection:
-                assert connection.remote.container_id
-            with pytest.raises(ValueError, match=r"no version '2\.0'; give one of"):
-                connect(broker.url, version="2.0")
-
-    run(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from itertools import chain
@@ -10,10 +11,9 @@ from typing import Any
 
 from amqp_sansio.amqp_0_9_1 import Method, QueueDeclare, Request
 from amqp_sansio.client.amqp_1_0.client import Client
-from amqp_sansio.client.amqp_1_0.links import SessionState
 from amqp_sansio.client.classic.client import ChannelState
 from amqp_sansio.events import Event
-from amqp_sansio_asyncio import Channel, Connection, Receiver, Server, ServerConnection, Session, connect, serve
+from amqp_sansio_asyncio import Channel, Connection, Server, ServerConnection, connect, serve
 from amqp_sansio_asyncio.driver import Driver
 from examples.server import Broker
 
@@ -97,14 +97,15 @@ def left_in(client: Client) -> list[object]:
     return [*chain(*kept, client.sessions, client.accepting, client.draining)]
 
 
-def session_state(session: Session) -> SessionState:
-    """The routes of a session of 1.0."""
-    return session._state  # pyright: ignore[reportPrivateUsage]
-
-
-def waiting_in(receiver: Receiver) -> int:
-    """How many deliveries wait in a receiver of 1.0."""
-    return len(receiver._state.inbox.items)  # pyright: ignore[reportPrivateUsage]
+async def connect_small(factory: Callable[[], asyncio.Protocol], port: int) -> object:
+    """Connect a transport whose kernel buffers are small."""
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 32768)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+    sock.setblocking(False)
+    loop = asyncio.get_running_loop()
+    await loop.sock_connect(sock, ("127.0.0.1", port))
+    return await loop.create_connection(factory, sock=sock)
 
 
 async def until(condition: Callable[[], object], seconds: float = 10) -> None:
@@ -122,6 +123,6 @@ async def fill(target: Channel, queue: str, bodies: list[bytes]) -> None:
 
 
 __all__ = [
-    "asks", "broker", "channel", "client", "client_of", "driver_of", "fill", "left_in", "scripted", "session_state",
-    "state_of", "until", "url_of", "waiting_in",
+    "asks", "broker", "channel", "client", "client_of", "connect_small", "driver_of", "fill", "left_in", "scripted",
+    "state_of", "until", "url_of",
 ]  # fmt: skip

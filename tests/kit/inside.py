@@ -12,9 +12,3 @@ def driver_of(thing: Any) -> Any:
 def state_of(channel: Any) -> Any:
     """The routes of a channel."""
     return channel._inner._state
-
-
-def unseen_of(connection: Any) -> Any:
-    """The failures that no caller has been told."""
-    driver = driver_of(connection)
-    return getattr(driver, "unseen", None) if hasattr(driver, "unseen") else driver.client.unseen

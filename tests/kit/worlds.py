@@ -25,7 +25,7 @@ from twisted.internet.selectreactor import SelectReactor
 
 import amqp_sansio_asyncio
 import amqp_sansio_sync
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version, messaging
 from amqp_sansio.client.amqp_0_10 import publishing, subscription
 from amqp_sansio.client.amqp_0_10 import session as session_0_10
 from amqp_sansio.client.amqp_0_10 import transaction as transaction_0_10
@@ -35,8 +35,10 @@ from amqp_sansio.client.amqp_1_0.connection import Connection as Connection10
 from amqp_sansio.client.classic import channel, connection, consumer
 from amqp_sansio.client.inbox import EventStream
 from amqp_sansio.client.opening import Opening
+from amqp_sansio_asyncio import messaging as asyncio_messaging
 from amqp_sansio_sync import amqp_0_10 as sync_0_10
 from amqp_sansio_sync import amqp_1_0 as sync_1_0
+from amqp_sansio_sync import messaging as sync_messaging
 from examples import any_version, trio_client, twisted_client
 
 _T = TypeVar("_T")
@@ -68,7 +70,7 @@ class World:
     name = ""
     has_threads = False
 
-    def run(self, scenario: Coroutine[Any, Any, None]) -> None:
+    def run(self, scenario: Coroutine[Any, Any, None], seconds: float = SECONDS) -> None:
         """Run a scenario to its end."""
         raise NotImplementedError
 
@@ -83,6 +85,10 @@ class World:
     def connect_1_0(self, url: str, **options: Any) -> Opening[Connection10]:
         """A connection of 1.0."""
         return cast("Opening[Connection10]", self._connect(url, AMQP_1_0, options))
+
+    def connect_any(self, url: str, **options: Any) -> Opening[messaging.Connection]:
+        """A connection for neutral messages, of asyncio or the blocking adapter."""
+        raise NotImplementedError
 
     def start(self, what: Awaitable[_T]) -> Started[_T]:
         """Begin something beside the scenario."""
@@ -128,8 +134,11 @@ class AsyncioWorld(World):
 
     name = "asyncio"
 
-    def run(self, scenario: Coroutine[Any, Any, None]) -> None:
-        asyncio.run(asyncio.wait_for(scenario, SECONDS))
+    def run(self, scenario: Coroutine[Any, Any, None], seconds: float = SECONDS) -> None:
+        asyncio.run(asyncio.wait_for(scenario, seconds))
+
+    def connect_any(self, url: str, **options: Any) -> Opening[messaging.Connection]:
+        return asyncio_messaging.connect(url, **options)
 
     def start(self, what: Awaitable[_T]) -> Started[_T]:
         return _AsyncioTask(asyncio.ensure_future(_of(what)))
@@ -207,10 +216,10 @@ class TrioWorld(World):
     def __init__(self) -> None:
         self._nursery: trio.Nursery | None = None
 
-    def run(self, scenario: Coroutine[Any, Any, None]) -> None:
+    def run(self, scenario: Coroutine[Any, Any, None], seconds: float = SECONDS) -> None:
         async def main() -> None:
             outcome: _Outcome[None] = _Outcome(self.turn)
-            with trio.fail_after(SECONDS):
+            with trio.fail_after(seconds):
                 async with trio.open_nursery() as self._nursery:
                     await outcome.take(scenario)
                     self._nursery.cancel_scope.cancel()
@@ -264,12 +273,12 @@ class TwistedWorld(World):
     def __init__(self) -> None:
         self._reactor = SelectReactor()
 
-    def run(self, scenario: Coroutine[Any, Any, None]) -> None:
+    def run(self, scenario: Coroutine[Any, Any, None], seconds: float = SECONDS) -> None:
         reactor: Any = self._reactor
         outcome: _Outcome[None] = _Outcome(self.turn)
         running = ensureDeferred(outcome.take(scenario))
         running.addErrback(lambda failure: None)  # It was cancelled.
-        late = reactor.callLater(SECONDS, running.cancel)
+        late = reactor.callLater(seconds, running.cancel)
         running.addBoth(lambda _: reactor.callLater(0, reactor.stop))
         reactor.run(installSignalHandlers=False)
         assert late.active(), "the scenario takes too long"
@@ -337,12 +346,15 @@ class SyncWorld(World):
     name = "sync"
     has_threads = True
 
-    def run(self, scenario: Coroutine[Any, Any, None]) -> None:
+    def run(self, scenario: Coroutine[Any, Any, None], seconds: float = SECONDS) -> None:
         started = self.start(scenario)
         assert isinstance(started, _Thread)
-        started.thread.join(SECONDS)
+        started.thread.join(seconds)
         assert started.done, "the scenario takes too long"
         _drive(started)
+
+    def connect_any(self, url: str, **options: Any) -> Opening[messaging.Connection]:
+        return cast("Opening[messaging.Connection]", _Call(lambda _: sync_messaging.connect(url, **options)))
 
     def start(self, what: Awaitable[_T]) -> Started[_T]:
         return _Thread(what)
@@ -539,6 +551,7 @@ LIKES: dict[type[Any], type[Any]] = {
     sync_0_10.Subscription: subscription.Subscription,
     sync_0_10.Transaction: transaction_0_10.Transaction,
     sync_0_10.Branch: transaction_0_10.Branch,
+    **{getattr(sync_messaging, name): getattr(messaging, name) for name in sync_messaging.__all__ if name != "connect"},
 }
 """The blocking classes, and the client's that each is like."""
 

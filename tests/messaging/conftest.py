@@ -9,31 +9,14 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import Version, messaging
-from amqp_sansio.client.opening import Opening
+from amqp_sansio import Version
 from amqp_sansio.messaging import Connection
 from amqp_sansio_asyncio import messaging as for_asyncio
 from amqp_sansio_pytest import EmbeddedBroker
-from amqp_sansio_sync import messaging as for_sync
 from tests.kit.asyncio_loops import run
-from tests.kit.worlds import LIKES, StandIn
+from tests.kit.worlds import AsyncioWorld, SyncWorld
 
-
-class _Connector:
-    """The blocking adapter's connect, as a method; `StandIn` makes it awaitable."""
-
-    def connect(self, url: str, **options: Any) -> for_sync.Connection:
-        return for_sync.connect(url, **options)
-
-
-class _AsyncConnector:
-    def connect(self, url: str, **options: Any) -> Opening[Connection]:
-        return for_asyncio.connect(url, **options)
-
-
-LIKES[_Connector] = _AsyncConnector
-LIKES.update({getattr(for_sync, name): getattr(messaging, name) for name in for_sync.__all__ if name != "connect"})
-ADAPTERS: dict[str, Callable[..., Any]] = {"asyncio": for_asyncio.connect, "sync": StandIn(_Connector()).connect}
+ADAPTERS: dict[str, Callable[..., Any]] = {each.name: each.connect_any for each in (AsyncioWorld(), SyncWorld())}
 Program = Callable[[Connection], Coroutine[Any, Any, None]]
 
 

@@ -161,27 +161,3 @@ def test_pika(amqp_broker: EmbeddedBroker) -> None:
     assert amqp_broker.queue("jobs").ready == 0
     amqp_broker.history.assert_expired(body="hello")
     connection.close()
-
-
-def test_py_amqp(amqp_broker: EmbeddedBroker) -> None:
-    amqp: Any = pytest.importorskip("amqp")
-    with amqp.Connection(f"127.0.0.1:{amqp_broker.port}") as connection:
-        channel = connection.channel()
-        channel.queue_declare("jobs", durable=True, auto_delete=False)
-        channel.basic_publish(amqp.Message(b"hello"), routing_key="jobs")
-        amqp_broker.history.wait_for("routed", queue="jobs")
-        assert channel.basic_get("jobs", no_ack=True).body == b"hello"
-
-
-def test_proton(amqp_broker: EmbeddedBroker) -> None:
-    proton: Any = pytest.importorskip("proton")
-    utils: Any = pytest.importorskip("proton.utils")
-    amqp_broker.preload(JOBS)
-    connection = utils.BlockingConnection(f"guest:guest@127.0.0.1:{amqp_broker.port}", timeout=10)
-    connection.create_sender("jobs").send(proton.Message("hello"))
-    assert amqp_broker.messages("jobs")[0].body == b"hello"
-    receiver = connection.create_receiver("jobs")
-    assert receiver.receive(timeout=10).body == "hello"
-    receiver.accept()
-    connection.close()
-    amqp_broker.history.wait_for("accepted", queue="jobs")

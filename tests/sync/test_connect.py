@@ -52,21 +52,6 @@ def answering(answer: Callable[[socket.socket], object]) -> Generator[str]:
         listener.close()
 
 
-@pytest.mark.parametrize(
-    ("version", "options", "text"),
-    [
-        (AMQP_0_9_1, {"hartbeat": 10}, "no 'hartbeat' in AMQP 0-9-1; did you mean 'heartbeat'"),
-        (AMQP_0_10, {"hartbeat": 10}, "no 'hartbeat' in AMQP 0-10"),
-        (AMQP_1_0, {"vhost": "/"}, r"no 'vhost' in AMQP 1\.0"),
-    ],
-)
-def test_what_is_no_option_is_refused(
-    broker: ScriptedBroker, version: Version, options: dict[str, Any], text: str
-) -> None:
-    with pytest.raises(TypeError, match=text):
-        connect(broker.url, version=version, **options)
-
-
 def test_what_is_no_url_is_refused() -> None:
     with pytest.raises(UriError):
         connect("http://localhost/")
@@ -242,15 +227,6 @@ def test_a_refused_connection_names_the_address() -> None:
         port = taken.getsockname()[1]
     with pytest.raises(ConnectionRefusedError, match=f"no connection to amqp://guest:.*@127.0.0.1:{port}.*refused"):
         connect(f"amqp://guest:guest@127.0.0.1:{port}/", timeout=5)
-
-
-@each_version
-def test_a_host_and_a_login_that_are_refused(broker: ScriptedBroker, version: Version) -> None:
-    with pytest.raises(EndpointClosed, match="nowhere") as caught:
-        connect(broker.url + "nowhere", version=version)
-    assert caught.value.report is not None
-    with pytest.raises(EndpointClosed, match=r"password|login was refused"):
-        connect(broker.url.replace("guest:guest", "guest:wrong"), version=version)
 
 
 @pytest.mark.parametrize("version", [AMQP_0_10, AMQP_1_0], ids=lambda each: each.label)

@@ -9,12 +9,10 @@ import sys
 import threading
 from collections.abc import Generator
 from pathlib import Path
-from time import sleep
 
 import pytest
 
 from amqp_sansio.amqp_0_9_1 import MethodReceived, QueueDeclare
-from amqp_sansio.client import inbox
 from amqp_sansio_sync import Channel, connect
 from amqp_sansio_sync.transport import Transport
 from tests.kit.inside import driver_of
@@ -114,21 +112,3 @@ def test_a_program_that_closes_nothing_tells_what_was_put_off(broker: ScriptedBr
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder) for folder in folders])}
     subprocess.run([sys.executable, "-c", FORGETFUL, broker.url], env=environment, timeout=60, check=True)
     wait_until(lambda: settlements(broker) == ["basic.ack"])
-
-
-def test_big_messages_fill_a_feed_by_their_octets(broker: ScriptedBroker, channel: Channel) -> None:
-    count = inbox.FULL_OCTETS // 1_000_000 + 2
-    fill(broker, count, 1_000_000)
-    deliveries = channel.consume("jobs", no_ack=True, timeout=WAIT)
-    driver = driver_of(channel)
-    channel.call(QueueDeclare("jobs"))
-    wait_until(lambda: _look(channel) and driver.client.full == 1)
-    assert sum(len(next(deliveries).body) for _ in range(count)) == count * 1_000_000
-    assert driver.client.full == 0
-    deliveries.close()
-
-
-def _look(channel: Channel) -> bool:
-    sleep(0.06)
-    channel.call(QueueDeclare("jobs"))
-    return True

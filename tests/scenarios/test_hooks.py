@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -12,8 +11,8 @@ import pytest
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.client.hooks import Delivering, Hooks, Publishing, Settling
-from amqp_sansio_asyncio import connect, serve_broker
-from tests.kit.asyncio_loops import run
+from tests.kit.scripted import ScriptedBroker
+from tests.kit.worlds import World
 from tests.test_layout import ROOT
 
 VERSIONS = (AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
@@ -83,35 +82,26 @@ async def take(connection: Any, version: Version, queue: str) -> list[Any]:
     return found
 
 
-def talk(version: Version, hooks: Hooks | None) -> list[Any]:
-    async def main() -> list[Any]:
-        async with serve_broker() as broker:
-            async with connect(broker.url, version="0-9-1") as owner, owner.open_channel() as channel:
-                await channel.declare_queue("jobs")
-            async with connect(broker.url, version=version, hooks=hooks) as connection:
-                queue = "jobs"
-                await publish(connection, version, queue, OWN)
-                return await take(connection, version, queue)
-
-    found: list[Any] = []
-
-    async def keep() -> None:
-        found.extend(await main())
-
-    run(keep())
-    return found
+async def talk(world: World, broker: ScriptedBroker, version: Version, hooks: Hooks | None) -> list[Any]:
+    """Publish and take messages on a connection; what was taken."""
+    broker.fill("jobs")
+    opening: Any = world.connect(broker.url, version, hooks=hooks)
+    async with opening as connection:
+        await publish(connection, version, "jobs", OWN)
+        return await take(connection, version, "jobs")
 
 
 @each_version
-def test_hooks_see_every_message_of_a_connection(version: Version) -> None:
+async def test_hooks_see_every_message_of_a_connection(world: World, broker: ScriptedBroker, version: Version) -> None:
     seen = Seen()
-    deliveries = talk(version, seen.hooks())
+    deliveries = await talk(world, broker, version, seen.hooks())
     assert [each.headers for each in seen.published] == [OWN, {}, {}, {}]
     place = ("jobs", "") if version is AMQP_1_0 else ("", "jobs")
     assert {(each.destination, each.routing_key) for each in seen.published} == {place}
     assert [each.headers["number"] for each in seen.delivered] == [1, 2, 3, 4]
     assert seen.delivered[0].headers["own"] == OWN["own"]
-    assert [each.delivery for each in seen.delivered] == deliveries
+    assert [each.delivery.text for each in seen.delivered] == [each.text for each in deliveries]
+    assert world.has_threads or [each.delivery for each in seen.delivered] == deliveries
     sources = {AMQP_1_0: "jobs", AMQP_0_10: "subscription-1"}
     assert {each.source for each in seen.delivered} == {sources.get(version, "me")}
     assert [each.context for each in deliveries] == [1, 2, 3, 4]
@@ -121,54 +111,58 @@ def test_hooks_see_every_message_of_a_connection(version: Version) -> None:
 
 @each_version
 @pytest.mark.parametrize("hooks", [None, Hooks()])
-def test_without_hooks_messages_are_as_they_were(version: Version, hooks: Hooks | None) -> None:
-    deliveries = talk(version, hooks)
+async def test_without_hooks_messages_are_as_they_were(
+    world: World, broker: ScriptedBroker, version: Version, hooks: Hooks | None
+) -> None:
+    deliveries = await talk(world, broker, version, hooks)
     name = {AMQP_1_0: "application_properties", AMQP_0_10: "application_headers"}.get(version, "headers")
     assert [getattr(each, name) for each in deliveries] == [OWN, {}, {}, {}]
     assert not any(hasattr(each, "context") for each in deliveries)
 
 
 @each_version
-def test_an_error_of_a_hook_is_the_publishers(version: Version) -> None:
+async def test_an_error_of_a_hook_is_the_publishers(world: World, broker: ScriptedBroker, version: Version) -> None:
     def refuse(_: Publishing) -> None:
         raise ZeroDivisionError("a bug")
 
     with pytest.raises(ZeroDivisionError, match="a bug"):
-        talk(version, Hooks(on_publish=refuse))
+        await talk(world, broker, version, Hooks(on_publish=refuse))
 
 
-def test_requests_and_several_settled_at_once_are_seen_too() -> None:
-    async def main() -> None:
-        seen = Seen()
-        async with serve_broker() as broker, connect(broker.url, hooks=seen.hooks()) as connection:
-            channel = await connection.open_channel()
-            await channel.declare_queue("rpc")
+async def test_requests_and_several_settled_at_once_are_seen_too(world: World, broker: ScriptedBroker) -> None:
+    seen = Seen()
+    async with world.connect(broker.url, hooks=seen.hooks()) as connection:
+        channel = await connection.open_channel()
+        await channel.declare_queue("rpc")
 
-            async def answer() -> None:
-                async for each in channel.consume("rpc"):
-                    reply = BasicProperties(correlation_id=each.properties.correlation_id)
-                    await channel.publish(b"pong", routing_key=each.properties.reply_to or "", properties=reply)
-                    await each.accept(multiple=True)
+        async def answer() -> None:
+            each = await anext(channel.consume("rpc"))
+            reply = BasicProperties(correlation_id=each.properties.correlation_id)
+            await channel.publish(b"pong", routing_key=each.properties.reply_to or "", properties=reply)
+            await each.accept(multiple=True)
 
-            task = asyncio.create_task(answer())
-            reply = await channel.request(b"ping", routing_key="rpc")
-            assert reply.headers == {"number": 2} and reply.context == 2
-            assert [each.headers for each in seen.delivered] == [{"number": 1}, {"number": 2}]
-            task.cancel()
-            assert seen.settled[0] == ("accepted", 1, True)
-            session = await (await connect(broker.url, version="0-10", hooks=seen.hooks())).open_session()
-            await session.declare_queue("other")
-            await session.publish(b"1", "", "other")
-            received = await session.get("other")
-            assert received is not None
-            await session.accept(received)
-            assert seen.settled[-1] == ("accepted", received.context, False)
-
-    run(main())
+        task = world.start(answer())
+        reply = await channel.request(b"ping", routing_key="rpc")
+        assert (reply.headers, getattr(reply, "context", None)) == ({"number": 2}, 2)
+        assert [each.headers for each in seen.delivered] == [{"number": 1}, {"number": 2}]
+        await task
+        assert seen.settled[0] == ("accepted", 1, True)
+        await channel.publish(b"last", routing_key="rpc")
+        got = await channel.get("rpc")
+        assert got is not None and getattr(got, "context", None) == 3
+        await got.accept(multiple=True)
+        assert seen.settled[-1] == ("accepted", 3, True)
+    async with world.connect_0_10(broker.url, hooks=seen.hooks()) as ten, ten.open_session() as session:
+        await session.declare_queue("other")
+        await session.publish(b"1", "", "other")
+        received = await session.get("other")
+        assert received is not None
+        await session.accept(received)
+        assert seen.settled[-1] == ("accepted", received.context, False)
 
 
 @pytest.mark.parametrize("version", [AMQP_0_9_1, AMQP_1_0], ids=lambda each: each.label)
-def test_the_recipe_for_opentelemetry(version: Version) -> None:
+async def test_the_recipe_for_opentelemetry(world: World, broker: ScriptedBroker, version: Version) -> None:
     trace = pytest.importorskip("opentelemetry.sdk.trace", reason="the recipe is for programs with OpenTelemetry")
     export = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter")
     exporter = export.InMemorySpanExporter()
@@ -179,7 +173,7 @@ def test_the_recipe_for_opentelemetry(version: Version) -> None:
     (recipe,) = [each for each in re.findall(r"^```python\n(.*?)^```", page, re.M | re.S) if "opentelemetry" in each]
     names: dict[str, Any] = {"__name__": "recipe"}
     exec(compile(recipe, "logging.md", "exec"), names)
-    deliveries = talk(version, names["traced"](provider.get_tracer("test")))
+    deliveries = await talk(world, broker, version, names["traced"](provider.get_tracer("test")))
     spans = exporter.get_finished_spans()
     published = [each for each in spans if each.name == "publish jobs"]
     processed = [each for each in spans if each.name.startswith("process ")]

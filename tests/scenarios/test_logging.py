@@ -1,26 +1,30 @@
-"""The log: opens, ends and frames of each connection, in every version, without secrets."""
+"""The log of both adapters: opens, ends and frames of each connection, in every version, without secrets."""
 
 from __future__ import annotations
 
 import base64
 import logging
 import re
+from collections.abc import Generator
 from typing import Any
 
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from amqp_sansio.amqp_0_10 import QueueDeclare
-from amqp_sansio.broker import Settings
 from amqp_sansio.frame_lines import LONGEST, FrameLines
-from amqp_sansio_asyncio import connect, serve_broker
 from amqp_sansio_pytest import EmbeddedBroker
-from tests.kit.asyncio_loops import run
+from tests.kit.worlds import AsyncioWorld, SyncWorld, World
 from tests.test_layout import ROOT
 
 VERSIONS = (AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
 each_version = pytest.mark.parametrize("version", VERSIONS, ids=lambda each: each.label)
+each_adapter = pytest.mark.parametrize("world", [AsyncioWorld, SyncWorld], ids=lambda kind: kind.name, indirect=True)
 LOGGER = "amqp_sansio_asyncio"
+LOGGERS = {"asyncio": LOGGER, "sync": "amqp_sansio_sync"}
+"""Where the adapters log; the broker logs as asyncio's does."""
+LOGINS = [(version, mechanism) for version in VERSIONS for mechanism in ("plain", "scram-sha-256")]
+LOGINS += [(AMQP_0_8, "amqplain"), (AMQP_0_9_1, "amqplain")]
 PASSWORD = "p4ssw0rd"
 BODY = b"only the peer reads this " * 3
 PART = {AMQP_0_8: "channel 1", AMQP_0_9_1: "channel 1", AMQP_0_10: "session 0", AMQP_1_0: "session 0"}
@@ -49,25 +53,41 @@ async def publish(connection: Any, version: Version) -> None:
         await channel.get("jobs", no_ack=True)
 
 
-def talk(version: Version, mechanism: str, level: int = logging.NOTSET) -> None:
-    async def main() -> None:
-        async with serve_broker(Settings(users={"me": PASSWORD})) as broker:
-            url = f"amqp://me:{PASSWORD}@{broker.host}:{broker.port}/?auth_mechanism={mechanism}"
-            async with connect(url, version=version) as connection:
-                if level:
-                    logging.getLogger(LOGGER).setLevel(level)
-                await publish(connection, version)
+async def talk(world: World, version: Version, mechanism: str = "plain", level: int = logging.NOTSET) -> int:
+    """Publish a message, the log having that level from then on; the broker's port."""
+    with EmbeddedBroker(users={"me": PASSWORD}) as broker:
+        url = f"amqp://me:{PASSWORD}@127.0.0.1:{broker.port}/?auth_mechanism={mechanism}"
+        opening: Any = world.connect(url, version)
+        async with opening as connection:
+            if level:
+                set_levels(level)
+            await publish(connection, version)
+        return broker.port
 
-    run(main())
+
+def set_levels(level: int) -> None:
+    """Set what both adapters log."""
+    for logger in LOGGERS.values():
+        logging.getLogger(logger).setLevel(level)
 
 
+@pytest.fixture(autouse=True)
+def restored(caplog: pytest.LogCaptureFixture) -> Generator[None]:
+    """Levels are as before after the test."""
+    with caplog.at_level(logging.NOTSET, LOGGER), caplog.at_level(logging.NOTSET, LOGGERS["sync"]):
+        yield
+
+
+@each_adapter
 @each_version
-def test_opens_and_ends_are_told_at_info(version: Version, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, LOGGER):
-        talk(version, "plain")
+async def test_opens_and_ends_are_told_at_info(
+    world: World, version: Version, caplog: pytest.LogCaptureFixture
+) -> None:
+    set_levels(logging.INFO)
+    port = await talk(world, version)
     lines = [each.getMessage() for each in caplog.records]
     assert {each.levelname for each in caplog.records} == {"INFO"}
-    client = lines[0].split()[0]
+    client = next(each for each in lines if f"-127.0.0.1:{port} " in each).split()[0]
     assert re.fullmatch(r"127\.0\.0\.1:\d+-127\.0\.0\.1:\d+", client)
     told = [each.removeprefix(f"{client} ") for each in lines if each.startswith(client)]
     assert told[:2] == ["open", f"{PART[version]} open"]
@@ -78,45 +98,47 @@ def test_opens_and_ends_are_told_at_info(version: Version, caplog: pytest.LogCap
         assert [each for each in told if re.fullmatch(r"session 0 link '\S+' closed: closed by this side.*", each)]
 
 
-@each_version
-@pytest.mark.parametrize("mechanism", ["plain", "scram-sha-256", "amqplain"])
-def test_frames_are_told_at_debug_and_secrets_are_not(
-    version: Version, mechanism: str, caplog: pytest.LogCaptureFixture
+@each_adapter
+@pytest.mark.parametrize(("version", "mechanism"), LOGINS)
+async def test_frames_are_told_at_debug_and_secrets_are_not(
+    world: World, version: Version, mechanism: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    if mechanism == "amqplain" and version in (AMQP_0_10, AMQP_1_0):
-        pytest.skip("a mechanism of 0-8 and 0-9-1")
-    with caplog.at_level(logging.DEBUG, LOGGER):
-        talk(version, mechanism)
+    set_levels(logging.DEBUG)
+    port = await talk(world, version, mechanism)
     lines = [each.getMessage() for each in caplog.records if each.levelno == logging.DEBUG]
     sent = next(each for each in lines if f" {SENT[version]}" in each)
     assert f", body of {len(BODY)} octets" in sent
     received = sent.replace(" -> ", " <- ").split(" ", 1)[1].split("(")[0]
     assert [each for each in lines if each.split(" ", 1)[1].startswith(received)], "the broker has lines too"
-    logins = [each for each in lines if "start-ok" in each or "sasl-init" in each]
-    assert len(logins) == 2 and all(mechanism.upper() in each for each in logins)
-    assert not any("\n" in each or "!!" in each for each in lines)
+    own = [each for each in lines if f"-127.0.0.1:{port} " in each]
+    (login,) = [each for each in own if "start-ok" in each or "sasl-init" in each]
+    assert mechanism.upper() in login
+    assert not any("\n" in each or "!!" in each for each in own)
     assert max(map(len, lines)) <= LONGEST + 60
     for secret in (PASSWORD, base64.b64encode(f"\0me\0{PASSWORD}".encode()).decode(), "only the peer", "n=me", "p="):
         assert not any(secret in each for each in lines)
 
 
+@each_adapter
 @each_version
-def test_debug_may_begin_in_the_middle(version: Version, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG, LOGGER):
-        logging.getLogger(LOGGER).setLevel(logging.WARNING)
-        talk(version, "plain", level=logging.DEBUG)
+async def test_debug_may_begin_in_the_middle(world: World, version: Version, caplog: pytest.LogCaptureFixture) -> None:
+    set_levels(logging.WARNING)
+    await talk(world, version, level=logging.DEBUG)
     lines = [each.getMessage() for each in caplog.records if each.levelno == logging.DEBUG]
     assert any("close" in each for each in lines)
     assert not any("start-ok" in each or "sasl-init" in each for each in lines)
 
 
-def test_without_debug_no_frames_are_read(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+@each_adapter
+async def test_without_debug_no_frames_are_read(
+    world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def feed(*_: object, **__: object) -> None:
         raise AssertionError("nobody asked for frames")
 
     monkeypatch.setattr(FrameLines, "feed", feed)
-    with caplog.at_level(logging.INFO, LOGGER):
-        talk(AMQP_0_9_1, "plain")
+    set_levels(logging.INFO)
+    await talk(world, AMQP_0_9_1)
     assert caplog.records
 
 
