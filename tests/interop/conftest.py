@@ -22,6 +22,7 @@ from tests.interop.brokers.rabbitmq import run_rabbitmq
 from tests.interop.brokers.starting import Brokers, Runner
 from tests.interop.brokers.suites import run_amqplib, run_kombu, run_py_amqp
 from tests.kit.node_1_0 import ServerNode
+from tests.kit.worlds import AsyncioWorld, SyncWorld, World
 
 RUNNERS: dict[str, Runner] = {
     "rabbitmq": run_rabbitmq,
@@ -103,6 +104,13 @@ def all_of(request: pytest.FixtureRequest) -> dict[str, Any]:
     kinds: tuple[str, ...] = request.param
     left = [kind for kind in kinds if kind not in _named_by_environment()]
     return {kind: request.getfixturevalue(kind) for kind in left or kinds}
+
+
+@pytest.fixture(params=(AsyncioWorld, SyncWorld), ids=lambda kind: kind.name)
+def world(request: pytest.FixtureRequest) -> World:
+    """Each adapter in turn, for a scenario of both."""
+    found: World = request.param()
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ def client(request: pytest.FixtureRequest) -> NodeClient:
 
 
 def test_publish_and_consume(client: NodeClient, embedded: Embedded) -> None:
-    told = client.run(embedded, "basic")
+    told = client.run(embedded.port, "basic")
     assert told == {
         "bodies": [f"m{n}" for n in range(20)],
         "headers": {"n": 0, "even": True, "nested": {"list": [1, "two", None]}},
@@ -26,25 +26,25 @@ def test_publish_and_consume(client: NodeClient, embedded: Embedded) -> None:
 
 
 def test_settling(client: NodeClient, embedded: Embedded) -> None:
-    told = client.run(embedded, "settling")
+    told = client.run(embedded.port, "settling")
     assert told == {"again": ["two", True], "letter": ["three", "rejected"]}
 
 
 def test_confirms_and_returns(client: NodeClient, embedded: Embedded) -> None:
-    told = client.run(embedded, "confirms")
+    told = client.run(embedded.port, "confirms")
     assert told == {"outcomes": [True, True, False], "returned": [[312, "nowhere"]]}
 
 
 def test_a_large_message(client: NodeClient, embedded: Embedded) -> None:
-    assert client.run(embedded, "large") == {"same": True, "empty": False}
+    assert client.run(embedded.port, "large") == {"same": True, "empty": False}
 
 
 def test_channels(client: NodeClient, embedded: Embedded) -> None:
-    assert client.run(embedded, "channels") == list(range(30))
+    assert client.run(embedded.port, "channels") == list(range(30))
 
 
 def test_errors(client: NodeClient, embedded: Embedded) -> None:
-    told = client.run(embedded, "errors")
+    told = client.run(embedded.port, "errors")
     assert told["codes"] == [404, 406, 403, 404, 406][: len(told["codes"])]
     assert "403" in told["refused"] or "ACCESS_REFUSED" in told["refused"]
     assert told["absent"] != "let in"
@@ -52,7 +52,7 @@ def test_errors(client: NodeClient, embedded: Embedded) -> None:
 
 def test_heartbeats(embedded: Embedded) -> None:
     def run(client: NodeClient) -> object:
-        return client.run(embedded, "heartbeat")
+        return client.run(embedded.port, "heartbeat")
 
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(run, (AMQPLIB, CLOUDAMQP))) == [{"failed": None}] * 2

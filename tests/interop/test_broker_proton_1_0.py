@@ -1,7 +1,6 @@
 """The embedded broker with python-qpid-proton, unmodified (1.0)."""
 
 # pyright: reportUnknownMemberType=false
-import time
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
@@ -12,7 +11,7 @@ from proton.handlers import MessagingHandler, TransactionHandler
 from proton.reactor import AtMostOnce, Container, Copy, Selector
 from proton.utils import BlockingConnection, LinkDetached, SendException
 
-from tests.interop.brokers.declaring import dead_lettering, declare
+from tests.interop.brokers.declaring import declare
 from tests.interop.brokers.embedded import Embedded
 
 numbers = count(1)
@@ -36,40 +35,6 @@ def queue(embedded: Embedded) -> str:
     return name
 
 
-def test_sending_and_receiving(blocking: BlockingConnection, queue: str) -> None:
-    sender = blocking.create_sender(queue)
-    for number in range(30):
-        message = proton.Message(
-            body=f"m{number}", id=f"id{number}", subject="s", properties={"n": proton.int32(number)}, durable=True
-        )
-        assert sender.send(message).remote_state == proton.Delivery.ACCEPTED
-    receiver = blocking.create_receiver(queue, credit=10)
-    for number in range(30):
-        message = receiver.receive(timeout=10)
-        assert (message.body, message.id, message.subject, message.durable) == (f"m{number}", f"id{number}", "s", True)
-        assert message.properties == {"n": number}
-        receiver.accept()
-
-
-def test_settling(blocking: BlockingConnection, embedded: Embedded) -> None:
-    queue, dead = f"proton.{next(numbers)}", f"proton.{next(numbers)}"
-    declare(embedded, dead)
-    declare(embedded, queue, arguments=dead_lettering(dead))
-    sender = blocking.create_sender(queue)
-    receiver = blocking.create_receiver(queue, credit=1)
-    sender.send(proton.Message(body="again"))
-    assert receiver.receive(timeout=10).delivery_count == 0
-    receiver.release(delivered=False)
-    assert receiver.receive(timeout=10).delivery_count == 0
-    # It says modified then, and doesn't say that the delivery failed.
-    receiver.release(delivered=True)
-    assert receiver.receive(timeout=10).delivery_count == 0
-    receiver.reject()
-    letter = blocking.create_receiver(dead, credit=1)
-    assert letter.receive(timeout=10).body == "again"
-    letter.accept()
-
-
 def test_addresses(blocking: BlockingConnection, queue: str) -> None:
     receiver = blocking.create_receiver("/exchanges/amq.topic/news.%23", credit=5)
     blocking.create_sender("/exchanges/amq.topic/news.sports").send(proton.Message(body="by topic"))
@@ -80,14 +45,6 @@ def test_addresses(blocking: BlockingConnection, queue: str) -> None:
     relay = blocking.create_sender(None)
     relay.send(proton.Message(address=f"/queues/{queue}", body="by relay"))
     assert receiver.receive(timeout=10).body == "by relay"
-
-
-def test_a_megabyte(blocking: BlockingConnection, queue: str) -> None:
-    body = bytes(range(256)) * 8192
-    assert blocking.create_sender(queue).send(proton.Message(body=body, inferred=True)).remote_state
-    receiver = blocking.create_receiver(queue, credit=1)
-    assert receiver.receive(timeout=20).body == body
-    receiver.accept()
 
 
 def test_settled_and_browsed(blocking: BlockingConnection, queue: str) -> None:
@@ -106,12 +63,6 @@ def test_selectors(blocking: BlockingConnection, queue: str) -> None:
         sender.send(proton.Message(body=number, properties={"colour": "red" if number % 2 else "green"}))
     receiver = blocking.create_receiver(queue, credit=4, options=Selector("colour = 'red'"))
     assert [receiver.receive(timeout=10).body for _ in range(2)] == [1, 3]
-
-
-def test_a_dynamic_node(blocking: BlockingConnection) -> None:
-    replies = blocking.create_receiver(None, dynamic=True, credit=1)
-    blocking.create_sender(replies.link.remote_source.address).send(proton.Message(body="reply"))
-    assert replies.receive(timeout=10).body == "reply"
 
 
 def test_errors(blocking: BlockingConnection, queue: str, embedded: Embedded) -> None:
@@ -174,22 +125,3 @@ def test_transactions(blocking: BlockingConnection, queue: str, embedded: Embedd
     assert receiver.receive(timeout=10).body == "committed"
     with pytest.raises(proton.Timeout):
         receiver.receive(timeout=0.3)
-
-
-def test_several_links(blocking: BlockingConnection, embedded: Embedded) -> None:
-    names = [f"proton.{next(numbers)}" for _ in range(20)]
-    declare(embedded, *names)
-    senders = [blocking.create_sender(name) for name in names]
-    for name, sender in zip(names, senders, strict=True):
-        sender.send(proton.Message(body=name))
-    assert [blocking.create_receiver(name, credit=1).receive(timeout=10).body for name in names] == names
-
-
-def test_idle_connections(embedded: Embedded, queue: str) -> None:
-    connection = BlockingConnection(url_of(embedded), timeout=10, heartbeat=1)
-    end = time.monotonic() + 3.5
-    receiver = connection.create_receiver(queue, credit=1)
-    with pytest.raises(proton.Timeout):
-        receiver.receive(timeout=end - time.monotonic())
-    assert connection.create_sender(queue).send(proton.Message(body=1)).remote_state == proton.Delivery.ACCEPTED
-    connection.close()

@@ -174,42 +174,6 @@ def transactions(connect: Connect) -> Transactions:
     return Transactions(connect)
 
 
-def test_sends_are_seen_after_the_commit(transactions: Transactions) -> None:
-    txn_id = transactions.declare()
-    for body in ("one", "two"):
-        transactions.send(body, txn_id)
-    assert transactions.remaining() == []
-    assert transactions.discharge(txn_id) == amqp.Accepted()
-    assert transactions.remaining() == ["one", "two"]
-    transactions.wire.close()
-
-
-def test_sends_are_gone_after_the_rollback(transactions: Transactions) -> None:
-    txn_id = transactions.declare()
-    transactions.send("never", txn_id)
-    assert transactions.discharge(txn_id, fail=True) == amqp.Accepted()
-    kept = transactions.declare()
-    transactions.send("kept", kept)
-    assert transactions.discharge(kept) == amqp.Accepted()
-    assert transactions.remaining() == ["kept"]
-    transactions.wire.close()
-
-
-@pytest.mark.parametrize("fail", [False, True], ids=["commit", "rollback"])
-def test_accepting_in_a_transaction(transactions: Transactions, fail: bool) -> None:
-    wire = transactions.wire
-    wire.send(transactions.sender, amqp.Message("work"))
-    receiver = wire.receiver(transactions.session, transactions.address, credit=1)
-    delivery = wire.delivery(receiver)
-    txn_id = transactions.declare()
-    (handle,) = receiver.update([delivery], amqp.TransactionalState(txn_id, amqp.Accepted()))
-    assert transactions.discharge(txn_id, fail=fail) == amqp.Accepted()
-    assert handle.done
-    wire.close_link(receiver)
-    assert transactions.remaining() == (["work"] if fail else [])
-    wire.close()
-
-
 def test_a_transaction_that_is_not_there(transactions: Transactions) -> None:
     wire = transactions.wire
     wire.credit(transactions.control)

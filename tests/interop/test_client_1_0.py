@@ -1,8 +1,5 @@
 """The core as an AMQP 1.0 client on real sockets: Broker-J, RabbitMQ's plug-in, and nodes on proton and rhea."""
 
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
-
 import pytest
 
 from amqp_sansio import AmqpError, By, Scope
@@ -59,21 +56,6 @@ def test_messages_come_as_they_were_sent(peer: Peer, wire: Wire10, session: amqp
     wire.close_link(sender)
     session.close()
     wire.session_closed(session)
-
-
-def test_many_messages_are_settled_by_few_frames(peer: Peer, wire: Wire10, session: amqp.Session) -> None:
-    address = peer.address()
-    sender = wire.sender(session, address)
-    handles: list[Any] = []
-    for number in range(300):
-        wire.credit(sender)
-        handles.append(sender.send(amqp.Message(b"%d" % number)))
-    for handle in handles:
-        assert wire.result(handle) == amqp.Accepted()
-    receiver = wire.receiver(session, address, credit=300)
-    deliveries = [wire.delivery(receiver) for _ in handles]
-    assert [each.body for each in deliveries] == [b"%d" % number for number in range(300)]
-    receiver.accept(*deliveries)
 
 
 def test_outcomes_of_what_is_sent(node: Peer) -> None:
@@ -222,33 +204,6 @@ def test_many_sessions_and_links(peer: Peer, wire: Wire10) -> None:
     assert wire.send(senders[4], amqp.Message(b"on")) == amqp.Accepted()
 
 
-def test_a_dynamic_node_takes_replies(named: Peer) -> None:
-    wire = named.open()
-    session = wire.session()
-    requests = named.address()
-    replies = wire.receiver(session, amqp.Source(dynamic=True), credit=5)
-    assert replies.address
-    ask = wire.sender(session, requests)
-    asked = amqp.Message(b"question", properties=amqp.Properties(message_id="q1", reply_to=replies.address))
-    assert wire.send(ask, asked) == amqp.Accepted()
-    # Another connection answers.
-    server = named.open()
-    serving = server.session()
-    incoming = server.receiver(serving, requests, credit=1)
-    request = server.delivery(incoming)
-    reply_to = request.message.reply_to
-    assert reply_to
-    answer = server.sender(serving, str(reply_to))
-    outcome = server.send(answer, amqp.Message(b"answer", properties=amqp.Properties(correlation_id="q1")))
-    assert outcome == amqp.Accepted()
-    incoming.accept(request)
-    reply = wire.delivery(replies)
-    assert (reply.body, reply.message.correlation_id) == (b"answer", "q1")
-    replies.accept(reply)
-    server.close()
-    wire.close()
-
-
 def condition_of(error: AmqpError) -> str:
     """The condition that an error carries itself or in its report."""
     report = getattr(error, "report", None)
@@ -309,21 +264,6 @@ def test_anonymous(unlocked: Peer) -> None:
     sender = wire.sender(wire.session(), unlocked.address())
     assert wire.send(sender, amqp.Message(b"from nobody")) == amqp.Accepted()
     wire.close()
-
-
-@pytest.mark.parametrize("all_of", [("brokerj", "rabbitmq", *NODES)], indirect=True, ids=["all"])
-def test_idle_connections_are_kept_by_empty_frames(all_of: dict[str, Any]) -> None:
-    def check(kind: str) -> None:
-        peer = Peer(kind, all_of[kind])
-        # Broker-J's and RabbitMQ's clocks for this tick in seconds.
-        wire = peer.open(idle_time_out=2.0)
-        wire.idle(3.2)
-        assert wire.closed is None, kind
-        assert wire.send(wire.sender(wire.session(), peer.address()), amqp.Message(b"on")) == amqp.Accepted()
-        wire.close()
-
-    with ThreadPoolExecutor(len(all_of)) as pool:
-        assert list(pool.map(check, all_of)) == [None] * len(all_of)
 
 
 def test_detaching_and_closing_links(peer: Peer, wire: Wire10, session: amqp.Session) -> None:

@@ -1,6 +1,5 @@
 """Both adapters' AMQP 0-10 against Broker-J and the embedded broker."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from itertools import count
@@ -8,22 +7,19 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_10, Accepted, EndpointClosed
+from amqp_sansio import Accepted, EndpointClosed
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.sasl import Anonymous, ScramSha256
 from amqp_sansio_asyncio import SessionEnded
 from tests.interop.brokers.brokerj import BrokerJ
-from tests.interop.brokers.either import each_client
 from tests.interop.brokers.embedded import Embedded
 from tests.interop.brokers.facing_0_10 import NONCE
-from tests.kit.asyncio_loops import run
+from tests.kit.worlds import World
 
 WAIT = 20
 Broker = BrokerJ | Embedded
-Connect = Callable[..., Any]
 Scenario = Callable[[Any, Any, str], Any]
 numbers = count(1)
-pytestmark = each_client
 
 
 @pytest.fixture(params=("brokerj", "embedded"), name="broker")
@@ -33,9 +29,9 @@ def either_broker(request: pytest.FixtureRequest) -> Broker:
 
 
 @asynccontextmanager
-async def attached(connect: Connect, broker: Broker, **options: Any) -> AsyncGenerator[tuple[Any, Any, str]]:
+async def attached(world: World, broker: Broker, **options: Any) -> AsyncGenerator[tuple[Any, Any, str]]:
     """A connection, a session, and a queue that is deleted in the end."""
-    async with connect(broker.url, version=AMQP_0_10, **options) as connection:
+    async with world.connect_0_10(broker.url, **options) as connection:
         session = await connection.open_session()
         queue = f"client.0-10.{next(numbers)}"
         await session.call(amqp.QueueDeclare(queue))
@@ -56,17 +52,17 @@ async def fetched(subscription: Any) -> Any:
     return received
 
 
-def with_queue(connect: Connect, broker: Broker, scenario: Scenario, **options: Any) -> None:
+def with_queue(world: World, broker: Broker, scenario: Scenario, **options: Any) -> None:
     """Run a scenario with a connection, a session and a queue."""
 
     async def main() -> None:
-        async with attached(connect, broker, **options) as (connection, session, queue):
+        async with attached(world, broker, **options) as (connection, session, queue):
             await scenario(connection, session, queue)
 
-    run(main(), 60)
+    world.run(main(), 60)
 
 
-def test_publishing_and_consuming(connect: Connect, broker: Broker) -> None:
+def test_publishing_and_consuming(world: World, broker: Broker) -> None:
     async def scenario(connection: Any, session: Any, queue: str) -> None:
         exchange = f"x.{queue}"
         await session.call(amqp.ExchangeDeclare(exchange, type="topic"))
@@ -95,11 +91,11 @@ def test_publishing_and_consuming(connect: Connect, broker: Broker) -> None:
         assert await left(session, queue) == 0
         await session.call(amqp.ExchangeDelete(exchange))
 
-    with_queue(connect, broker, scenario)
+    with_queue(world, broker, scenario)
 
 
 @pytest.mark.parametrize("options", [{}, {"flow_mode": amqp.CREDIT}, {"octets": 5000}])
-def test_many_messages(connect: Connect, broker: Broker, options: dict[str, Any]) -> None:
+def test_many_messages(world: World, broker: Broker, options: dict[str, Any]) -> None:
     total = 500
     bodies = [str(number).encode().ljust(100) for number in range(total)]
 
@@ -116,17 +112,17 @@ def test_many_messages(connect: Connect, broker: Broker, options: dict[str, Any]
                         await consuming.sync()
                         return
 
-        task = asyncio.create_task(consume())
+        task = world.start(consume())
         sent = [await session.publish(body, "", queue, wait=False) for body in bodies]
         assert [await each for each in sent] == [Accepted()] * total
-        await asyncio.wait_for(task, 60)
+        await task
         assert found == bodies
         assert await left(session, queue) == 0
 
-    with_queue(connect, broker, scenario)
+    with_queue(world, broker, scenario)
 
 
-def test_a_large_message(connect: Connect, broker: Broker) -> None:
+def test_a_large_message(world: World, broker: Broker) -> None:
     async def scenario(connection: Any, session: Any, queue: str) -> None:
         body = bytes(range(256)) * 8192
         assert await session.publish(body, "", queue) == Accepted()
@@ -135,10 +131,10 @@ def test_a_large_message(connect: Connect, broker: Broker) -> None:
             assert received.body == body
             await received.accept()
 
-    with_queue(connect, broker, scenario, max_frame_size=4096)
+    with_queue(world, broker, scenario, max_frame_size=4096)
 
 
-def test_browsing_and_acquiring(connect: Connect, broker: Broker) -> None:
+def test_browsing_and_acquiring(world: World, broker: Broker) -> None:
     async def scenario(connection: Any, session: Any, queue: str) -> None:
         for body in (b"one", b"two"):
             await session.publish(body, "", queue)
@@ -150,10 +146,10 @@ def test_browsing_and_acquiring(connect: Connect, broker: Broker) -> None:
             await session.sync()
         assert await left(session, queue) == 1
 
-    with_queue(connect, broker, scenario)
+    with_queue(world, broker, scenario)
 
 
-def test_transactions(connect: Connect, broker: Broker) -> None:
+def test_transactions(world: World, broker: Broker) -> None:
     async def scenario(connection: Any, plain: Any, queue: str) -> None:
         session = await connection.open_session()
         async with session.transaction():
@@ -175,10 +171,10 @@ def test_transactions(connect: Connect, broker: Broker) -> None:
         await branch.commit()
         assert await left(plain, queue) == 2
 
-    with_queue(connect, broker, scenario)
+    with_queue(world, broker, scenario)
 
 
-def test_what_ends_a_session(connect: Connect, broker: Broker) -> None:
+def test_what_ends_a_session(world: World, broker: Broker) -> None:
     async def scenario(connection: Any, session: Any, queue: str) -> None:
         failing = await connection.open_session()
         with pytest.raises(SessionEnded) as caught:
@@ -196,11 +192,11 @@ def test_what_ends_a_session(connect: Connect, broker: Broker) -> None:
         kept = await connection.open_session(timeout=60)
         assert await kept.request_timeout(60) == 0
 
-    with_queue(connect, broker, scenario)
+    with_queue(world, broker, scenario)
 
 
 @pytest.mark.parametrize("exchange", ["", "amq.direct"])
-def test_a_full_queue(connect: Connect, brokerj: BrokerJ, exchange: str) -> None:
+def test_a_full_queue(world: World, brokerj: BrokerJ, exchange: str) -> None:
     """Broker-J stops the session; who publishes waits, and goes on when there's room."""
 
     async def scenario(connection: Any, session: Any, unused: str) -> None:
@@ -213,41 +209,41 @@ def test_a_full_queue(connect: Connect, brokerj: BrokerJ, exchange: str) -> None
         async def publish() -> None:
             for _ in range(20):
                 assert await publishing.publish(bytes(400), exchange, queue) == Accepted()
-                await asyncio.sleep(0.01)
+                await world.pause(0.01)
 
-        task = asyncio.create_task(publish())
-        await asyncio.sleep(1)
-        assert not task.done()
+        task = world.start(publish())
+        await world.pause(1)
+        assert not task.done
         async with session.subscribe(queue) as subscription:
             for _ in range(20):
                 await (await fetched(subscription)).accept()
-            await asyncio.wait_for(task, 10)
+            await task
             await session.sync()
         await session.call(amqp.QueueDelete(queue))
 
-    with_queue(connect, brokerj, scenario)
+    with_queue(world, brokerj, scenario)
 
 
-def test_heartbeats(connect: Connect, broker: Broker) -> None:
+def test_heartbeats(world: World, broker: Broker) -> None:
     async def scenario(connection: Any, session: Any, queue: str) -> None:
-        await asyncio.sleep(3.2)
+        await world.pause(3.2)
         assert connection.is_open
         await session.sync()
 
-    with_queue(connect, broker, scenario, heartbeat=1)
+    with_queue(world, broker, scenario, heartbeat=1)
 
 
-def test_logging_in(connect: Connect, broker: Broker) -> None:
+def test_logging_in(world: World, broker: Broker) -> None:
     async def main() -> None:
         scram = ScramSha256(broker.user, broker.password, NONCE)
         url = broker.scram_url if isinstance(broker, BrokerJ) else broker.url
-        async with connect(url, version=AMQP_0_10, sasl=scram) as connection:
+        async with world.connect_0_10(url, sasl=scram) as connection:
             await (await connection.open_session()).sync()
         if isinstance(broker, BrokerJ):
-            async with connect(broker.anonymous_url, version=AMQP_0_10, sasl=Anonymous()) as one:
+            async with world.connect_0_10(broker.anonymous_url, sasl=Anonymous()) as one:
                 assert one.is_open
 
-    run(main())
+    world.run(main())
 
 
 @pytest.mark.parametrize(
@@ -255,13 +251,13 @@ def test_logging_in(connect: Connect, broker: Broker) -> None:
     [("{user}:wrong@{host}:{port}/{vhost}", 320), ("{user}:{password}@{host}:{port}/absent", 402)],
     ids=["password", "virtual host"],
 )
-def test_who_is_not_let_in(connect: Connect, broker: Broker, url: str, code: int) -> None:
+def test_who_is_not_let_in(world: World, broker: Broker, url: str, code: int) -> None:
     async def main() -> None:
         fields = {name: getattr(broker, name) for name in ("user", "password", "host", "port")}
         vhost = "default" if isinstance(broker, BrokerJ) else ""
         with pytest.raises(EndpointClosed) as caught:
-            await connect("amqp://" + url.format(**fields, vhost=vhost), version=AMQP_0_10)
+            await world.connect_0_10("amqp://" + url.format(**fields, vhost=vhost))
         assert caught.value.report is not None
         assert caught.value.report.code == code
 
-    run(main())
+    world.run(main())

@@ -1,6 +1,5 @@
 """Both adapters' AMQP 0-9-1 and 0-8 against RabbitMQ: the whole tour, its extensions, its errors, TLS."""
 
-import asyncio
 import ssl
 import threading
 import time
@@ -16,13 +15,10 @@ from amqp_sansio import amqp_0_9_1 as amqp
 from amqp_sansio.amqp_0_8 import QueueDeclare as QueueDeclare08
 from amqp_sansio.sasl import AmqPlain
 from amqp_sansio_asyncio import ConsumerEnded
-from tests.interop.brokers.either import each_client
 from tests.interop.brokers.rabbitmq import RabbitMQ
-from tests.kit.asyncio_broker import until
-from tests.kit.asyncio_loops import run
+from tests.kit.worlds import World
 
 WAIT = 30.0
-Connect = Callable[..., Any]
 numbers = count(1)
 HEADERS = {"n": 1, "text": "x", "list": [1, 2.5, None], "nested": {"deep": [b"x"]}}
 
@@ -30,23 +26,23 @@ HEADERS = {"n": 1, "text": "x", "list": [1, 2.5, None], "nested": {"deep": [b"x"
 class Client:
     """One of the clients at RabbitMQ."""
 
-    def __init__(self, rabbitmq: RabbitMQ, connect: Connect) -> None:
+    def __init__(self, rabbitmq: RabbitMQ, world: World) -> None:
         self.broker = rabbitmq
-        self.connect = connect
+        self.world = world
 
     def run(self, scenario: Callable[[Any], Any], seconds: float = 60, **options: Any) -> None:
         """Run a scenario with a connection."""
 
         async def main() -> None:
-            async with self.connect(self.broker.url, **options) as connection:
+            async with self.world.connect(self.broker.url, **options) as connection:
                 await scenario(connection)
 
-        run(main(), seconds)
+        self.world.run(main(), seconds)
 
 
 @pytest.fixture
-def client(rabbitmq: RabbitMQ, connect: Connect) -> Client:
-    return Client(rabbitmq, connect)
+def client(rabbitmq: RabbitMQ, world: World) -> Client:
+    return Client(rabbitmq, world)
 
 
 async def declared(channel: Any, name: str = "", **options: Any) -> str:
@@ -60,7 +56,6 @@ async def ready(channel: Any, queue: str) -> int:
     return found
 
 
-@each_client
 def test_a_tour(client: Client) -> None:
     async def scenario(connection: Any) -> None:
         assert connection.peer_properties["product"] == "RabbitMQ"
@@ -91,18 +86,16 @@ def test_a_tour(client: Client) -> None:
     client.run(scenario, heartbeat=5)
 
 
-@each_client
 def test_publishes_that_wait_at_once(client: Client) -> None:
     async def scenario(connection: Any) -> None:
         channel = await connection.open_channel(confirm=True)
         queue = await declared(channel)
-        outcomes = await asyncio.gather(*[channel.publish(b"%d" % n, routing_key=queue) for n in range(500)])
-        assert outcomes == [Accepted()] * 500
+        outcomes = await client.world.gather(*[channel.publish(b"%d" % n, routing_key=queue) for n in range(200)])
+        assert outcomes == [Accepted()] * 200
 
     client.run(scenario)
 
 
-@each_client
 @pytest.mark.parametrize("size", [0, 1, 131_064, 131_065, 1_000_000])
 def test_bodies(client: Client, size: int) -> None:
     async def scenario(connection: Any) -> None:
@@ -116,7 +109,6 @@ def test_bodies(client: Client, size: int) -> None:
     client.run(scenario)
 
 
-@each_client
 def test_returns_and_refusals(client: Client) -> None:
     async def scenario(connection: Any) -> None:
         channel = await connection.open_channel(confirm=True)
@@ -133,7 +125,6 @@ def test_returns_and_refusals(client: Client) -> None:
     client.run(scenario)
 
 
-@each_client
 def test_requeue_and_dead_letters(client: Client) -> None:
     async def scenario(connection: Any) -> None:
         channel = await connection.open_channel(confirm=True)
@@ -155,7 +146,6 @@ def test_requeue_and_dead_letters(client: Client) -> None:
     client.run(scenario)
 
 
-@each_client
 def test_a_deleted_queue_ends_its_consumer(client: Client) -> None:
     async def scenario(connection: Any) -> None:
         one, two = await connection.open_channel(), await connection.open_channel()
@@ -169,7 +159,6 @@ def test_a_deleted_queue_ends_its_consumer(client: Client) -> None:
     client.run(scenario)
 
 
-@each_client
 def test_what_was_not_taken_comes_back(client: Client) -> None:
     async def scenario(connection: Any) -> None:
         channel = await connection.open_channel(confirm=True)
@@ -178,9 +167,8 @@ def test_what_was_not_taken_comes_back(client: Client) -> None:
             await channel.publish(b"%d" % n, routing_key=queue)
         async with channel.consume(queue, prefetch=10) as deliveries:
             await (await anext(deliveries)).accept()
-        async with asyncio.timeout(WAIT):
-            while await ready(channel, queue) != 19:
-                await asyncio.sleep(0.01)
+        while await ready(channel, queue) != 19:
+            await client.world.pause(0.01)
         got = await channel.get(queue)
         assert (got.body, got.message_count) == (b"1", 18)
         await got.release()
@@ -192,7 +180,6 @@ def test_what_was_not_taken_comes_back(client: Client) -> None:
     client.run(scenario)
 
 
-@each_client
 def test_errors_name_the_cause(client: Client) -> None:
     async def scenario(connection: Any) -> None:
         queue = await declared(await connection.open_channel(), f"client.{next(numbers)}")
@@ -219,7 +206,6 @@ def test_errors_name_the_cause(client: Client) -> None:
     client.run(scenario)
 
 
-@each_client
 @pytest.mark.parametrize(
     ("rest", "text"),
     [
@@ -229,18 +215,17 @@ def test_errors_name_the_cause(client: Client) -> None:
     ],
     ids=["password", "virtual host", "permission"],
 )
-def test_refused_logins(connect: Connect, rabbitmq: RabbitMQ, rest: str, text: str) -> None:
+def test_refused_logins(world: World, rabbitmq: RabbitMQ, rest: str, text: str) -> None:
     async def main() -> None:
         where = f"{rabbitmq.host}:{rabbitmq.port}"
         with pytest.raises(EndpointClosed, match=text) as caught:
-            await connect("amqp://" + rest.format(where=where, other=rabbitmq.noperm_user))
+            await world.connect("amqp://" + rest.format(where=where, other=rabbitmq.noperm_user))
         assert caught.value.report is not None
         assert caught.value.report.by is By.REMOTE
 
-    run(main())
+    world.run(main())
 
 
-@each_client
 def test_amqplain(client: Client) -> None:
     async def scenario(connection: Any) -> None:
         assert connection.core.mechanism == "AMQPLAIN"
@@ -248,13 +233,12 @@ def test_amqplain(client: Client) -> None:
     client.run(scenario, sasl=AmqPlain("guest", "guest"))
 
 
-@each_client
-def test_tls(connect: Connect, rabbitmq: RabbitMQ) -> None:
+def test_tls(world: World, rabbitmq: RabbitMQ) -> None:
     async def main() -> None:
         url = f"amqps://guest:guest@localhost:{rabbitmq.tls_port}"
         with pytest.raises(ssl.SSLCertVerificationError):
-            await connect(url)
-        async with connect(f"{url}?cacertfile={rabbitmq.ca_file}") as connection:
+            await world.connect(url)
+        async with world.connect(f"{url}?cacertfile={rabbitmq.ca_file}") as connection:
             channel = await connection.open_channel(confirm=True)
             assert await channel.publish(bytes(1_000_000), routing_key="none") == Accepted()
         files = rabbitmq.certificates
@@ -262,75 +246,53 @@ def test_tls(connect: Connect, rabbitmq: RabbitMQ) -> None:
             f"amqps://localhost:{rabbitmq.tls_port}?cacertfile={rabbitmq.ca_file}"
             f"&certfile={files.client}&keyfile={files.client_key}&auth_mechanism=external"
         )
-        async with connect(external) as connection:
+        async with world.connect(external) as connection:
             assert connection.core.mechanism == "EXTERNAL"
         with pytest.raises(EndpointClosed, match="TLS"):
-            await connect(f"amqp://localhost:{rabbitmq.tls_port}")
+            await world.connect(f"amqp://localhost:{rabbitmq.tls_port}")
         with pytest.raises(ssl.SSLError, match="perhaps the port is one without TLS"):
-            await connect(f"amqps://localhost:{rabbitmq.port}")
+            await world.connect(f"amqps://localhost:{rabbitmq.port}")
 
-    run(main(), 60)
-
-
-@each_client
-def test_transactions(client: Client) -> None:
-    async def scenario(connection: Any) -> None:
-        channel, other = await connection.open_channel(), await connection.open_channel()
-        queue = await declared(channel)
-        await channel.call(amqp.TxSelect())
-        await channel.publish(b"never", routing_key=queue)
-        await channel.call(amqp.TxRollback())
-        await channel.publish(b"later", routing_key=queue)
-        assert await other.get(queue) is None
-        await channel.call(amqp.TxCommit())
-        delivery = await channel.get(queue)
-        assert (delivery.body, delivery.message_count) == (b"later", 0)
-        await delivery.accept()
-        await channel.call(amqp.TxCommit())
-
-    client.run(scenario)
+    world.run(main(), 60)
 
 
-@each_client
-def test_the_broker_closes_the_connection(connect: Connect, rabbitmq: RabbitMQ) -> None:
+def test_the_broker_closes_the_connection(world: World, rabbitmq: RabbitMQ) -> None:
     async def main() -> None:
         name = f"amqp-sansio-victim-{next(numbers)}"
-        async with connect(rabbitmq.url, properties={"product": name}) as connection:
+        async with world.connect(rabbitmq.url, properties={"product": name}) as connection:
             channel = await connection.open_channel()
             async with channel.consume(await declared(channel)) as deliveries:
-                waiting = asyncio.ensure_future(anext(deliveries))
+                waiting = world.start(anext(deliveries))
                 listing = ("list_connections", "pid", "client_properties")
-                lines = (await asyncio.to_thread(rabbitmq.ctl, *listing)).splitlines()
+                lines = rabbitmq.ctl(*listing).splitlines()
                 (pid,) = [line.split("\t")[0] for line in lines if name in line]
-                await asyncio.to_thread(rabbitmq.ctl, "close_connection", pid, "for the test")
+                rabbitmq.ctl("close_connection", pid, "for the test")
                 with pytest.raises(EndpointClosed, match="320 CONNECTION_FORCED - for the test"):
                     await waiting
             report = await connection.wait_closed()
             assert (report.by, report.code) == (By.REMOTE, 320)
 
-    run(main(), 60)
+    world.run(main(), 60)
 
 
-@each_client
 def test_blocked_by_an_alarm(client: Client) -> None:
     async def scenario(connection: Any) -> None:
         channel = await connection.open_channel(confirm=True)
         queue = await declared(channel)
-        await asyncio.to_thread(client.broker.ctl, "set_vm_memory_high_watermark", "0")
+        client.broker.ctl("set_vm_memory_high_watermark", "0")
         try:
-            publishing = asyncio.ensure_future(channel.publish(b"x", routing_key=queue))
-            await until(lambda: connection.blocked is not None, 30)
+            publishing = client.world.start(channel.publish(b"x", routing_key=queue))
+            await client.world.until(lambda: connection.blocked is not None)
             assert connection.blocked == "low on memory"
-            assert not publishing.done()
+            assert not publishing.done
         finally:
-            await asyncio.to_thread(client.broker.ctl, "set_vm_memory_high_watermark", "0.4")
+            client.broker.ctl("set_vm_memory_high_watermark", "0.4")
         assert await publishing == Accepted()
-        await until(lambda: connection.blocked is None, 30)
+        await client.world.until(lambda: connection.blocked is None)
 
     client.run(scenario, 90)
 
 
-@each_client
 def test_0_8(client: Client) -> None:
     async def scenario(connection: Any) -> None:
         channel = await connection.open_channel()

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from amqp_sansio import By, EndpointClosed, Scope, amqp_0_8, amqp_0_9_1
+from amqp_sansio import By, EndpointClosed, amqp_0_8, amqp_0_9_1
 from amqp_sansio.sasl import Anonymous, ClientMechanism, Plain, ScramSha256
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.rabbitmq import RabbitMQ
@@ -211,24 +211,6 @@ def test_frames_of_4096_octets(peer: Peer) -> None:
     wire.close()
 
 
-def test_confirms_of_rabbitmq(rabbitmq: RabbitMQ) -> None:
-    peer = Peer(rabbitmq, amqp_0_9_1, "0-9-1")
-    wire = peer.open()
-    channel = channel_of(wire)
-    queue = queue_of(peer, wire, channel, "core.confirms")
-    wire.result(channel.call(amqp_0_9_1.ConfirmSelect()))
-    handles = [channel.publish(b"%d" % n, routing_key=queue) for n in range(500)]
-    lost = channel.publish(b"lost", exchange="amq.direct", routing_key="nothing", mandatory=True)
-    assert lost is not None
-    for handle in handles:
-        assert handle is not None
-        wire.result(handle)
-    assert isinstance(wire.result(lost), amqp_0_9_1.Returned)
-    assert wire.next(amqp_0_9_1.MessageReturned).pending == lost
-    assert wire.result(channel.call(amqp_0_9_1.QueueDelete(queue=queue))).message_count == 500
-    wire.close()
-
-
 def test_scram_of_broker_j(brokerj: BrokerJ) -> None:
     peer = Peer(brokerj, amqp_0_9_1, "0-9-1")
     nonce = "c2FtZSBub25jZSBmb3IgdGVzdHM"
@@ -247,18 +229,6 @@ def test_anonymous_of_broker_j(brokerj: BrokerJ) -> None:
     wire.close()
 
 
-def test_update_secret_and_cancel_notify_of_rabbitmq(rabbitmq: RabbitMQ) -> None:
-    peer = Peer(rabbitmq, amqp_0_9_1, "0-9-1")
-    wire = peer.open()
-    channel = channel_of(wire)
-    queue = queue_of(peer, wire, channel, "core.cancelled")
-    wire.result(channel.call(amqp_0_9_1.BasicConsume(queue=queue, consumer_tag="doomed")))
-    other = channel_of(wire)
-    wire.result(other.call(amqp_0_9_1.QueueDelete(queue=queue)))
-    assert wire.next(amqp_0_9_1.ConsumerCancelled).consumer_tag == "doomed"
-    wire.close()
-
-
 def test_the_access_class_in_0_8(rabbitmq: RabbitMQ) -> None:
     peer = Peer(rabbitmq, amqp_0_8, "0-8")
     wire = peer.open()
@@ -266,14 +236,3 @@ def test_the_access_class_in_0_8(rabbitmq: RabbitMQ) -> None:
     granted = wire.result(channel.call(amqp_0_8.AccessRequest(realm="/data", active=True, read=True, write=True)))
     assert granted.ticket == 1
     wire.close()
-
-
-def test_a_header_the_broker_does_not_speak(brokerj: BrokerJ, rabbitmq: RabbitMQ) -> None:
-    from amqp_sansio.uri import parse
-
-    assert parse(rabbitmq.url).port == rabbitmq.port
-    wire = Wire(amqp_0_9_1.Connection.client(amqp_0_9_1.Config(sasl=Plain("a", "b"))), rabbitmq.host, rabbitmq.tls_port)
-    report = wire.end().report
-    assert report.by in (By.TRANSPORT, By.LOCAL)
-    assert "TLS" in report.hint, report
-    assert wire.closed is not None and wire.closed.scope is Scope.CONNECTION

@@ -11,7 +11,7 @@ from azure.servicebus._pyamqp import authentication, error
 from azure.servicebus._pyamqp import client as clients
 from azure.servicebus._pyamqp import message as messages
 
-from tests.interop.brokers.declaring import dead_lettering, declare
+from tests.interop.brokers.declaring import declare
 from tests.interop.brokers.embedded import Embedded
 from tests.kit.node_1_0 import ServerNode
 
@@ -114,16 +114,6 @@ def test_large_messages(anywhere: Azure) -> None:
     assert anywhere.receive(place, 1)[0].data == [body]
 
 
-def test_settling(azure: Azure) -> None:
-    dead = azure.queue()
-    place = azure.queue(**dead_lettering(dead))
-    with azure.sender(place) as client:
-        client.send_message(Message(data=[b"again"]), timeout=10)
-    got = azure.receive(place, 3, *[{"outcome": outcome} for outcome in ("released", "modified", "rejected")])
-    assert [each.data for each in got] == [[b"again"]] * 3
-    assert azure.receive(dead, 1)[0].data == [b"again"]
-
-
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_errors(azure: Azure) -> None:
     full = azure.queue(**{"x-max-length": 1, "x-overflow": "reject-publish"})
@@ -138,14 +128,6 @@ def test_errors(azure: Azure) -> None:
         azure.sender(full, auth=SASLPlainAuth("guest", "wrong")) as client,
     ):
         client.send_message(Message(data=[b"no"]), timeout=10)
-
-
-def test_several_links(azure: Azure) -> None:
-    places = [azure.queue() for _ in range(5)]
-    for place in places:
-        with azure.sender(place) as client:
-            client.send_message(Message(data=[place.encode()]), timeout=10)
-    assert [azure.receive(place, 1)[0].data for place in places] == [[place.encode()] for place in places]
 
 
 def test_idle_connections(azure: Azure) -> None:

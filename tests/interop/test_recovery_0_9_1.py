@@ -5,27 +5,25 @@ RECOVERY_RESTARTS and RECOVERY_MESSAGES say how often, and how many messages.
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_9_1, Accepted, StaleDelivery
+from amqp_sansio import Accepted, StaleDelivery
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.client.recovery import Recovered, RecoveryPolicy
 from tests.interop.brokers.cutting import CuttingRelay
-from tests.interop.brokers.either import each_client
 from tests.interop.brokers.rabbitmq import RabbitMQ, run_rabbitmq
+from tests.kit.worlds import World
 
 RESTARTS = int(os.environ.get("RECOVERY_RESTARTS", "3"))
 MESSAGES = int(os.environ.get("RECOVERY_MESSAGES", "3000"))
 POLICY = RecoveryPolicy(first_delay=0.05, ceiling=1.0, deadline=120.0)
 WINDOW = 200
-Connect = Callable[..., Any]
-pytestmark = each_client
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +36,8 @@ def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RabbitMQ]:
 class Run:
     """Confirmed publishes of numbers, at most WINDOW of them in doubt at a time."""
 
-    def __init__(self, connection: Any, queue: str) -> None:
+    def __init__(self, world: World, connection: Any, queue: str) -> None:
+        self.world = world
         self.connection = connection
         self.queue = queue
         self.confirmed = 0
@@ -47,7 +46,7 @@ class Run:
     async def publish(self) -> None:
         channel = await self.connection.open_channel(confirm=True)
         await channel.declare_queue(self.queue, durable=True)
-        watching = asyncio.ensure_future(self._watch())
+        self.world.start(self._watch())
         sent: list[Any] = []
         for number in range(MESSAGES):
             properties = BasicProperties(delivery_mode=2, message_id=str(number))
@@ -55,7 +54,6 @@ class Run:
             if len(sent) >= WINDOW:
                 await self._settled(sent)
         await self._settled(sent)
-        watching.cancel()
 
     async def consumed(self) -> tuple[int, list[int]]:
         """Take all messages; return how many numbers there were, and those that came more than once unmarked.
@@ -89,41 +87,42 @@ class Run:
                 self.events.append(event)
 
 
-def test_a_broker_that_is_killed_loses_nothing(
-    connect: Connect, mortal: RabbitMQ, request: pytest.FixtureRequest
-) -> None:
+def test_a_broker_that_is_killed_loses_nothing(world: World, mortal: RabbitMQ, request: pytest.FixtureRequest) -> None:
     async def kill(run: Run) -> None:
         for turn in range(1, RESTARTS + 1):
             while run.confirmed < MESSAGES * turn // (RESTARTS + 1):
-                await asyncio.sleep(0.01)
+                await world.pause(0.01)
             mortal.kill()
-            await asyncio.to_thread(mortal.start_again)
+            starting = threading.Thread(target=mortal.start_again)
+            starting.start()
+            while starting.is_alive():
+                await world.pause(0.01)
 
     async def main() -> None:
-        async with connect(mortal.url, recover=POLICY) as connection:
-            run = Run(connection, request.node.name)
-            killing = asyncio.ensure_future(kill(run))
+        async with world.connect(mortal.url, recover=POLICY) as connection:
+            run = Run(world, connection, request.node.name)
+            killing = world.start(kill(run))
             await run.publish()
             await killing
             assert await run.consumed() == (MESSAGES, [])
             assert len(run.events) >= RESTARTS
             assert sum(event.resent for event in run.events)
 
-    asyncio.run(asyncio.wait_for(main(), 3600))
+    world.run(main(), 3600)
 
 
 @pytest.mark.parametrize(("kind", "seed"), [("rabbitmq", 1), ("rabbitmq", 2), ("brokerj", 3)])
-def test_a_cut_network_loses_nothing(connect: Connect, kind: str, seed: int, request: pytest.FixtureRequest) -> None:
+def test_a_cut_network_loses_nothing(world: World, kind: str, seed: int, request: pytest.FixtureRequest) -> None:
     broker = request.getfixturevalue(kind)
 
     async def main() -> None:
         with CuttingRelay(broker.port, seed, 3 * RESTARTS, 40 * MESSAGES) as relay:
             through = broker.url.replace(f":{broker.port}/", f":{relay.port}/")
-            async with connect(through, version=AMQP_0_9_1, recover=POLICY) as connection:
-                run = Run(connection, request.node.name)
+            async with world.connect(through, recover=POLICY) as connection:
+                run = Run(world, connection, request.node.name)
                 await run.publish()
                 assert await run.consumed() == (MESSAGES, [])
             assert run.events
             assert relay.cuts_left < 3 * RESTARTS - 1
 
-    asyncio.run(asyncio.wait_for(main(), 600))
+    world.run(main(), 600)

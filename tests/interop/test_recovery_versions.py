@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -11,19 +9,15 @@ import pytest
 
 from amqp_sansio import Accepted, StaleDelivery
 from amqp_sansio.messaging import Message
-from amqp_sansio_asyncio import messaging as for_asyncio
 from amqp_sansio_sync import connect as connect_blocking
-from amqp_sansio_sync import messaging as for_sync
 from tests.interop.brokers.cutting import CuttingRelay
-from tests.interop.brokers.either import Call
 from tests.interop.test_recovery_0_9_1 import POLICY, RESTARTS
+from tests.kit.worlds import World
 
 MESSAGES = 1000
 WINDOW = 100
-CONNECT = {"asyncio": for_asyncio.connect, "blocking": Call.of(for_sync.connect)}
 
 
-@pytest.mark.parametrize("connect", CONNECT.values(), ids=CONNECT)
 @pytest.mark.parametrize(
     ("kind", "query"),
     [
@@ -32,9 +26,7 @@ CONNECT = {"asyncio": for_asyncio.connect, "blocking": Call.of(for_sync.connect)
         ("brokerj", "version=0-10"),
     ],
 )
-def test_a_cut_network_loses_nothing(
-    connect: Callable[..., Any], kind: str, query: str, request: pytest.FixtureRequest
-) -> None:
+def test_a_cut_network_loses_nothing(world: World, kind: str, query: str, request: pytest.FixtureRequest) -> None:
     broker = request.getfixturevalue(kind)
     queue = request.node.name.replace("[", "-").replace("]", "")
     with connect_blocking(broker.url) as connection:
@@ -43,7 +35,7 @@ def test_a_cut_network_loses_nothing(
     async def main() -> None:
         with CuttingRelay(broker.port, 1, 3 * RESTARTS, 80 * MESSAGES) as relay:
             through = f"amqp://{broker.user}:{broker.password}@{broker.host}:{relay.port}/?{query}"
-            async with connect(through, recover=POLICY) as connection:
+            async with world.connect_any(through, recover=POLICY) as connection:
                 # This Broker-J keeps messages in memory, and says so in 1.0.
                 async with connection.sender(f"/queues/{queue}") as sender:
                     await publish(sender, durable="qpid" not in query)
@@ -52,7 +44,7 @@ def test_a_cut_network_loses_nothing(
             assert found == set(range(MESSAGES))
             assert relay.cuts_left < 3 * RESTARTS - 1
 
-    asyncio.run(asyncio.wait_for(main(), 100))
+    world.run(main(), 100)
 
 
 async def publish(sender: Any, *, durable: bool) -> None:

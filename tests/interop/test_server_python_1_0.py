@@ -3,14 +3,13 @@
 # pyright: reportUnknownMemberType=false
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
 import proton
 import pytest
-from proton.handlers import MessagingHandler, TransactionalClientHandler
-from proton.reactor import Container
+from proton.handlers import MessagingHandler
 from proton.utils import BlockingConnection, ConnectionClosed, LinkDetached, SendException
 
 from tests.interop.brokers.facing_1_0 import Server
@@ -49,13 +48,13 @@ def test_proton_sends_and_receives(blocking: BlockingConnection) -> None:
     sender = blocking.create_sender(place, name=next(link_names))
     for number in range(30):
         message = proton.Message(
-            body=f"m{number}", id=f"id{number}", subject="s", properties={"n": proton.int32(number)}
+            body=f"m{number}", id=f"id{number}", subject="s", properties={"n": proton.int32(number)}, durable=True
         )
         assert sender.send(message).remote_state == proton.Delivery.ACCEPTED
     receiver = blocking.create_receiver(place, credit=10, name=next(link_names))
     for number in range(30):
         message = receiver.receive(timeout=10)
-        assert (message.body, message.id, message.subject) == (f"m{number}", f"id{number}", "s")
+        assert (message.body, message.id, message.subject, message.durable) == (f"m{number}", f"id{number}", "s", True)
         assert message.properties == {"n": number}
         receiver.accept()
 
@@ -221,82 +220,3 @@ def test_proton_has_every_type(core: ServerNode) -> None:
         assert message.annotations == {"x-opt-a": body}
         receiver.accept()
     connection.close()
-
-
-class Transfers(TransactionalClientHandler):
-    """Sends two messages in a transaction, commits or aborts it, and closes."""
-
-    def __init__(self, url: str, place: str, commits: bool) -> None:
-        super().__init__()
-        self.url = url
-        self.place = place
-        self.commits = commits
-        self.told: list[str] = []
-        self.transaction: Any = None
-        self.sender: Any = None
-
-    def on_start(self, event: Any) -> None:
-        connection = event.container.connect(self.url, reconnect=False)
-        self.sender = event.container.create_sender(connection, self.place)
-        event.container.declare_transaction(connection, handler=self)
-
-    def on_transaction_declared(self, event: Any) -> None:
-        self.told.append("declared")
-        self.transaction = event.transaction
-        self.work()
-
-    def on_sendable(self, event: Any) -> None:
-        self.work()
-
-    def work(self) -> None:
-        """Send and discharge, once there's a transaction and credit."""
-        if self.transaction is None or self.sender.credit < 2 or "sent" in self.told:
-            return
-        for body in ("one", "two"):
-            self.transaction.send(self.sender, proton.Message(body=body))
-        self.told.append("sent")
-        if self.commits:
-            self.transaction.commit()
-        else:
-            self.transaction.abort()
-
-    def on_transaction_committed(self, event: Any) -> None:
-        self.told.append("committed")
-        event.connection.close()
-
-    def on_transaction_aborted(self, event: Any) -> None:
-        self.told.append("aborted")
-        event.connection.close()
-
-    def on_disconnected(self, event: Any) -> None:
-        self.told.append("disconnected")
-        event.container.stop()
-
-
-@pytest.mark.parametrize("commits", [True, False], ids=["commit", "abort"])
-def test_proton_has_transactions(core: ServerNode, commits: bool) -> None:
-    place = address()
-    handler = Transfers(Server("core", core.port).url, place, commits)
-    container = Container(handler)
-    container.timeout = 10
-    run_until(container, lambda: "disconnected" in handler.told or len(handler.told) == 3)
-    assert handler.told[:3] == ["declared", "sent", "committed" if commits else "aborted"]
-    assert core.bodies(place) == ([b"one", b"two"] if commits else [])
-
-
-def run_until(container: Container, done: Callable[[], bool]) -> None:
-    container.start()
-
-    def step() -> bool:
-        container.process()
-        return done()
-
-    until(step)
-    container.stop()
-
-
-def until(done: Callable[[], bool]) -> None:
-    """Call until it's true."""
-    end = time.monotonic() + 15
-    while not done():
-        assert time.monotonic() < end

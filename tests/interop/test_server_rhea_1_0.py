@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.interop.brokers.embedded import Embedded
 from tests.interop.brokers.facing_1_0 import Server
 from tests.interop.brokers.nodes import run_rhea_client
 from tests.kit.node_1_0 import ServerNode
@@ -78,6 +79,11 @@ def test_rhea_is_refused(server: Server) -> None:
     assert told_by(server, "ending") == ended
     closed = {"condition": "amqp:connection:forced", "description": "closed by intent"}
     assert told_by(server, "closing") == closed
+
+
+def test_rhea_is_refused_by_the_broker_itself(embedded: Embedded) -> None:
+    assert run_rhea_client(embedded.port, "absent")["condition"] == "amqp:not-found"
+    assert "Failed to authenticate" in run_rhea_client(embedded.port, "password")["error"]
 
 
 def test_rhea_logs_in(server_with_passwords: Server) -> None:

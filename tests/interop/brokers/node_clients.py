@@ -1,4 +1,4 @@
-"""Clients on Node.js for the embedded broker: a package of npm and a program in peers/ for each."""
+"""Clients on Node.js: a package of npm and a program in peers/ for each."""
 
 import json
 import os
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.interop.brokers.embedded import Embedded
 from tests.interop.brokers.process import BUILD, BrokerError, apt_install, run_install
 
 PEERS = Path(__file__).resolve().parents[1] / "peers"
@@ -49,11 +48,11 @@ class NodeClient:
         """Put the package into a folder of its own, once; the folder with the modules. Raises BrokerError."""
         return npm_install(BUILD / f"npm-{self.program}", {self.package: self.version})
 
-    def run(self, embedded: Embedded, scenario: str, timeout: float = 30) -> Any:
-        """Run one scenario against the broker; what it found. Raises AssertionError."""
+    def run(self, port: int, scenario: str, *arguments: str, timeout: float = 30) -> Any:
+        """Run one scenario against what listens on `port`; what it found. Raises AssertionError."""
         modules = self.install()
         run = subprocess.run(
-            ["node", str(PEERS / f"{self.program}_client.js"), str(embedded.port), scenario],
+            ["node", str(PEERS / f"{self.program}_client.js"), str(port), scenario, *arguments],
             env={**os.environ, "NODE_PATH": str(modules)},
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -1,31 +1,18 @@
 """Message nodes on other libraries, for AMQP 1.0: python-qpid-proton and rhea, each a small program in peers/."""
 
-import json
 import os
-import shutil
-import subprocess
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.interop.brokers.process import (
-    BUILD,
-    HOST,
-    BrokerError,
-    Program,
-    answers,
-    apt_install,
-    free_ports,
-    run_install,
-)
+from tests.interop.brokers.node_clients import PEERS, NodeClient
+from tests.interop.brokers.process import HOST, Program, answers, free_ports
 
-PEERS = Path(__file__).resolve().parents[1] / "peers"
-MODULES = BUILD / "npm"
-RHEA = "3.0.5"
+RHEA = NodeClient("rhea", "3.0.5", "rhea")
 FRAME_SIZE = 4096
 GREETING = b"AMQP\x03\x01\x00\x00"
 
@@ -62,51 +49,24 @@ def run_proton(folder: Path) -> Generator[Node]:
 
 @contextmanager
 def run_rhea(folder: Path) -> Generator[Node]:
-    install_rhea()
-    with _run("rhea", ["node", str(PEERS / "rhea_node.js")], folder) as (port, pid):
-        yield Node("rhea", RHEA, HOST, port, frozenset({"ANONYMOUS", "PLAIN"}), pid)
+    environment = {**os.environ, "NODE_PATH": str(RHEA.install())}
+    with _run("rhea", ["node", str(PEERS / "rhea_node.js")], folder, environment) as (port, pid):
+        yield Node("rhea", RHEA.version, HOST, port, frozenset({"ANONYMOUS", "PLAIN"}), pid)
 
 
-def run_rhea_client(port: int, scenario: str, user: str = "guest", timeout: float = 30) -> Any:
+def run_rhea_client(port: int, scenario: str, user: str = "guest") -> Any:
     """Run one scenario of peers/rhea_client.js against the node on `port`; what it found. Raises AssertionError."""
-    install_rhea()
-    run = subprocess.run(
-        ["node", str(PEERS / "rhea_client.js"), str(port), scenario, str(FRAME_SIZE), user],
-        env=_environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
-    assert run.returncode == 0, f"{scenario} ended with {run.returncode}: {run.stderr}{run.stdout}"
-    return json.loads(run.stdout.splitlines()[-1])
-
-
-def install_rhea() -> None:
-    """Put rhea into the folder for npm's packages, once. Raises BrokerError."""
-    found = MODULES / "node_modules" / "rhea" / "package.json"
-    if found.exists() and json.loads(found.read_text())["version"] == RHEA:
-        return
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        apt_install("nodejs", "npm")
-    MODULES.mkdir(parents=True, exist_ok=True)
-    options = ["--no-audit", "--no-fund", "--no-save", "--loglevel=error"]
-    run_install("rhea", ["npm", "install", "--prefix", str(MODULES), *options, f"rhea@{RHEA}"])
-    if not found.exists():
-        raise BrokerError(f"npm left no rhea in {MODULES}")
+    return RHEA.run(port, scenario, str(FRAME_SIZE), user)
 
 
 @contextmanager
-def _run(name: str, command: Sequence[str], folder: Path) -> Generator[tuple[int, int]]:
+def _run(
+    name: str, command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None
+) -> Generator[tuple[int, int]]:
     (port,) = free_ports(1)
-    node = Program(name, [*command, str(port), str(FRAME_SIZE)], folder, _environment())
+    node = Program(name, [*command, str(port), str(FRAME_SIZE)], folder, environment)
     try:
         node.wait_until(lambda: answers(port, GREETING), 60)
         yield port, node.pid
     finally:
         node.stop()
-
-
-def _environment() -> dict[str, str]:
-    return {**os.environ, "NODE_PATH": str(MODULES / "node_modules")}
