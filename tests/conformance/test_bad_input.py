@@ -14,7 +14,7 @@ from amqp_sansio import Closed, CloseHint, Failed, LocalProtocolError, RemotePro
 from amqp_sansio._classic.codec.rule_ids import IN_0_8, IN_0_9_1, rule_id
 from amqp_sansio.endpoint import Side
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1
-from tests.kit.facing import CLIENT, METHOD, SERVER, Facing, body, frame, header, start_ok
+from tests.kit.facing import CLIENT, METHOD, SERVER, Facing, body, frame, header
 from tools.conformance.rules import read_rules
 
 RULES = read_rules()
@@ -97,15 +97,6 @@ def test_every_method_out_of_place_ends_well(version: Version, side: Side) -> No
                 ended_well(facing)
 
 
-def test_random_octets_end_well(version: Version, side: Side) -> None:
-    copies = Copies(version, side)
-    dice = random.Random(f"octets {version.label} {side.value}")
-    for _ in range(200):
-        facing = copies.fresh()
-        facing.feed(dice.randbytes(dice.randrange(1, 60)))
-        ended_well(facing)
-
-
 def test_one_changed_octet_ends_well(version: Version, side: Side) -> None:
     copies = Copies(version, side)
     dice = random.Random(f"flips {version.label} {side.value}")
@@ -121,21 +112,6 @@ def test_one_changed_octet_ends_well(version: Version, side: Side) -> None:
         facing = copies.fresh()
         facing.feed(bytes(damaged))
         ended_well(facing)
-
-
-def test_random_octets_before_the_opening_end_well(version: Version) -> None:
-    dice = random.Random(version.label)
-    for _ in range(100):
-        for facing in (Facing(version, CLIENT), Facing(version, SERVER)):
-            facing.forget()
-            facing.feed(dice.randbytes(dice.randrange(1, 60)))
-            if facing.hint() is not CloseHint.KEEP:
-                assert facing.out in (b"", version.header)
-        server = Facing(version, SERVER)
-        server.feed(version.header)
-        server.forget()
-        server.feed(start_ok(server, response=dice.randbytes(dice.randrange(20))))
-        assert "connection.close" not in server.names()
 
 
 # Rule ids.

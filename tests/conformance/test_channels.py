@@ -119,26 +119,19 @@ def test_a_stopped_channel_sends_no_content_but_methods(version: Version) -> Non
     client.channel.publish(b"x", routing_key="q")
 
 
-@pytest.mark.rule("0-8/channel.flow/finish-current", "0-8/channel.flow/react", "0-9-1/channel.flow/react")
-def test_content_under_way_is_finished_when_the_flow_stops(client: Facing) -> None:
-    """flow-ok waits until then, as nothing may go between the frames of a content."""
-    client.channel.begin(client.make("basic.publish", routing_key="q"), BasicProperties(), 4)
-    client.channel.continue_body(b"ab")
-    client.forget()
-    client.feed(client.method("channel.flow", active=False))
-    assert client.of(FlowChanged) == [FlowChanged(1, False)]
-    assert client.out == b""
-    client.channel.continue_body(b"cd")
-    client.settle()
-    assert client.names() == ["body", "channel.flow-ok"]
-    client.misuse(lambda: client.channel.publish(b"", routing_key="q"), "channel.flow/react")
-
-
 @pytest.mark.rule("0-9-1/channel.flow/scope", "0-8/channel.flow/covers-only-content")
+@pytest.mark.rule("0-8/channel.flow/start-paused", "0-9-1/channel.flow/initially-active", "0-9-1/channel.flow-ok/echo")
 def test_a_stopped_server_still_answers_basic_get(server: Facing) -> None:
-    server.feed(server.method("channel.flow", active=False), server.method("basic.get", queue="q"))
+    consume(server)
+    server.channel.deliver(b"x", consumer_tag="t")
     server.forget()
-    server.channel.reply(server.make("basic.get-ok", delivery_tag=1), None, b"content")
+    for active in (False, True, False):
+        server.feed(server.method("channel.flow", active=active), server.method("basic.get", queue="q"))
+    assert [each.method.active for each in server.sent()] == [False, True, False]
+    assert server.of(FlowChanged) == [FlowChanged(1, False), FlowChanged(1, True), FlowChanged(1, False)]
+    server.misuse(lambda: server.channel.deliver(b"x", consumer_tag="t"), "channel.flow/react")
+    server.forget()
+    server.channel.reply(server.make("basic.get-ok", delivery_tag=2), None, b"content")
     server.settle()
     assert server.names() == ["basic.get-ok", "header", "body"]
 
@@ -286,7 +279,9 @@ def test_get_is_answered_by_a_message_or_get_empty(version: Version) -> None:
     def answer(connection: Any, request: Request) -> None:
         name, fields, octets = next(replies)
         method = connection.dialect.named[name](**fields)
-        connection.channel(request.channel).reply(method, None, octets)
+        connection.channel(request.channel).reply(
+            method, None if octets is None else BasicProperties(priority=4), octets
+        )
 
     pair = Pair(version, applications={SERVER: Server(answers={"basic.get": answer})}).open()
     channel = pair.channel()
@@ -296,6 +291,10 @@ def test_get_is_answered_by_a_message_or_get_empty(version: Version) -> None:
     message: Any = first.result
     assert message.__class__ is Message
     assert (message.method.delivery_tag, message.body) == (1, b"content")
+    assert message.properties == BasicProperties(priority=4)
+    channel.accept(1)
+    pair.pump()
+    assert pair.peer(channel).unsettled == {}
     assert second.result.NAME == "basic.get-empty"
 
 

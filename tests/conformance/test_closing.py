@@ -1,11 +1,10 @@
 """Closing of channels and connections: 0-9-1 sections 1.4.2.10, 1.5.2.5, 2.2.4, 2.3.7; the same classes of 0-8."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_9_1, Abandoned, By, Closed, CloseHint, EndpointClosed, Failed, Scope, Version
+from amqp_sansio import AMQP_0_9_1, By, Closed, CloseHint, EndpointClosed, Failed, Scope, Version
 from amqp_sansio.amqp_0_9_1 import Published, Request
 from amqp_sansio.endpoint import Side
 from tests.kit.facing import CLIENT, HEARTBEAT, SERVER, Facing, body, both_rules, frame, header
@@ -200,18 +199,6 @@ def end(facing: Facing, how: str) -> None:
     facing.settle()
 
 
-@pytest.mark.rule("0-8/channel.close-ok/log", "0-9-1/channel/closed-when")
-def test_calls_on_a_channel_that_ends_are_abandoned(facing: Facing) -> None:
-    call: Any = (
-        facing.channel.call(facing.make("queue.declare", queue="q"))
-        if facing.side is CLIENT
-        else facing.channel.call(facing.make("channel.flow", active=False))
-    )
-    facing.end.receive_eof(facing.now)
-    facing.settle()
-    assert [event.pendings for event in facing.of(Abandoned)] == [(call,)]
-
-
 @pytest.mark.rule("0-9-1/channel/closed-when", "0-8/channel/grammar")
 def test_a_closed_channel_number_can_be_opened_again(server: Facing) -> None:
     server.feed(
@@ -234,15 +221,6 @@ def test_what_comes_on_a_channel_that_is_not_open_is_a_channel_error(version: Ve
     facing.refuses(header(2, 60, 1), code=504, rule="channel/closed-when")
     facing = Facing.opened(version, side)
     facing.refuses(facing.method("channel.close-ok", 2), code=504, rule="channel/closed-when")
-
-
-def test_a_violation_while_closing_changes_nothing_any_more(facing: Facing) -> None:
-    facing.end.close(200, "bye")
-    facing.forget()
-    facing.feed(frame(9, 0))
-    assert facing.out == b""
-    assert not facing.of(Failed)
-    assert facing.hint() is not CloseHint.KEEP
 
 
 def test_closing_twice_is_once() -> None:

@@ -22,7 +22,6 @@ from tests.kit.facing import (
     body,
     both_rules,
     frame,
-    frames_of,
     header,
     tune_ok,
     tuned_client,
@@ -163,24 +162,6 @@ def test_out_of_band_frames_are_not_implemented_in_0_8(side: Side, kind: int) ->
     facing.refuses(frame(kind, 1), code=540, rule="wire/oob-format")
 
 
-@pytest.mark.rule("0-8/wire/integer-unaligned", "0-9-1/wire/integer-unaligned")
-@pytest.mark.parametrize("shift", range(4))
-def test_integers_are_read_at_any_offset(facing: Facing, shift: int) -> None:
-    """Names of 0 to 3 octets move everything behind them."""
-    name = "x" * shift
-    if facing.side is SERVER:
-        facing.feed(facing.method("queue.declare", queue=name, arguments={name + "n": 0x01020304}))
-        (request,) = facing.of(amqp.Request)
-        assert isinstance(request.method, amqp.QueueDeclare)
-        assert request.method.arguments[name + "n"] == 0x01020304
-        return
-    facing.channel.call(facing.make("basic.consume", queue="q", consumer_tag=name or "t"))
-    tag = facing.make("basic.consume-ok", consumer_tag=name or "t")
-    facing.feed(facing.method("basic.consume-ok", consumer_tag=tag.consumer_tag))  # type: ignore[attr-defined]
-    facing.feed(facing.message("basic.deliver", b"", consumer_tag=name or "t", delivery_tag=0x0102030405060708))
-    assert facing.events[-1].delivery_tag == 0x0102030405060708  # type: ignore[attr-defined]
-
-
 @pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
 def test_a_huge_announced_size_is_refused_and_none_of_it_kept(facing: Facing) -> None:
     start = b"\x03\x00\x01\xff\xff\xff\xff"
@@ -196,14 +177,6 @@ def begin_content(facing: Facing, side: Side, size: int) -> bytes:
         return facing.method("basic.publish", routing_key="q")
     consume(facing)
     return facing.method("basic.deliver", consumer_tag="t", delivery_tag=1)
-
-
-def test_the_parser_of_these_tests_reads_what_the_engine_writes() -> None:
-    facing = Facing.opened(AMQP_0_9_1, CLIENT)
-    octets = facing.message("basic.deliver", b"abc", consumer_tag="t", delivery_tag=3)
-    first, *rest = frames_of(facing.dialect, octets)
-    assert first.method == amqp.BasicDeliver("t", 3)
-    assert [each.name for each in rest] == ["header", "body"]
 
 
 # Content: 0-9-1 section 4.2.6, 0-8 sections 4.2.5.6 to 4.2.5.9, and what both say of messages (section 3.1.1).

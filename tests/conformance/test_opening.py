@@ -24,7 +24,6 @@ from amqp_sansio import (
 )
 from amqp_sansio.amqp_0_9_1 import Config
 from amqp_sansio.endpoint import Side
-from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.limits import Limits
 from amqp_sansio.negotiation import Accepted, Refused
 from amqp_sansio.sasl import AmqPlain, External, Plain, ScramSha256, scram_keys
@@ -115,22 +114,6 @@ def test_the_acceptor_tells_the_versions_apart_by_all_eight_octets(
     connection.next_event()
     octets = connection.data_to_send(0.0)
     assert unpack_from(">HHBB", octets, 7) == (10, 10, *numbers)
-
-
-@pytest.mark.rule("0-8/wire/header-retry", "0-9-1/wire/header-retry")
-def test_a_client_goes_down_from_0_9_1_to_0_8() -> None:
-    """A server of 0-8 only tells a 0-9-1 client so, and takes it when it comes back."""
-    for version in (AMQP_0_9_1, AMQP_0_8):
-        client = Facing(version, CLIENT, client_config())
-        server = Facing(AMQP_0_8, SERVER)
-        server.feed(client.out)
-        client.feed(server.out)
-        if version is AMQP_0_8:
-            assert client.names == client.names
-            assert client.end.report is None
-        else:
-            assert client.end.report is not None
-            assert "1-1-8-0" in client.end.report.text
 
 
 # The opening of a connection: start, secure, tune, open (0-9-1 sections 1.4.2, 2.2.4; class connection of 0-8).
@@ -233,18 +216,6 @@ def test_challenges_come_between_start_ok_and_tune(version: Version) -> None:
     assert names[0] == "connection.start-ok"
     assert set(names[1:-2]) == {"connection.secure-ok"}
     assert names[-2:] == ["connection.tune-ok", "connection.open"]
-
-
-@pytest.mark.rule("0-8/connection.open/first")
-def test_a_client_can_do_nothing_before_its_connection_is_open(version: Version) -> None:
-    facing = Facing(version, CLIENT)
-    facing.feed(start(facing))
-    facing.misuse(facing.end.open_channel, None)
-    server = Facing(version, SERVER)
-    server.feed(version.header, start_ok(server))
-    server.end.accept_authentication()
-    server.feed(server.method("connection.tune-ok", 0, channel_max=9, frame_max=4096))
-    server.refuses(server.method("channel.open"), code=0, rule="connection/life-cycle")
 
 
 # What each side says of itself.
@@ -486,21 +457,6 @@ def test_known_hosts_may_be_empty() -> None:
 # Answers of the server's application.
 
 
-@pytest.mark.rule("0-9-1/connection/pre-open-error")
-def test_a_refused_login_closes_the_socket_without_a_word(version: Version) -> None:
-    """Unless the client announced that it takes a close then, as RabbitMQ's clients do."""
-    facing = Facing(version, SERVER)
-    facing.feed(version.header, start_ok(facing))
-    assert facing.of(AuthenticationRequested)
-    facing.forget()
-    facing.end.refuse_authentication()
-    facing.settle()
-    assert facing.out == b""
-    assert facing.hint() is not CloseHint.KEEP
-    with pytest.raises(EndpointClosed):
-        facing.end.accept_authentication()
-
-
 @pytest.mark.parametrize("mechanism", ["PLAIN", "AMQPLAIN", "SCRAM-SHA-256"])
 def test_an_empty_response_is_refused_where_the_mechanism_has_something_to_say(
     version: Version, mechanism: str
@@ -541,10 +497,6 @@ def test_decisions_are_wanted_only_when_asked_for(version: Version) -> None:
             decide()
 
 
-def test_the_dialect_decides_which_strictness_holds() -> None:
-    assert Facing(AMQP_0_9_1, CLIENT, Config(sasl=External(), vhost="x" * 200)).end.vhost == "x" * 200
-
-
 @pytest.mark.rule("0-8/connection.open/insist")
 def test_a_client_that_insists_is_not_redirected() -> None:
     for insist in (False, True):
@@ -580,6 +532,7 @@ def test_a_server_states_the_limits_it_proposes(version: Version) -> None:
         ((10, 8192), (5, 4096), (5, 4096)),
         ((0, 0), (5, 4096), (5, 4096)),
         ((65535, 0), (65535, 4096), (2047, 4096)),
+        ((1, 0), (0, 0), (1, 8388600)),
     ],
 )
 @both_rules("connection.tune-ok/channel-max-notnull", "connection.tune-ok/lower", "connection.tune/zero-means")
@@ -662,13 +615,6 @@ def test_channel_max_is_the_highest_number(version: Version, side: Side) -> None
     facing.misuse(lambda: facing.end.open_channel(0), "connection.tune/channel-max-highest")
     facing.end.open_channel(4)
     facing.misuse(facing.end.open_channel, None)
-
-
-@pytest.mark.rule("0-9-1/wire/channels-many", "0-8/wire/channels-many")
-def test_a_connection_may_be_tuned_to_one_channel(version: Version) -> None:
-    pair = Pair(version, client=client_config(channel_max=1)).open()
-    pair.channel()
-    assert (pair.client.channel_max, pair.server.channel_max) == (1, 1)
 
 
 @pytest.mark.rule("0-8/connection.tune/zero-means", "0-9-1/connection.tune/zero-means")

@@ -81,7 +81,7 @@ def test_a_server_answers_what_it_does_not_speak_with_its_header_and_hangs_up(
 
 
 @pytest.mark.parametrize(("version", "header"), OTHERS)
-@both_rules("wire/header-retry")
+@pytest.mark.rule("0-8/wire/header-retry", "0-9-1/wire/header-retry")
 @pytest.mark.rule("0-10/connection.start/client-support")
 def test_a_client_learns_what_the_server_offers_instead(version: Version, header: bytes) -> None:
     client = fresh(version, CLIENT).forget()

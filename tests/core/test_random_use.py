@@ -33,7 +33,7 @@ DRIVERS: Final[dict[str, Callable[..., Any]]] = {
 }
 DRIVEN: Final = pytest.mark.parametrize("version", DRIVERS)
 """The versions that a Driver uses; 0-10 has `Play` and `play`."""
-SIZES: Final = st.lists(st.integers(1, 40) | st.integers(1, 5000), min_size=1, max_size=8)
+SIZES: Final = st.just([1]) | st.lists(st.integers(1, 40) | st.integers(1, 5000), min_size=1, max_size=8)
 OF_SIDES: Final = st.sampled_from((Side.CLIENT, Side.SERVER))
 ABOVE: Final = st.sampled_from([None, 0, 200])
 
@@ -59,18 +59,6 @@ def test_cuts_make_no_difference(
         whole.apply(operation)
         cut.apply(operation)
         assert cut.trace() == whole.trace()
-    whole.finish()
-    cut.finish()
-    assert cut.trace() == whole.trace()
-
-
-@DRIVEN
-@given(data=st.data())
-def test_octet_by_octet_is_the_same(version: str, data: st.DataObject) -> None:
-    whole, cut = DRIVERS[version](), DRIVERS[version](chunks=pieces(1))
-    for operation in operations(version, data):
-        whole.apply(operation)
-        cut.apply(operation)
     whole.finish()
     cut.finish()
     assert cut.trace() == whole.trace()

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from amqp_sansio import (
-    AMQP_0_8,
     AMQP_0_9_1,
+    AMQP_1_0,
     By,
+    Closed,
     CloseHint,
     EndpointClosed,
     Limits,
@@ -21,7 +22,9 @@ from amqp_sansio import (
     amqp_1_0,
 )
 from amqp_sansio.endpoint import Side
+from tests.core.test_timers import BEATS, EVERY, joined
 from tests.kit import pair, pair_0_10, pair_1_0
+from tests.kit.facing_1_0 import BOTH_SIDES, EMPTY
 
 
 @pytest.mark.parametrize("version", [amqp_0_8, amqp_0_9_1, amqp_0_10, amqp_1_0])
@@ -65,35 +68,66 @@ def _events(end: Any) -> list[Any]:
     return found
 
 
-FRAMES = {
-    "0-8": b"\x08\0\0\0\0\0\0\xce",
-    "0-9-1": b"\x08\0\0\0\0\0\0\xce",
-    "0-10": b"\x0f\0\0\x12\0\0\0\0\0\0\0\0\1\x0a\0\0\0\0",
-    "1.0": b"\0\0\0\x08\2\0\0\0",
-}
+ENDINGS = pytest.mark.parametrize("ending", ["receive_eof", "connection_lost"])
+FRAMES = {**BEATS, AMQP_1_0: EMPTY}
 """A frame that a peer may send at any time, of each version."""
 MESSAGE = 5000
 
 
-def closing(version: str, side: Side) -> Any:
+def end_stream(end: Any, ending: str, now: float = 0.0) -> None:
+    getattr(end, ending)(*(("reset",) if ending == "connection_lost" else ()), now)
+
+
+@EVERY
+@BOTH_SIDES
+@ENDINGS
+def test_octets_before_the_end_of_the_stream_count(version: Version, side: Side, ending: str) -> None:
+    """An unread close is seen, although the transport has gone."""
+    both = joined(version, 0).open()
+    end, other = both.ends[side], both.ends[side.other]
+    error: Any = "amqp:connection:forced" if version is AMQP_1_0 else 320
+    other.close(error, "maintenance")
+    end.receive_data(other.data_to_send(0.0), 0.0)
+    end_stream(end, ending)
+    _events(end)
+    assert end.report is not None
+    assert end.report.by is By.REMOTE
+    assert error in (end.report.code, end.report.condition)
+    assert (end.data_to_send(0.0) == b"") is (ending == "connection_lost")
+    assert end.close_hint is (CloseHint.CLOSE_NOW if ending == "connection_lost" else CloseHint.CLOSE_WHEN_SENT)
+
+
+@EVERY
+@BOTH_SIDES
+@ENDINGS
+@pytest.mark.parametrize("closes", [False, True])
+def test_a_stream_that_ends_without_a_close(version: Version, side: Side, ending: str, closes: bool) -> None:
+    end = joined(version, 0).open().ends[side]
+    if closes:
+        end.close()
+        end.data_to_send(0.0)
+    end_stream(end, ending)
+    assert [type(event) for event in _events(end)] == [Closed]
+    assert end.report is not None
+    assert end.report.by is (By.LOCAL if closes else By.TRANSPORT)
+    assert end.report.hint or not closes
+    assert end.close_hint is (CloseHint.CLOSE_NOW if ending == "connection_lost" else CloseHint.CLOSE_WHEN_SENT)
+    # Nothing comes twice, and no octet counts any more.
+    for _ in range(2):
+        assert end.receive_budget == 0
+        end.receive_data(FRAMES[version] + b"\xff" * 20, 1.0)
+        for again in ("receive_eof", "connection_lost"):
+            end_stream(end, again, 1.0)
+    assert (_events(end), end.data_to_send(1.0)) == ([], b"")
+
+
+def closing(version: Version, side: Side) -> Any:
     """An end that has sent its close, and waits for the peer's."""
-    support, module = {"0-10": (pair_0_10, amqp_0_10), "1.0": (pair_1_0, amqp_1_0)}.get(
-        version, (pair, amqp_0_8 if version == "0-8" else amqp_0_9_1)
-    )
-    limits = Limits(message=MESSAGE)
-    config = support.Pair().ends[side].config
-    config = module.Config(**{name: getattr(config, name) for name in config.__match_args__} | {"limits": limits})
-    options: dict[str, Any] = {side.value: config}
-    both = support.Pair(version_of(version), **options) if support is pair else support.Pair(**options)
-    both.open()
+    both = joined(version, 0, limits=Limits(message=MESSAGE)).open()
     end = both.ends[side]
     end.close()
     assert end.data_to_send(both.now)
     return end
-
-
-def version_of(label: str) -> Version:
-    return AMQP_0_8 if label == "0-8" else AMQP_0_9_1
 
 
 def flood(end: Any, octets: bytes, size: int) -> int:
@@ -109,9 +143,9 @@ def flood(end: Any, octets: bytes, size: int) -> int:
     return taken
 
 
-@pytest.mark.parametrize("side", Side, ids=str)
-@pytest.mark.parametrize("version", FRAMES)
-def test_a_peer_that_goes_on_instead_of_answering_a_close_is_read_for_one_message(version: str, side: Side) -> None:
+@EVERY
+@BOTH_SIDES
+def test_a_peer_that_goes_on_instead_of_answering_a_close_is_read_for_one_message(version: Version, side: Side) -> None:
     octets = FRAMES[version] * 2000
     reports: set[str] = set()
     for size in (1, 7, 1000, MESSAGE):
@@ -127,7 +161,7 @@ def test_a_peer_that_goes_on_instead_of_answering_a_close_is_read_for_one_messag
 def test_what_fits_before_the_answer_to_a_close_is_read(size: int) -> None:
     close_ok = b"\1\0\0\0\0\0\4\0\x0a\0\x33\xce"
     for many, hint in ((-1, CloseHint.CLOSE_WHEN_SENT), (0, CloseHint.CLOSE_NOW)):
-        end = closing("0-9-1", Side.SERVER)
-        frames = FRAMES["0-9-1"] * ((MESSAGE - len(close_ok)) // 8 + 1 + many)
+        end = closing(AMQP_0_9_1, Side.SERVER)
+        frames = FRAMES[AMQP_0_9_1] * ((MESSAGE - len(close_ok)) // 8 + 1 + many)
         flood(end, frames + close_ok, size)
         assert end.close_hint is hint

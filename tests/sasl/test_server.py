@@ -69,9 +69,6 @@ PASSWORD = entry(b"PASSWORD", b"S", long_string(b"secret"))
         ("ANONYMOUS", b"\0user", Credentials("ANONYMOUS", trace="user")),
         ("ANONYMOUS", b"\xff", Credentials("ANONYMOUS", trace="\ufffd")),
         ("ANONYMOUS", b"x" * 256, Credentials("ANONYMOUS", trace="x" * 255)),
-        ("ANONYMOUS", b"\0guest", Credentials("ANONYMOUS", trace="guest")),
-        ("ANONYMOUS", b"\xff", Credentials("ANONYMOUS", trace="\N{REPLACEMENT CHARACTER}")),
-        ("ANONYMOUS", b"x" * 256, Credentials("ANONYMOUS", trace="x" * 255)),
         (
             "XOAUTH2",
             b"user=me\x01auth=Bearer abc\x01\x01",

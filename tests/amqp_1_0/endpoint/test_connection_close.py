@@ -14,7 +14,6 @@ from amqp_sansio import (
     EndpointClosed,
     Failed,
     LocalProtocolError,
-    Opened,
     RemoteProtocolError,
     Scope,
 )
@@ -23,7 +22,7 @@ from amqp_sansio.amqp_1_0.endpoint.events import LinkClosed
 from amqp_sansio.endpoint import Side
 from tests.kit.facing_1_0 import BOTH_SIDES, CLIENT, EMPTY, SERVER, Facing, octets_of
 from tests.kit.pair import SIDES
-from tests.kit.pair_1_0 import Accepting, Pair, client_config, server_config
+from tests.kit.pair_1_0 import Accepting, Pair
 
 BEGIN = Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)
 
@@ -142,83 +141,6 @@ def test_behind_a_close_nothing_is_begun(side: Side) -> None:
         facing.end.session(0)
 
 
-@pytest.mark.rule("1.0/transport/connection/close-timeout")
-@BOTH_SIDES
-def test_a_close_without_an_answer_ends(side: Side) -> None:
-    made = client_config if side is CLIENT else server_config
-    facing = Facing.opened(side, made(close_timeout=4.0))
-    facing.now = 50.0
-    facing.end.close("amqp:internal-error", "bye")
-    assert facing.end.next_deadline is None
-    facing.settle()
-    assert facing.end.next_deadline == 54.0
-    facing.wait(3.9)
-    assert facing.end.report is None
-    facing.wait(0.1)
-    report = facing.end.report
-    assert report is not None
-    assert (report.by, report.condition, report.text) == (By.LOCAL, "amqp:internal-error", "bye")
-    assert report.hint == "the peer did not answer the close"
-    assert facing.end.close_hint is CloseHint.CLOSE_NOW
-
-
-def test_a_close_is_timed_from_when_it_has_left() -> None:
-    facing = Facing.opened(CLIENT, client_config(close_timeout=4.0))
-    facing.end.open_session(properties={Symbol("long"): "x" * 1000})
-    facing.end.close()
-    for moment in (1.0, 2.0, 3.0):
-        facing.end.data_to_send(moment, max_bytes=100)
-        assert facing.end.next_deadline == moment + 4.0
-    facing.end.data_to_send(5.0)
-    assert facing.end.next_deadline == 7.0
-
-
-@BOTH_SIDES
-def test_a_stream_that_ends_behind_the_own_close(side: Side) -> None:
-    facing = Facing.opened(side)
-    facing.end.close()
-    facing.settle()
-    facing.end.receive_eof(0.0)
-    facing.settle()
-    report = facing.end.report
-    assert report is not None
-    assert report.by is By.LOCAL
-    assert "without the peer's close" in report.hint
-
-
-@pytest.mark.parametrize("kind", ["eof", "lost"])
-@BOTH_SIDES
-def test_a_stream_that_ends_without_a_close(side: Side, kind: str) -> None:
-    facing = Facing.opened(side)
-    if kind == "eof":
-        facing.end.receive_eof(0.0)
-    else:
-        facing.end.connection_lost("reset by peer", 0.0)
-    facing.settle()
-    report = facing.end.report
-    assert report is not None
-    assert report.by is By.TRANSPORT
-    expected = CloseHint.CLOSE_WHEN_SENT if kind == "eof" else CloseHint.CLOSE_NOW
-    assert facing.end.close_hint is expected
-    assert [type(event) for event in facing.events] == [Closed]
-    # Nothing of it comes twice.
-    facing.end.connection_lost("again", 0.0)
-    facing.end.receive_eof(0.0)
-    facing.settle()
-    assert len(facing.events) == 1
-
-
-@BOTH_SIDES
-def test_an_unread_close_is_still_seen(side: Side) -> None:
-    facing = Facing.opened(side)
-    facing.end.receive_data(octets_of(Close(Error("amqp:connection:forced"))), 0.0)
-    facing.end.connection_lost("reset", 0.0)
-    facing.settle()
-    assert facing.end.report is not None
-    assert facing.end.report.condition == "amqp:connection:forced"
-    assert facing.out == b""
-
-
 @BOTH_SIDES
 def test_a_lost_transport_takes_no_commands(side: Side) -> None:
     facing = Facing.opened(side)
@@ -255,14 +177,6 @@ def test_an_end_tells_of_everything_that_was_open() -> None:
     assert [event.scope for event in events if isinstance(event, Closed)][-1] is Scope.CONNECTION
     assert len([event for event in events if isinstance(event, LinkClosed)]) == 3
     assert pair.client.sessions == ()
-
-
-def test_events_before_the_end_come_first() -> None:
-    pair = Pair()
-    pair.pump()
-    pair.server.close("amqp:connection:forced")
-    pair.drive()
-    assert [type(event) for event in pair.events[CLIENT]] == [Opened, Failed, Closed]
 
 
 @pytest.mark.rule("1.0/transport/connection/idle-empty-when")

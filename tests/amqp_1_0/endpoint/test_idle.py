@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import Abandoned, By, Closed, CloseHint, Failed, Limits, RemoteProtocolError, Scope, Signal
+from amqp_sansio import Abandoned, By, Closed, CloseHint, Failed, RemoteProtocolError, Scope, Signal
 from amqp_sansio.amqp_1_0 import Close
 from amqp_sansio.sasl import Plain
 from tests.kit.facing_1_0 import (
@@ -168,46 +168,6 @@ def test_a_peer_that_wakes_up_may_still_close(side: Any) -> None:
     assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
 
 
-@BOTH_SIDES
-def test_silence_is_borne_without_a_time_out(side: Any) -> None:
-    facing = Facing.opened(side)
-    facing.wait(1e9)
-    assert facing.end.is_open
-
-
-@BOTH_SIDES
-def test_silence_does_not_count_while_nothing_is_read(side: Any) -> None:
-    """Who can't take more octets can't say that the peer is silent."""
-    limits = Limits(unparsed=5000)
-    facing = Facing.opened(side, config_of(side, idle_time_out=10.0, limits=limits))
-    end = facing.end
-    octets = EMPTY * 624 + EMPTY[:-1]
-    end.receive_data(octets + EMPTY[:1], 1.0)
-    assert end.receive_budget == 0
-    for moment in (6.0, 30.0, 100.0):
-        end.handle_timeout(moment)
-        assert end.data_to_send(moment) == b""
-    assert not isinstance(end.next_event(), Closed)
-    while not isinstance(end.next_event(), Signal):
-        pass
-    assert end.receive_budget > 0
-    end.data_to_send(101.0)
-    assert end.next_deadline == 111.0
-    end.handle_timeout(110.9)
-    assert end.next_event() is Signal.NEED_DATA
-    end.handle_timeout(111.0)
-    assert isinstance(end.next_event(), Failed)
-
-
-def test_empty_data_says_that_the_adapter_looked() -> None:
-    facing = Facing.opened(CLIENT, client_config(idle_time_out=20.0))
-    facing.end.receive_data(b"", 15.0)
-    facing.end.handle_timeout(30.0)
-    assert facing.end.next_event() is Signal.NEED_DATA
-    facing.end.handle_timeout(35.0)
-    assert isinstance(facing.end.next_event(), Failed)
-
-
 # The opening.
 
 
@@ -255,11 +215,3 @@ def test_octets_in_one_piece_are_timed_too() -> None:
     end.accept_open()
     end.data_to_send(1.0)
     assert end.next_deadline is None
-
-
-@BOTH_SIDES
-def test_the_opening_is_not_timed_once_it_is_open(side: Any) -> None:
-    pair = Pair().open()
-    assert pair.ends[side].next_deadline is None
-    pair.advance(1000.0)
-    assert pair.ends[side].is_open

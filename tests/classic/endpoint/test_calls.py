@@ -15,7 +15,6 @@ from amqp_sansio import (
     Limits,
     LocalProtocolError,
     Pending,
-    Rejected,
     Released,
     Replied,
     SendPaused,
@@ -159,38 +158,7 @@ def test_a_reply_in_pieces_ends_its_call_after_the_last(version: Version) -> Non
     assert handle.result == amqp.Message(facing.make("basic.get-ok", delivery_tag=1), amqp.BasicProperties(), b"")
 
 
-def test_a_get_has_its_message(version: Version) -> None:
-    pair, channel, peer = asked(version)
-    handle = channel.call(pair.method("basic.get", queue="q"))
-    pair.pump()
-    method = pair.method("basic.get-ok", delivery_tag=peer.last_tag + 1, message_count=3)
-    peer.reply(method, amqp.BasicProperties(priority=4), b"got")
-    pair.pump()
-    message = handle.result
-    assert (message.method, message.body, message.properties.priority) == (method, b"got", 4)
-    channel.accept(1)
-    pair.pump()
-    assert peer.unsettled == {}
-
-
 # Content in pieces.
-
-
-def test_content_goes_out_in_pieces(version: Version) -> None:
-    pair, channel, _ = asked(version)
-    assert channel.begin(pair.method("basic.publish", routing_key="q"), amqp.BasicProperties(), 300_000) is None
-    with pytest.raises(LocalProtocolError, match="must come"):
-        channel.call(pair.method("basic.qos"))
-    with pytest.raises(LocalProtocolError, match="under way"):
-        channel.publish(b"between")
-    for _ in range(3):
-        channel.continue_body(bytes(100_000))
-    channel.continue_body(b"")
-    with pytest.raises(LocalProtocolError):
-        channel.continue_body(b"x")
-    channel.publish(b"after")
-    pair.pump()
-    assert [len(event.body) for event in pair.take(Side.SERVER, amqp.Published)] == [300_000, 5]
 
 
 def test_more_than_was_announced_is_refused(client: Facing) -> None:
@@ -270,35 +238,7 @@ def test_a_return_is_tied_to_its_publish_even_in_streaming_mode() -> None:
 # What the core answers by itself.
 
 
-@pytest.mark.rule("0-8/channel.flow/start-paused", "0-9-1/channel.flow/initially-active", "0-9-1/channel.flow-ok/echo")
-def test_flow_is_answered_and_stops_content(version: Version, side: Side) -> None:
-    pair, channel, peer = asked(version)
-    channel.call(pair.method("basic.consume", queue="q", consumer_tag="c", no_wait=True))
-    pair.pump()
-    here, there = (channel, peer) if side is Side.CLIENT else (peer, channel)
-
-    def send() -> None:
-        if side is Side.CLIENT:
-            here.publish(b"x")
-        else:
-            here.deliver(b"x", consumer_tag="c")
-
-    handle = there.call(pair.method("channel.flow", active=False))
-    pair.pump()
-    assert handle.result.active is False
-    assert [event.active for event in pair.take(side, amqp.FlowChanged)] == [False]
-    with pytest.raises(LocalProtocolError, match="stopped the flow"):
-        send()
-    with pytest.raises(LocalProtocolError, match="stopped the flow"):
-        here.begin(pair.method("basic.publish"), amqp.BasicProperties(), 0)
-    handle = there.call(pair.method("channel.flow", active=True))
-    pair.pump()
-    assert handle.result.active is True
-    send()
-    pair.pump()
-    assert pair.take(side.other, amqp.Published if side is Side.CLIENT else amqp.Delivery)
-
-
+@pytest.mark.rule("0-8/channel.flow/finish-current", "0-8/channel.flow/react", "0-9-1/channel.flow/react")
 def test_answers_wait_behind_content_in_pieces(version: Version) -> None:
     """A method between the frames of a message would break it (section 4.2.6)."""
     pair, channel, peer = asked(version)
@@ -442,19 +382,6 @@ def delivered(version: Version, count: int, **changes: Any) -> tuple[Pair, Any, 
     return pair, channel, peer, handles
 
 
-def test_one_event_settles_many(version: Version) -> None:
-    pair, channel, _, handles = delivered(version, 5)
-    channel.accept(2)
-    channel.accept(4, multiple=True)
-    channel.release(5)
-    pair.pump()
-    events = pair.take(Side.SERVER)
-    assert [type(event) for event in events] == [amqp.MethodReceived, Settled] * 3
-    settled = [event for event in events if isinstance(event, Settled)]
-    assert [event.pendings for event in settled] == [(handles[1],), (handles[0], handles[2], handles[3]), (handles[4],)]
-    assert [event.state for event in settled] == [Accepted(), Accepted(), Released()]
-
-
 def test_all_so_far_means_what_has_come(version: Version) -> None:
     """Deliveries on the way aren't meant by it: a 0 on the wire would take them too."""
     pair, channel, peer, handles = delivered(version, 2)
@@ -526,33 +453,6 @@ def test_a_recover_without_an_answer() -> None:
         assert peer.unsettled == {}
 
 
-@pytest.mark.rule("0-9-1/tx/scope", "0-8/tx.commit/new-tx", "0-9-1/tx.commit/new-tx")
-@pytest.mark.parametrize("commit", [True, False])
-def test_a_transaction_settles_when_it_commits(version: Version, commit: bool) -> None:
-    pair, channel, peer, handles = delivered(version, 3)
-    channel.call(pair.method("tx.select"))
-    channel.accept(1)
-    channel.reject(2)
-    pair.pump()
-    assert not any([handle.done for handle in handles])
-    assert len(pair.take(Side.SERVER, amqp.MethodReceived)) == 2
-    with pytest.raises(LocalProtocolError):
-        channel.accept(1)
-    channel.call(pair.method("tx.commit" if commit else "tx.rollback"))
-    pair.pump()
-    if commit:
-        assert [handle.done for handle in handles] == [True, True, False]
-        assert [handle.result for handle in handles[:2]] == [Accepted(), Rejected()]
-        assert list(channel.unsettled) == list(peer.unsettled) == [3]
-    else:
-        assert not any([handle.done for handle in handles])
-        assert sorted(channel.unsettled) == sorted(peer.unsettled) == [1, 2, 3]
-        channel.accept(3, multiple=True)
-        channel.call(pair.method("tx.commit"))
-        pair.pump()
-        assert all([handle.done for handle in handles])
-
-
 def test_confirms_count_from_the_select_even_without_an_answer() -> None:
     pair = Pair(AMQP_0_9_1).open()
     channel = pair.channel()
@@ -593,6 +493,7 @@ def test_confirms_out_of_order_and_many_at_once() -> None:
     assert [handle.result for handle in handles] == [Accepted()] * 6
 
 
+@pytest.mark.rule("0-9-1/basic.return/reason")
 def test_returns_are_tied_to_the_publishes_in_their_order() -> None:
     """The same message twice, another between, confirms between the returns, and one that was never published."""
     facing = Facing.opened(AMQP_0_9_1, Side.CLIENT)

@@ -23,14 +23,6 @@ def _open(version: Version = AMQP_0_9_1) -> Talk:
 # Gaps.
 
 
-def test_a_gap_between_frames() -> None:
-    talk = _open().gap(SERVER, 100).server(Talk().deliver(5, b"x"))
-    talk.client(talk.named("basic.ack", 4), talk.named("basic.ack", 5), channel=1).finish()
-    assert not talk.violations
-    assert [(each.octets, each.reason) for each in talk.skipped] == [(100, "gap")]
-    assert talk.observed[-3].body == b"x"
-
-
 def test_a_gap_within_a_frame_and_the_rest_of_the_frame() -> None:
     talk = _open()
     lost = talk.deliver(1, b"0123456789" * 20)
@@ -101,13 +93,6 @@ def test_an_opening_of_which_anything_is_missing(version: Version) -> None:
 
 
 # Garbage.
-
-
-def test_reading_goes_on_behind_garbage() -> None:
-    talk = _open().server(b"garbage" * 3 + Talk().deliver(1, b"x")).finish()
-    assert talk.rules == ["0-9-1/wire/frame-type-unknown"]
-    assert [(each.octets, each.reason) for each in talk.skipped] == [(21, "resync")]
-    assert talk.last.body == b"x"
 
 
 def test_a_lone_body_frame_needs_what_follows_it() -> None:
