@@ -24,6 +24,11 @@ def flow(**changes: Any) -> amqp.Flow:
     return amqp.Flow(**{**fields, **changes})
 
 
+def link_flow(credit: int, count: int | None = 0, **changes: Any) -> amqp.Flow:
+    """The peer's flow for the link with handle 0, as its receiver."""
+    return flow(handle=0, delivery_count=count, link_credit=credit, **changes)
+
+
 def attach(name: str, handle: int, role: bool, **changes: Any) -> amqp.Attach:
     """The peer's attach: a receiver when `role`, with termini."""
     fields: dict[str, Any] = {

@@ -5,12 +5,29 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from amqp_sansio import Closed, CodecError, EndpointClosed, Event, LocalProtocolError, Pending, Scope
-from amqp_sansio.amqp_1_0 import Delivery, LinkClosed, LinkRequested, LinkState, Session, SessionRequested
+from amqp_sansio import By, Closed, CodecError, EndpointClosed, Event, Failed, LocalProtocolError, Pending, Scope, Side
+from amqp_sansio.amqp_1_0 import (
+    Accepted,
+    Coordinator,
+    Delivery,
+    LinkClosed,
+    LinkRequested,
+    LinkState,
+    Message,
+    Modified,
+    Rejected,
+    Released,
+    Session,
+    SessionRequested,
+    Source,
+    TransactionalState,
+)
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.model.link_state import LinkModel
 from tests.kit.hostile_1_0 import NAMES, PAYLOADS, STATES, TAGS, Choices
-from tests.kit.pair_1_0 import accept_link
+from tests.kit.pair import SIDES, Observing
+from tests.kit.pair_1_0 import Pair, accept_link, client_config, listen, server_config
+from tests.kit.small import small_limits
 from tests.kit.telling import Telling
 
 REFUSED = (LocalProtocolError, EndpointClosed, CodecError)
@@ -112,14 +129,15 @@ class Using:
         choices = self.choices
         name = choices.of((None, *NAMES))
         modes: Any = {"snd_settle_mode": choices.below(3), "rcv_settle_mode": choices.below(2)}
-        return self._keep(self._session().open_sender("q", name=name, **modes))
+        target = Coordinator() if choices.rarely() else "q"
+        return self._keep(self._session().open_sender(target, name=name, **modes))
 
     def _open_receiver(self) -> object:
         choices = self.choices
         name = choices.of((None, *NAMES))
-        session = self._session()
+        session, source = self._session(), Source(dynamic=True) if choices.rarely() else "q"
         return self._keep(
-            session.open_receiver("q", name=name, credit=choices.of((5, 0)), rcv_settle_mode=choices.below(2))
+            session.open_receiver(source, name=name, credit=choices.of((5, 0)), rcv_settle_mode=choices.below(2))
         )
 
     def _keep(self, link: Any) -> Any:
@@ -180,6 +198,9 @@ class Using:
         return link.accept(delivery)
 
     def _flow(self) -> object:
+        if self.choices.rarely():
+            self._session().flow(echo=self.choices.below(2) == 1)
+            return None
         link, choices = self._link(True), self.choices
         link.flow(choices.of((5, 0, 1, 0x7FFF_FFFF)), drain=choices.rarely(), echo=choices.rarely())
         return None
@@ -280,3 +301,76 @@ class LinkTelling(Telling):
         """The application opened a link itself."""
         assert self.links.get((link.session.channel, link.handle), True), link
         self.links[link.session.channel, link.handle] = False
+
+
+COMMON: dict[str, Any] = {
+    "limits": small_limits(unsettled=30, consumers=6), "max_frame_size": 512, "incoming_window": 6, "channel_max": 2,
+}  # fmt: skip
+BOUNDS = {"1.0/transport/open/channel-max", "1.0/transport/session/handle-max"}
+"""Both ends together may want more sessions or links than there are numbers."""
+_PAYLOADS = tuple([Message(bytes(size)).encode() for size in (1, 20, 300, 600, 2000)])
+_STATES = (None, Accepted(), Accepted(), Released(), Rejected(), Modified(True), TransactionalState(b"t", Accepted()))
+
+
+class Two:
+    """Both ends of one connection, with an application that does what octets say at each."""
+
+    def __init__(self, choices: Choices, saved: dict[Side, list[LinkState]], observer: Observing | None = None) -> None:
+        self.choices = choices
+        self.pair = Pair(client=client_config(**COMMON), server=server_config(**COMMON), observer=observer).open()
+        self.pair.applications = {side: listen for side in SIDES}
+        self.heard = {side: len(self.pair.events[side]) for side in SIDES}
+        self.users = {side: Using(choices, self.pair.ends[side]) for side in SIDES}
+        for side, user in self.users.items():
+            user.payloads, user.states, user.saved = _PAYLOADS, _STATES, saved[side]
+
+    def use(self) -> None:
+        """Use the connection until the octets are at their end, or say that it ends."""
+        choices, pair = self.choices, self.pair
+        while choices:
+            what, side = choices.below(16), choices.of(SIDES)
+            if what < 9:
+                self.users[side].act()
+            elif what < 12:
+                pair.turn(side)
+            elif what < 14:
+                pair.write(side, choices.below(200))
+                pair.arrive(side.other, choices.below(200))
+            elif what == 14:
+                pair.pump()
+            elif choices.below(6) == 0:
+                break
+            self.hear()
+            for each in SIDES:
+                check_books(pair.ends[each])
+
+    def hear(self) -> None:
+        """Take the events of both, none of which finds a fault of the other."""
+        for side in SIDES:
+            self.pair.drain(side)
+            events = self.pair.events[side]
+            for event in events[self.heard[side] :]:
+                self.users[side].hear(event)
+                if isinstance(event, Failed) and event.by is By.LOCAL:
+                    assert getattr(event.error, "rule", None) in BOUNDS, event
+            self.heard[side] = len(events)
+
+    def end(self) -> None:
+        """Close or cut, and check that everything has ended once."""
+        pair = self.pair
+        if self.choices.below(2):
+            pair.pump()
+            pair.client.close()
+            pair.pump()
+        else:
+            pair.cut()
+        self.hear()
+        for user in self.users.values():
+            user.saved += [link.saved_state() for link in user.links[-3:]]
+            ended = user.telling.ended
+            assert user.telling.closed
+            for handle in user.handles:
+                assert handle.done
+                assert id(handle) in ended, handle
+            for handle in user.at_once:
+                assert id(handle) not in ended, handle

@@ -59,6 +59,8 @@ def _compare(kind: Kind, value: bytes) -> None:
 @pytest.mark.parametrize("full", FULL, ids=lambda full: full.NAME)
 def test_every_damage_to_a_full_record(full: Composite) -> None:
     assert all(getattr(full, name) is not None for name in full.__match_args__[:-1])
+    octets, kind = full.encode(), full.__class__
+    assert kind.fast(octets, 3, len(octets), 0) == (full, len(octets))  # type: ignore[attr-defined]
     for value in damaged(full.encode()[3:], every_octet=True):
         _compare(full.__class__, value)
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from amqp_sansio.amqp_1_0.codec import conditions
 from amqp_sansio.amqp_1_0.codec.composite import write_slowly
-from amqp_sansio.amqp_1_0.codec.faults import READ_FAULTS
 from amqp_sansio.amqp_1_0.codec.performatives import (
     Accepted,
     Attach,
@@ -501,35 +500,6 @@ def test_a_message_format_is_a_number_of_32_bits() -> None:
 FAST_KINDS = [kind for kind in RECORDS if hasattr(kind, "fast")]
 
 
-def carefully(kind: Kind, octets: bytes) -> Any:
-    """What reading field by field gives, or CodecError."""
-    try:
-        return kind.read(octets, 3, len(octets), 31, 65_536, 0)
-    except CodecError:
-        return CodecError
-
-
-@pytest.mark.parametrize("kind", FAST_KINDS, ids=lambda kind: kind.NAME)
-@given(data=st.data())
-@settings(max_examples=60)
-def test_fast_reading_gives_what_careful_reading_gives(kind: Kind, data: st.DataObject) -> None:
-    record = data.draw(records(kind))
-    octets = bytearray(record.encode())
-    for _ in range(data.draw(st.integers(0, 2))):
-        at = data.draw(st.integers(3, len(octets) - 1))
-        octets[at] = data.draw(st.sampled_from([0x40, 0x41, 0x42, 0x43, 0x50, 0x52, 0x53, 0xA0, 0xA1, 0xA3, 1, 2, 0]))
-    raw = bytes(octets)
-    careful = carefully(kind, raw)
-    try:
-        found = kind.fast(raw, 3, len(raw), 0)
-    except READ_FAULTS:
-        return
-    assert found == careful
-    assert found[0].wire == careful[0].wire
-    for name in kind.__match_args__:
-        assert getattr(found[0], name).__class__ is getattr(careful[0], name).__class__
-
-
 @pytest.mark.parametrize("kind", FAST_KINDS, ids=lambda kind: kind.NAME)
 @given(data=st.data())
 @settings(max_examples=60)
@@ -537,22 +507,6 @@ def test_fast_writing_gives_what_careful_writing_gives(kind: Kind, data: st.Data
     record = data.draw(records(kind))
     assert record.encode_list() == write_slowly(record)
     assert record.encode() == b"\0\x53" + bytes((kind.CODE,)) + write_slowly(record)
-
-
-@pytest.mark.parametrize("kind", FAST_KINDS, ids=lambda kind: kind.NAME)
-def test_frequent_records_are_read_the_fast_way(kind: Kind) -> None:
-    record = {
-        "flow": Flow(1, 300, 70_000, 2, 0, 1, 100, 0, True, False),
-        "transfer": Transfer(0, 1, b"tag", 0, False, True, 1, Accepted(), False, False, True),
-        "disposition": Disposition(True, 0, 300, True, Accepted()),
-        "header": Header(True, 5, 1000, True, 2),
-        "properties": Properties(
-            "id", b"me", "to", "subject", "reply", 5, "text/plain", "gzip", 1, 2, "group", 3, "group"
-        ),
-    }[kind.NAME]
-    octets = record.encode()
-    found, end = kind.fast(octets, 3, len(octets), 0)
-    assert (found, end) == (record, len(octets))
 
 
 def test_properties_take_times_and_symbols_in_python_types() -> None:

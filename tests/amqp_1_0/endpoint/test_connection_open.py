@@ -21,7 +21,7 @@ from amqp_sansio import (
     Scope,
     Signal,
 )
-from amqp_sansio.amqp_1_0 import Begin, Close, Error, Flow, Open, Symbol
+from amqp_sansio.amqp_1_0 import Begin, Close, Error, Open, Symbol
 from amqp_sansio.amqp_1_0.endpoint.config import Config
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.sasl import Plain
@@ -253,14 +253,6 @@ def test_an_open_on_another_channel(side: Any) -> None:
     facing.closes("amqp:connection:framing-error", "transport/connection/open-channel-0")
 
 
-@pytest.mark.rule("1.0/transport/connection/open-first")
-@BOTH_SIDES
-def test_a_second_open(side: Any) -> None:
-    facing = Facing.opened(side)
-    facing.feed(octets_of(their_open()))
-    facing.closes("amqp:illegal-state", "transport/connection/open-first")
-
-
 @pytest.mark.rule("1.0/transport/open/container-id")
 @BOTH_SIDES
 def test_an_open_without_a_container_id(side: Any) -> None:
@@ -410,19 +402,6 @@ def test_states_of_a_client_that_closes_early() -> None:
     assert states == ["OC_PIPE", "CLOSE_PIPE", "CLOSE_SENT", "END"]
     assert [type(event) for event in facing.events] == [Closed]
     assert facing.names() == ["close"]
-
-
-@pytest.mark.rule(f"{STATE_STEPS}/discarding")
-@BOTH_SIDES
-def test_the_state_of_who_closed_for_an_error(side: Any) -> None:
-    facing = Facing.opened(side)
-    facing.feed(octets_of(Flow(incoming_window=1, next_outgoing_id=0, outgoing_window=1), 9))
-    assert facing.end.state == "DISCARDING"
-    facing.feed(octets_of(BEGIN, 1), octets_of(b"nonsense"), octets_of(BEGIN, 1))
-    assert facing.end.state == "DISCARDING"
-    assert facing.names() == ["close"]
-    facing.feed(octets_of(Close()))
-    assert facing.end.state == "END"
 
 
 # Configurations.

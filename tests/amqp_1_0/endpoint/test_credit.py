@@ -9,13 +9,9 @@ from amqp_sansio import amqp_1_0 as amqp
 from tests.kit.facing_1_0 import BOTH_SIDES
 from tests.kit.links_1_0 import BODY, Mapped, transfer
 from tests.kit.links_1_0 import flow as session_flow
+from tests.kit.links_1_0 import link_flow as flow
 
 BIG = 0xFFFF_FFFF
-
-
-def flow(credit: int, count: int | None = 0, **changes: Any) -> amqp.Flow:
-    """The peer's flow for the link with handle 0, as its receiver."""
-    return session_flow(handle=0, delivery_count=count, link_credit=credit, **changes)
 
 
 @pytest.mark.rule("1.0/transport/flow/initial", "1.0/transport/flow/no-credit", "1.0/transport/flow/credit-decrease")

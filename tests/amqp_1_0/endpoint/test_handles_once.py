@@ -11,94 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import By, Failed, Settled, Side
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Delivery,
-    LinkState,
-    Message,
-    Modified,
-    Rejected,
-    Released,
-    TransactionalState,
-)
+from amqp_sansio import Failed, Settled, Side
+from amqp_sansio.amqp_1_0 import Delivery, LinkState, Message, Rejected
 from tests.kit.hostile_1_0 import Choices
 from tests.kit.pair import SIDES
 from tests.kit.pair_1_0 import Accepting, Pair, client_config, listen, server_config
-from tests.kit.small import small_limits
-from tests.kit.using_1_0 import Using, check_books
+from tests.kit.using_1_0 import COMMON, Two, check_books
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
-LIMITS = small_limits(unsettled=30, consumers=6)
-COMMON: dict[str, Any] = {"limits": LIMITS, "max_frame_size": 512, "incoming_window": 6, "channel_max": 2}
-BOUNDS = {"1.0/transport/open/channel-max", "1.0/transport/session/handle-max"}
-"""Both ends together may want more sessions or links than there are numbers."""
-PAYLOADS = tuple([Message(bytes(size)).encode() for size in (1, 20, 300, 600, 2000)])
-STATES = (None, Accepted(), Accepted(), Released(), Rejected(), Modified(True), TransactionalState(b"t", Accepted()))
-
-
-class Two:
-    """Both ends of one connection, with an application that does what octets say at each."""
-
-    def __init__(self, choices: Choices, saved: dict[Side, list[LinkState]]) -> None:
-        self.choices = choices
-        self.pair = Pair(client=client_config(**COMMON), server=server_config(**COMMON)).open()
-        self.pair.applications = {side: listen for side in SIDES}
-        self.heard = {side: len(self.pair.events[side]) for side in SIDES}
-        self.users = {side: Using(choices, self.pair.ends[side]) for side in SIDES}
-        for side, user in self.users.items():
-            user.payloads, user.states, user.saved = PAYLOADS, STATES, saved[side]
-
-    def use(self) -> None:
-        """Use the connection until the octets are at their end, or say that it ends."""
-        choices, pair = self.choices, self.pair
-        while choices:
-            what, side = choices.below(16), choices.of(SIDES)
-            if what < 9:
-                self.users[side].act()
-            elif what < 12:
-                pair.turn(side)
-            elif what < 14:
-                pair.write(side, choices.below(200))
-                pair.arrive(side.other, choices.below(200))
-            elif what == 14:
-                pair.pump()
-            elif choices.below(6) == 0:
-                break
-            self.hear()
-            for each in SIDES:
-                check_books(pair.ends[each])
-
-    def hear(self) -> None:
-        """Take the events of both, none of which finds a fault of the other."""
-        for side in SIDES:
-            self.pair.drain(side)
-            events = self.pair.events[side]
-            for event in events[self.heard[side] :]:
-                self.users[side].hear(event)
-                if isinstance(event, Failed) and event.by is By.LOCAL:
-                    assert getattr(event.error, "rule", None) in BOUNDS, event
-            self.heard[side] = len(events)
-
-    def end(self) -> None:
-        """Close or cut, and check that everything has ended once."""
-        pair = self.pair
-        if self.choices.below(2):
-            pair.pump()
-            pair.client.close()
-            pair.pump()
-        else:
-            pair.cut()
-        self.hear()
-        for user in self.users.values():
-            user.saved += [link.saved_state() for link in user.links[-3:]]
-            ended = user.telling.ended
-            assert user.telling.closed
-            for handle in user.handles:
-                assert handle.done
-                assert id(handle) in ended, handle
-            for handle in user.at_once:
-                assert id(handle) not in ended, handle
 
 
 @given(st.binary(min_size=500, max_size=1500))

