@@ -251,6 +251,17 @@ def driven(version: Version, operations: Iterable[Operation], observer: Observin
     return driver
 
 
+class Recorder:
+    """Keeps what a Pair exchanges."""
+
+    def __init__(self) -> None:
+        self.arrivals: list[tuple[str, bytes | int, int]] = []
+
+    def receive_data(self, data: bytes, sender: str, at_ns: int) -> None:
+        """Octets that were sent."""
+        self.arrivals.append((sender, data, at_ns))
+
+
 class Recorded:
     """One connection of a capture: who is who, and what arrived."""
 

@@ -17,7 +17,7 @@ from amqp_sansio.observer import Identified, Observed, Observer, ObserverEvent, 
 from tests.kit.captures import everywhere
 from tests.kit.driver import Operation
 from tests.kit.driving import OPERATIONS, VERSIONS
-from tests.kit.observing import CLIENT, Talk, driven, recorded, take, unrecorded, watch
+from tests.kit.observing import CLIENT, Recorder, Talk, driven, recorded, take, unrecorded, watch
 from tests.kit.pair import structure
 from tests.kit.talk_1_0 import Talk10, transfer
 from tests.observer.arrivals import Arrivals, arrive, cut
@@ -141,54 +141,15 @@ def test_a_pickled_copy_goes_on_alike(path: Path) -> None:
         assert pickle.loads(pickle.dumps(events)) == events
 
 
-class _Recorder:
-    """Keeps what a Pair exchanges."""
-
-    def __init__(self) -> None:
-        self.arrivals: Arrivals = []
-
-    def receive_data(self, data: bytes, sender: str, at_ns: int) -> None:
-        self.arrivals.append((sender, data, at_ns))
-
-
 @given(VERSIONS, OPERATIONS, st.integers(0, 3))
 def test_the_traffic_of_two_classic_endpoints_cut_anywhere(
     version: Version, operations: list[Operation], seed: int
 ) -> None:
-    recorder = _Recorder()
+    recorder = Recorder()
     driven(version, operations, recorder)
     whole = watch(Observer(client=CLIENT, body="all"), recorder.arrivals)
     pieces = cut(recorder.arrivals, seed, SIZES if seed else (1,))
     assert watch(Observer(client=CLIENT, body="all"), pieces) == whole
-
-
-_PIECES = st.lists(
-    st.tuples(
-        st.sampled_from(("client", "server")),
-        st.integers(0, 3),
-        st.binary(max_size=40),
-        st.booleans(),
-        st.sampled_from((None, True, False)),
-    ),
-    max_size=12,
-)
-
-
-@given(_PIECES, st.integers(0, 1000), st.booleans())
-def test_deliveries_of_1_0_in_parts_cut_anywhere(
-    pieces: list[tuple[str, int, bytes, bool, bool | None]], seed: int, told: bool
-) -> None:
-    """Deliveries whose parts interleave, are aborted or never end, with and without a known beginning."""
-    talk = Talk10().open().session()
-    for handle in (0, 1):
-        talk.sender(f"out{handle}", handle=handle).receiver(f"in{handle}", handle=handle + 2)
-    for number, (side, handle, payload, more, aborted) in enumerate(pieces):
-        octets = transfer(number if handle else None, payload, handle=handle, more=more, aborted=bool(aborted))
-        talk.send(side, octets)
-    arrivals: Arrivals = [(sender, what, at) for at, (sender, what) in enumerate(talk.arrivals)]
-    client = CLIENT if told else None
-    whole = watch(Observer(client=client, body="all"), arrivals)
-    assert watch(Observer(client=client, body="all"), cut(arrivals, seed)) == whole
 
 
 def _classic_talk(version: Version) -> Talk:

@@ -31,14 +31,6 @@ def _body(octets: bytes) -> bytes:
 # Gaps.
 
 
-def test_a_gap_between_frames() -> None:
-    talk = opened().gap(CLIENT, 100).client(transfer(5, _body(b"x")))
-    talk.server(settle(4, amqp.Accepted()), settle(5, amqp.Accepted())).finish()
-    assert not talk.rules
-    assert _told(talk) == [(100, "gap")]
-    assert [unit.body for unit in talk.observed if unit.event == "transfer"] == [b"x"]
-
-
 def test_a_gap_within_a_transfer_and_the_rest_of_it() -> None:
     talk = opened()
     lost = transfer(0, _body(b"0123456789" * 20))
@@ -148,14 +140,6 @@ def test_an_opening_of_which_anything_is_missing() -> None:
 # Garbage.
 
 
-@pytest.mark.rule("1.0/transport/frame/size")
-def test_reading_goes_on_behind_garbage() -> None:
-    talk = opened().client(b"\0\0\0\x07garbage" + transfer(0, _body(b"x"))).finish()
-    assert talk.rules == ["1.0/transport/frame/size"]
-    assert _told(talk) == [(11, "resync")]
-    assert talk.last().body == b"x"
-
-
 def test_an_empty_frame_needs_what_follows_it() -> None:
     talk = opened().client(b"\0\0\0\7garbage" + EMPTY)
     before = len(talk.observed)
@@ -209,17 +193,6 @@ def test_a_frame_that_can_not_be_read_leaves_what_it_did_in_doubt() -> None:
 
 
 # Whatever comes.
-
-
-@pytest.mark.rule("1.0/types/field-mandatory")
-@pytest.mark.parametrize("performative", [0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16])
-@pytest.mark.parametrize("empty", [b"\x45", b"\xc0\x01\x00"], ids=bytes.hex)
-def test_a_performative_without_fields_is_a_fault_and_reading_goes_on(performative: int, empty: bytes) -> None:
-    body = b"\0\x53" + bytes((performative,)) + empty
-    broken = (len(body) + 8).to_bytes(4) + b"\x02\0\0\0" + body
-    talk = opened().client(broken).client(transfer(0, _body(b"next"))).finish()
-    assert talk.rules == ["1.0/types/field-mandatory"]
-    assert talk.observed[-1].body == b"next"
 
 
 @given(st.lists(st.tuples(st.sampled_from((CLIENT, SERVER)), st.binary(max_size=200)), max_size=20))

@@ -116,12 +116,6 @@ def test_a_receiver_that_waits_for_the_sender_has_settled_nothing() -> None:
     assert message.latency_ns == 2 * SECOND
 
 
-def test_an_outcome_that_was_told_and_never_settled() -> None:
-    talk = sent(0).server(settle(0, amqp.Released(), settled=False)).finish()
-    (message,) = talk.messages
-    assert (message.outcome, message.settled_ns, message.settled_seq) == ("released", None, None)
-
-
 @pytest.mark.rule("1.0/delivery-state/terminal-final")
 def test_the_senders_word_is_the_last_one() -> None:
     talk = got(0, 1)
@@ -148,14 +142,6 @@ def test_settled_without_a_word_where_the_source_has_a_default() -> None:
     talk = Talk10().open().session().receiver(source=source).client(credit(1))
     talk.server(transfer(0, HELLO, handle=1)).client(settle(0))
     assert talk.outcomes() == [("deliver", 0, "modified")]
-
-
-def test_an_outcome_before_the_last_transfer() -> None:
-    payload = HELLO.encode()
-    talk = opened().client(transfer(0, payload[:3], more=True)).server(settle(0, amqp.Rejected()))
-    assert not talk.messages
-    talk.client(transfer(None, payload[3:]))
-    assert talk.outcomes() == [("publish", 0, "rejected")]
 
 
 def test_a_message_of_many_frames_is_one_record() -> None:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from amqp_sansio import Limits, Side
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.lifecycle import Lifecycle
-from tests.kit.observing import CLIENT, SERVER
+from amqp_sansio.observer import Observer
+from tests.kit.observing import CLIENT, SECOND, SERVER, take
 from tests.kit.talk_1_0 import Talk10, begin, frame, settle, transfer, within
 
 LIMITS = Limits(unsettled=3, consumers=3, calls=2)
@@ -134,6 +135,14 @@ def test_a_copy_goes_on_as_the_original(script: list[tuple[str, bytes]]) -> None
     for sender, octets in script:
         talk.send(sender, octets)
     talk.finish()
+    observer = Observer(client=CLIENT, limits=LIMITS)
+    # Single octets never meet the shortcut.
+    for at, (sender, what) in enumerate(talk.arrivals, 1):
+        assert isinstance(what, bytes)
+        for octet in what:
+            observer.receive_data(bytes((octet,)), sender, at * SECOND)
+    observer.finish(talk.now)
+    assert take(observer) == talk.events
     lifecycle, messages = talk.relived(LIMITS)
     assert messages == talk.messages
     assert lifecycle.connection == talk.lifecycle.connection

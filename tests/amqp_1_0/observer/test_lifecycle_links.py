@@ -307,29 +307,9 @@ def test_a_link_that_another_session_takes_over() -> None:
 # What both hold over time.
 
 
-def test_a_gap_leaves_open_transactions_open() -> None:
-    talk = _transacted().client(transfer(1, HELLO, state=within(b"t"), settled=True))
-    talk.gap(CLIENT, 100).discharge(2)
-    assert talk.outcomes() == [("publish", 1, None)]
-
-
 def test_a_gap_leaves_deliveries_that_nobody_settled_to_be_settled() -> None:
     talk = _transacted().server(transfer(0, HELLO, handle=1))
     talk.client(settle(0, within(b"t", amqp.Accepted()), settled=False)).gap(CLIENT, 100).discharge(1)
     assert not talk.messages
     talk.client(settle(0, amqp.Released())).finish()
     assert talk.outcomes() == [("deliver", 0, "released")]
-
-
-def test_it_pickles_at_every_step_and_says_the_same() -> None:
-    tags: dict[bytes, Any] = {b"%d" % number: None for number in range(4)}
-    whole = _suspended(tags, tags)
-    whole.client(transfer(70, HELLO, tag=b"2", resume=True, channel=1))
-    whole.server(settle(70, amqp.Accepted()), channel=1)
-    whole.controller().server(credit(9)).declare(80)
-    whole.client(transfer(81, HELLO.encode()[:4], state=within(b"t"), more=True))
-    whole.client(transfer(None, HELLO.encode()[4:])).server(settle(81, within(b"t", amqp.Accepted())))
-    whole.discharge(82).finish()
-    lifecycle, messages = whole.relived()
-    assert messages == whole.messages
-    assert lifecycle.connection == whole.lifecycle.connection

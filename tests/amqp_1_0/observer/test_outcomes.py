@@ -4,14 +4,11 @@ import pickle
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from amqp_sansio import Limits
 from amqp_sansio.amqp_1_0 import Accepted, Attach, Detach, End, Error, Modified, Rejected, Source, Symbol, Target
-from amqp_sansio.lifecycle import Lifecycle
-from amqp_sansio.observer import Observed, Observer, Skipped
-from tests.kit.observing import CLIENT, SERVER, take
+from amqp_sansio.observer import Skipped
+from tests.kit.observing import CLIENT, SERVER
 from tests.kit.talk_1_0 import HELLO, credit, frame, got, opened, sent, settle, transfer, within
 
 WRONG = Rejected(Error(Symbol("x:y"), "no"))
@@ -116,6 +113,8 @@ def test_a_gap_says_which_messages_of_transactions_stay_open() -> None:
     talk.client(transfer(2, HELLO, state=within(b"t"))).gap(CLIENT, 10)
     (skipped,) = [event for event in talk.events if isinstance(event, Skipped)]
     assert skipped.settles == ((unit, None, "ended"),)
+    talk.discharge(3).finish()
+    assert talk.outcomes() == [("publish", 1, None), ("publish", 2, None)]
 
 
 def test_a_handle_means_its_link_though_another_session_attaches_the_name() -> None:
@@ -157,54 +156,6 @@ def test_a_range_that_breaks_a_rule_is_taken_as_told() -> None:
     talk.server(settle(0, Modified(), 2))
     assert talk.rules == ["1.0/delivery-state/terminal-final"]
     assert [outcome for _, _, outcome in talk.outcomes()] == ["modified"] * 3
-
-
-_STATES = st.sampled_from([None, Accepted(), WRONG, within(b"t", Accepted()), within(b"u", WRONG)])
-_SETTLED = st.booleans()
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(
-        st.one_of(
-            st.tuples(st.just("send"), _STATES, _SETTLED, st.booleans()),
-            st.tuples(st.just("settle"), _STATES, _SETTLED, st.integers(0, 6)),
-            st.tuples(st.just("resume"), _STATES, _SETTLED, st.integers(0, 6)),
-        ),
-        max_size=12,
-    )
-)
-def test_single_octets_give_the_same_units_and_messages(script: list[tuple[str, Any, bool, Any]]) -> None:
-    """Single octets never meet the shortcut."""
-    talk = opened().controller().server(credit(9)).declare(0)
-    number = 1
-    for kind, state, settled, what in script:
-        if kind == "send":
-            talk.client(transfer(number, HELLO, state=state, settled=settled, more=what))
-            if what:
-                talk.client(transfer(None, b""))
-            number += 1
-        elif kind == "settle":
-            talk.server(settle(what, state, settled=settled))
-        else:
-            maps: dict[bytes, Any] = {b"%d" % what: None}
-            talk.client(Detach(0)).server(Detach(0)).client(_attach(False, unsettled=maps))
-            talk.server(_attach(True, unsettled={}), credit(0))
-            talk.client(transfer(number, tag=b"%d" % what, resume=True, state=state, settled=settled))
-            number += 1
-    talk.discharge(number).finish()
-    observer, lifecycle = Observer(client=CLIENT), Lifecycle()
-    for at, (sender, octets) in enumerate(talk.arrivals, 1):
-        assert isinstance(octets, bytes)
-        for index in range(len(octets)):
-            observer.receive_data(octets[index : index + 1], sender, at * 1_000_000_000)
-    observer.finish(talk.now)
-    events = take(observer)
-    assert events == talk.events
-    messages = [message for event in events for message in lifecycle.observe(event)]
-    assert [*messages, *lifecycle.finish()] == talk.messages
-    units = [event.seq for event in events if isinstance(event, Observed) and event.unit == "content"]
-    assert {message.seq for message in talk.messages} <= set(units)
 
 
 def test_the_error_of_a_suspended_delivery_that_is_aborted_is_known() -> None:
