@@ -15,8 +15,6 @@ from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.model.dtx import Branches
 from amqp_sansio.amqp_0_10.model.execution import ExecutionError
 from amqp_sansio.broker.model import commands
-from tests.amqp_0_10.model.test_dtx_model import LIMIT, Refused, plain
-from tests.amqp_0_10.model.test_dtx_model import Model as NaiveBranches
 from tests.broker.both_models import same
 from tests.broker.model_choices import (
     ALTERNATE,
@@ -48,6 +46,7 @@ from tests.broker.model_choices import (
     some,
 )
 from tests.broker.model_play import Play, is_held
+from tests.broker.naive_branches import LIMIT, NaiveBranches, Refused, plain
 
 WORK = st.lists(st.one_of(MAIL, VERDICT), min_size=1, max_size=4)
 XIDS = [amqp.Xid(number, b"g", b"") for number in range(LIMIT + 1)]
