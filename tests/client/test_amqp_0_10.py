@@ -23,7 +23,6 @@ from amqp_sansio.amqp_0_10 import (
     MessageSetFlowMode,
     QueueDeclare,
     QueueDelete,
-    QueueQuery,
     Struct32,
     Xid,
 )
@@ -33,9 +32,9 @@ from amqp_sansio.client.amqp_0_10.client import Client
 from amqp_sansio.client.amqp_0_10.connection import Connection
 from amqp_sansio.client.amqp_0_10.publishing import routed
 from amqp_sansio.client.amqp_0_10.session import Session
-from amqp_sansio.client.amqp_0_10.subscription import Subscription, inbox_of
+from amqp_sansio.client.amqp_0_10.subscription import Subscription
 from amqp_sansio.client.opening import Opening
-from amqp_sansio.errors import ConsumerEnded, EndpointClosed, SessionEnded
+from amqp_sansio.errors import EndpointClosed, SessionEnded
 from amqp_sansio.events import Accepted
 from amqp_sansio.sasl import Plain
 from amqp_sansio.testing.simulate import Cancelled
@@ -114,28 +113,12 @@ def hub() -> Hub:
 # A message's way.
 
 
-def test_a_message_goes_out_and_comes_back() -> None:
-    world, connection = to_hub(hub())
-    session = session_of(world, connection)
-    assert world.run(session.publish(b"1", "", "jobs")) == Accepted()
-    sent = world.run(session.publish(b"2", "", "jobs", wait=False))
-    assert world.run(sent.result()) == Accepted()
-    subscription: Subscription = world.run(opened(session.subscribe("jobs", credit=1)))
-    for body in (b"1", b"2"):
-        received = world.run(subscription.__anext__())
-        assert received.body == body
-        world.run(received.accept())
-    world.run(session.sync())
-    assert world.run(session.call(QueueQuery("jobs"))).message_count == 0
-    assert world.run(connection.close()).by is By.LOCAL
-    assert at_rest(world.client) == []
-
-
 def test_acceptances_of_one_turn_are_one_command() -> None:
     world, connection = to_hub(hub())
     session = session_of(world, connection)
     for number in range(5):
-        world.run(session.publish(b"%d" % number, "", "jobs"))
+        sent = world.run(session.publish(b"%d" % number, "", "jobs", wait=False))
+        assert world.run(sent.result()) == Accepted()
     subscription: Subscription = world.run(opened(session.subscribe("jobs", credit=5)))
 
     async def take() -> None:
@@ -259,23 +242,6 @@ def test_only_one_selects_a_session_for_transactions() -> None:
 # The end.
 
 
-def test_a_refused_command_ends_everything_of_the_session_with_its_reason() -> None:
-    world, connection = to_hub(hub())
-    session = session_of(world, connection)
-    subscription: Subscription = world.run(opened(session.subscribe("jobs")))
-    taking, fetching = world.begin(subscription.__anext__()), world.begin(subscription.fetch())
-    events = world.begin(session.events().__anext__())
-    refused = world.begin(session.call(QueueDelete("nix")))
-    for each in (refused, taking, fetching, events, world.begin(session.sync()), world.begin(subscription.stop())):
-        with pytest.raises(SessionEnded, match="nix") as caught:
-            assert each.result
-        assert caught.value.code == 404
-        assert caught.value.__cause__ is not None
-    assert at_rest(world.client) == []
-    assert connection.is_open
-    assert world.client.take_unseen({}) is None
-
-
 def test_leaving_the_connection_raises_a_failure_that_nobody_has_seen() -> None:
     world, connection = to_hub(hub())
     session = session_of(world, connection)
@@ -318,35 +284,6 @@ def test_iterations_end_quietly_with_the_own_close() -> None:
     assert isinstance(publishing.error, StopAsyncIteration)
 
 
-def test_a_lost_transport_ends_every_wait_and_the_session_goes_on_elsewhere() -> None:
-    broker = hub()
-    world, connection = to_hub(broker)
-    session = session_of(world, connection, name="orders", timeout=300)
-    subscription: Subscription = world.run(opened(session.subscribe("jobs", destination="d", credit=0)))
-    world.reads = False
-    sent = world.run(session.publish(b"1", "", "jobs", wait=False))
-    waits = [
-        *(world.begin(session.publish(b"2", "", "jobs")), world.begin(sent.result()), world.begin(session.sync())),
-        *(world.begin(subscription.__anext__()), world.begin(session.call(QueueQuery("jobs")))),
-    ]
-    world.lose("cut")
-    for each in waits:
-        with pytest.raises(SessionEnded, match="can be resumed") as caught:
-            assert each.result
-        assert caught.value.resumable
-    assert at_rest(world.client) == []
-    other, again = to_hub(broker, "t-")
-    resumed: Session = other.run(opened(again.resume_session(session.detached_state())))
-    assert set(resumed.subscriptions) == {"d"}
-    assert resumed.subscriptions["d"] is resumed.subscriptions["d"]
-    for one in resumed.pending.values():
-        other.run(one.result())
-    # The call knows its outcome where it was made, too.
-    assert world.run(sent.result()) == Accepted()
-    assert other.run(resumed.call(QueueQuery("jobs"))).message_count == 2
-    assert at_rest(other.client) == []
-
-
 @pytest.mark.parametrize("looks", [False, True])
 def test_leaving_a_lost_connection_raises_that_unless_the_user_has_looked(looks: bool) -> None:
     world, connection = to_hub(hub())
@@ -358,27 +295,6 @@ def test_leaving_a_lost_connection_raises_that_unless_the_user_has_looked(looks:
     else:
         with pytest.raises(EndpointClosed, match="cut"):
             world.run(connection.__aexit__(None, None, None))
-
-
-def test_a_subscription_that_nobody_empties_is_cancelled() -> None:
-    world, connection = to_hub(hub())
-    session = session_of(world, connection)
-    subscription: Subscription = world.run(opened(session.subscribe("jobs", credit=0, flow_mode=CREDIT)))
-    inbox_of(subscription).limit = 2
-    world.run(subscription.grant(None))
-    for number in range(40):
-        # Somebody waits for an answer, so a full inbox doesn't stop the reading.
-        world.run(session.publish(b"%d" % number, "", "jobs"))
-    assert len(inbox_of(subscription).items) == 32
-    assert not subscription.is_open
-    for number in range(32):
-        assert world.run(subscription.__anext__()).body == b"%d" % number
-    with pytest.raises(ConsumerEnded, match="fell behind"):
-        world.run(subscription.__anext__())
-    with pytest.raises(ConsumerEnded, match="fell behind"):
-        world.run(subscription.fetch())
-    assert session.is_open
-    assert world.run(session.call(QueueQuery("jobs"))).message_count == 8
 
 
 # Interruptions.
@@ -406,29 +322,6 @@ async def everything(connection: Connection) -> None:
         async with other.branch(Xid(1, b"g", b"")) as branch:
             await other.publish(b"4", "", "jobs")
         await branch.rollback()
-
-
-@pytest.mark.parametrize("at_once", [True, False])
-def test_interrupted_at_each_wait_it_leaves_nothing_behind(at_once: bool) -> None:
-    """Before the answer comes, or together with it."""
-    number, finished = 0, False
-    while not finished:
-        number += 1
-        world, connection = to_hub(hub())
-        session_of(world, connection)
-        call = world.begin(everything(connection), number, at_once)
-        finished = call.done and call.error is None
-        if not call.done:
-            call.interrupt()
-            world.move()
-        # An answer that nobody waits for any more ends what was opened for it.
-        world.advance(30.0)
-        assert finished or isinstance(call.error, Cancelled), call.error
-        assert at_rest(world.client) == [], number
-        assert connection.is_open
-        assert list(world.client.sessions) == [0]
-        assert not world.client.sessions[0].subscriptions
-    assert number > 10
 
 
 def test_everybody_is_told_when_the_transport_is_lost_at_each_wait() -> None:

@@ -7,19 +7,17 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import By, Event, Pending
-from amqp_sansio.amqp_1_0 import Accepted, Config, Delivery, Message, Properties
+from amqp_sansio import Event, Pending
+from amqp_sansio.amqp_1_0 import Config, Delivery, Message
 from amqp_sansio.amqp_1_0 import Connection as Core
 from amqp_sansio.amqp_1_0.codec.conditions import INTERNAL_ERROR, NOT_FOUND
 from amqp_sansio.client.amqp_1_0.connection import Connection
 from amqp_sansio.client.amqp_1_0.receiver import Receiver
-from amqp_sansio.client.amqp_1_0.requester import Requester
 from amqp_sansio.client.amqp_1_0.sender import Sender
 from amqp_sansio.client.amqp_1_0.session import Session
 from amqp_sansio.client.driving import STOPPED_TIMERS
 from amqp_sansio.errors import EndpointClosed, LinkEnded
 from amqp_sansio.events import OpenRequested
-from amqp_sansio.testing.simulate import Cancelled, Task
 from amqp_sansio.uri import parse
 from tests.kit.asyncio_broker import left_in
 from tests.kit.hand_driven import Hand, Server, brokered, served
@@ -34,44 +32,6 @@ def far_link(server: Server, role: str = "receiver") -> Any:
     """The server's end of the only link of which it has that role."""
     (link,) = [each for each in server.core.session(0).links if each.role == role]
     return link
-
-
-def test_a_message_there_and_back() -> None:
-    hand, connection, world = brokered()
-
-    async def work() -> list[object]:
-        _, sender, receiver = await links_of(connection, credit=5)
-        for number in range(12):
-            assert await sender.send(Message(number)) == Accepted()
-        found: list[object] = []
-        async for delivery in receiver:
-            found.append(delivery.body)
-            await delivery.accept()
-            if len(found) == 12:
-                break
-        return found
-
-    assert hand.run(work()) == list(range(12))
-    assert world.state("q") == (0, 0)
-    assert hand.run(connection.close()).by is By.LOCAL
-
-
-def test_senders_wait_for_credit_in_turn() -> None:
-    hand, connection, server = served()
-    session = hand.run(_session(connection))
-    sender = hand.run(_sender(session))
-    sends = [hand.start(sender.send(Message(number))) for number in range(3)]
-    link = far_link(server)
-    arrived: list[Delivery] = []
-    for count in range(3):
-        assert [each.done for each in sends] == [False] * 3
-        link.flow(1)
-        hand.settle()
-        arrived = [each for each in server.events if isinstance(each, Delivery)]
-        assert [each.body for each in arrived] == list(range(count + 1))
-    link.accept(*arrived)
-    hand.settle()
-    assert [each.result for each in sends] == [Accepted()] * 3
 
 
 def test_credit_in_pieces_keeps_the_order() -> None:
@@ -112,94 +72,6 @@ async def _session(connection: Connection) -> Session:
 
 async def _sender(session: Session) -> Sender:
     return await session.open_sender("q")
-
-
-@pytest.mark.parametrize("whole", [False, True])
-def test_everything_ends_with_the_reason(whole: bool) -> None:
-    hand, connection, server = served(credit=1)
-    session, sender, receiver = hand.run(links_of(connection))
-    waits: list[Task[Any]] = [
-        hand.start(sender.send(b"unsettled")), hand.start(sender.send(b"without credit")),
-        hand.start(receiver.fetch()), hand.start(receiver.drain()),
-    ]  # fmt: skip
-    closed = hand.start(sender.wait_closed())
-    if whole:
-        server.core.close(INTERNAL_ERROR, "all over")
-    else:
-        server.core.session(0).close(INTERNAL_ERROR, "all over")
-    hand.settle()
-    for each in waits:
-        with pytest.raises(LinkEnded, match="all over") as caught:
-            each.result  # noqa: B018
-        assert caught.value.condition == INTERNAL_ERROR
-    assert closed.result.condition == INTERNAL_ERROR
-    assert not session.is_open
-    assert connection.is_open is not whole
-    assert connection.core.report is None or whole
-
-
-def test_a_lost_transport_ends_every_wait() -> None:
-    hand, connection, world = brokered()
-    _, sender, receiver = hand.run(links_of(connection))
-    waits: list[Task[Any]] = [hand.start(receiver.fetch()), hand.start(connection.wait_closed())]
-    world.users[0].cut("reset")
-    hand.settle()
-    with pytest.raises(LinkEnded, match="reset"):
-        waits[0].result  # noqa: B018
-    assert waits[1].result.by is By.TRANSPORT
-    with pytest.raises(LinkEnded, match="reset"):
-        hand.run(sender.send(b"more"))
-
-
-async def work(connection: Connection) -> None:
-    """Something of everything, on a session of its own."""
-    async with connection.open_session() as session:
-        async with session.open_sender("q") as sender:
-            assert await sender.send(b"one") == Accepted()
-            assert await (await sender.send(b"two", wait=False)) == Accepted()
-            async with session.transaction() as transaction:
-                await sender.send(b"three", transaction=transaction)
-        async with session.open_receiver("q", credit=2) as receiver:
-            async for delivery in receiver:
-                await delivery.release()
-                break
-        async with session.open_receiver("q", credit=0, rcv_settle_mode=1) as receiver:
-            await receiver.flow(1)
-            taken = await receiver.fetch(5)
-            assert taken is not None
-            await taken.release()
-            await receiver.flow(1000)
-            await receiver.drain()
-        async with session.open_requester("q") as requester, session.open_receiver("q", credit=100) as receiver:
-            async for delivery in receiver:
-                await delivery.release()
-                break
-            assert requester.is_open
-
-
-@pytest.mark.parametrize("time", [0.0, 5.0])
-def test_cancelled_at_each_wait(time: float) -> None:
-    hand, connection, world = brokered()
-    hand.run(_put_one(connection))
-    number = 0
-    while True:
-        number += 1
-        task = hand.start(work(connection), cancel_at=number)
-        hand.advance(time)
-        assert task.done
-        assert not connection.core.sessions
-        assert left_in(hand.client) == []
-        assert world.state("q")[1] == 0
-        if task.waits < number:
-            assert task.error is None
-            assert number > 20
-            return
-        assert isinstance(task.error, Cancelled), task.error
-
-
-async def _put_one(connection: Connection) -> None:
-    async with connection.open_session() as session, session.open_sender("q") as sender:
-        await sender.send(b"first")
 
 
 def test_a_fetch_ends_with_its_time() -> None:
@@ -248,52 +120,6 @@ def test_stopped_timers_leave_nothing_behind() -> None:
     assert pending.done
     assert first.done
     assert client.next_deadline == client.core.next_deadline
-
-
-def test_requests_and_their_replies() -> None:
-    hand, connection, _ = brokered()
-
-    async def answer() -> None:
-        async with connection.open_session() as session:
-            relay = await session.open_sender(None)
-            async with session.open_receiver("q") as receiver:
-                async for delivery in receiver:
-                    asked = delivery.message.properties
-                    assert asked is not None
-                    if delivery.body == "nobody answers":
-                        await delivery.accept()
-                        continue
-                    known = Properties(to=asked.reply_to, correlation_id=asked.message_id)
-                    await relay.send(Message(delivery.body * 2, properties=known))
-                    await delivery.accept()
-
-    answering = hand.start(answer())
-    session = hand.run(_session(connection))
-
-    async def ask() -> None:
-        async with session.open_requester("q", credit=3) as requester:
-            for number in range(10):
-                reply = await requester.call(number)
-                assert reply.body == 2 * number
-                assert str(reply.correlation_id).startswith("unique-1-")
-
-    hand.run(ask())
-
-    async def open_one() -> Requester:
-        return await session.open_requester("q")
-
-    requester = hand.run(open_one())
-    waiting = hand.start(requester.call("nobody answers"))
-    other = hand.start(requester.call("nobody answers"))
-    waiting.cancel()
-    assert isinstance(waiting.error, Cancelled)
-    hand.run(requester.close())
-    with pytest.raises(LinkEnded, match="the requester was closed"):
-        other.result  # noqa: B018
-    answering.cancel()
-    hand.settle()
-    hand.run(connection.close())
-    assert left_in(hand.client) == []
 
 
 def test_leaving_the_context_raises_what_nobody_has_seen() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -20,13 +19,12 @@ from amqp_sansio import (
     Version,
 )
 from amqp_sansio.amqp_0_8 import Connection as Connection08
-from amqp_sansio.amqp_0_9_1 import BasicProperties, Config, MessageReturned
+from amqp_sansio.amqp_0_9_1 import BasicProperties, Config
 from amqp_sansio.amqp_0_9_1 import Connection as Connection091
 from amqp_sansio.client.classic.channel import Channel
 from amqp_sansio.client.classic.client import ClassicClient
 from amqp_sansio.client.classic.connection import Connection
 from amqp_sansio.sasl import Plain
-from amqp_sansio.testing.simulate import Cancelled
 from amqp_sansio.uri import parse
 from tests.kit.stepped import Stepped
 
@@ -138,8 +136,9 @@ def test_0_8_has_neither_confirms_nor_unbind() -> None:
         world.run(channel.bind_exchange("a", "b"))
 
 
-def test_requests_and_their_replies(world: World) -> None:
-    channel, serving = world.channel(), world.channel()
+@pytest.mark.parametrize("confirm", [False, True])
+def test_requests_and_their_replies(world: World, confirm: bool) -> None:
+    channel, serving = world.channel(confirm=confirm), world.channel()
     world.run(channel.declare_queue("rpc"))
 
     async def serve() -> None:
@@ -179,21 +178,6 @@ def test_a_transaction_happens_as_a_whole_or_not_at_all(world: World) -> None:
     assert world.run(channel.declare_queue("jobs")).message_count == 1
 
 
-def test_a_batch_is_written_at_its_end() -> None:
-    world = World()
-    channel = world.channel(confirm=True)
-
-    async def publish() -> list[object]:
-        async with channel.batch():
-            assert world.client.hold == 1
-            sent = [await channel.publish(b"x", wait=False) for _ in range(10)]
-        return [await each for each in sent]
-
-    assert world.run(publish()) == [Accepted()] * 10
-    assert world.client.hold == 0
-    world.run(channel.wait_for_confirms())
-
-
 def test_publishes_of_many_tasks_keep_their_order() -> None:
     world = World()
     channel = world.channel(confirm=True)
@@ -205,64 +189,6 @@ def test_publishes_of_many_tasks_keep_their_order() -> None:
     assert [task.result for task in tasks] == [Accepted()] * 200
     got = [world.run(channel.get("jobs", no_ack=True)) for _ in bodies]
     assert [each and each.body for each in got] == bodies
-
-
-def test_a_return_that_nobody_reads_is_left_over_for_a_log(world: World) -> None:
-    channel = world.channel()
-    world.run(channel.publish(b"x", routing_key="nowhere", mandatory=True))
-    world.turn()
-    (event,) = world.untaken
-    assert isinstance(event, MessageReturned)
-    assert "'nowhere' was returned: 312" in world.client.untaken(event)
-
-
-def test_everything_ends_with_the_transport(world: World) -> None:
-    channel = world.channel(confirm=True)
-    world.run(channel.declare_queue("jobs"))
-
-    async def first(things: Any) -> object:
-        return await anext(aiter(things))
-
-    waits: list[Coroutine[Any, Any, object]] = [
-        first(channel.consume("jobs")),
-        first(channel.events()),
-        first(world.connection.events()),
-    ]
-    tasks = [world.start(each) for each in waits]
-    world.turn()
-    world.is_cut = True  # nothing is answered any more
-    tasks += [world.start(each) for each in (channel.publish(b"x"), channel.declare_queue("other"))]
-    world.cut()
-    for task in tasks:
-        with pytest.raises(EndpointClosed, match="the cable is cut"):
-            assert task.result
-    assert world.run(world.connection.close()).by is By.TRANSPORT
-
-
-def test_ones_own_close_ends_iterations_quietly(world: World) -> None:
-    channel = world.channel()
-    world.run(channel.declare_queue("jobs"))
-
-    async def count(things: Any) -> int:
-        return len([each async for each in things])
-
-    tasks = [world.start(count(channel.consume("jobs"))), world.start(count(channel.events()))]
-    world.turn()
-    world.run(channel.close())
-    assert [task.result for task in tasks] == [0, 0]
-
-
-def test_a_failure_that_nobody_saw_leaves_the_context() -> None:
-    world = World()
-
-    async def work() -> None:
-        async with world.connection:
-            channel = await world.connection.open_channel()
-            await channel.publish(b"x", exchange="none")
-            await world.connection.open_channel()
-
-    with pytest.raises(EndpointClosed, match="404"):
-        world.run(work())
 
 
 def test_a_failure_that_a_caller_saw_is_raised_once() -> None:
@@ -277,48 +203,6 @@ def test_a_failure_that_a_caller_saw_is_raised_once() -> None:
                 await channel.get("jobs")
 
     world.run(work())
-
-
-USES: dict[str, Callable[[Channel], Coroutine[Any, Any, object]]] = {
-    "declare": lambda channel: channel.declare_queue("other"),
-    "publish": lambda channel: channel.publish(b"mine", routing_key="jobs"),
-    "get": lambda channel: channel.get("jobs"),
-    "request": lambda channel: channel.request(b"", routing_key="jobs"),
-    "consume": lambda channel: _take_one(channel),
-    "transaction": lambda channel: channel.close(),
-}
-
-
-async def _take_one(channel: Channel) -> None:
-    async with channel.consume("jobs") as consumer:
-        await (await anext(consumer)).release()
-
-
-@pytest.mark.parametrize("use", USES)
-def test_a_use_can_be_interrupted_at_each_of_its_waits(use: str) -> None:
-    number = 0
-    while True:
-        number += 1
-        world = World()
-        channel = world.channel(confirm=True)
-        world.run(channel.declare_queue("jobs"))
-        world.run(channel.publish(b"kept", routing_key="jobs"))
-        task = world.start(USES[use](channel))
-        while not task.done and task.waits < number and (world.move() or world.step()):
-            world.step()
-        if task.waits < number:
-            break
-        task.cancel()
-        with pytest.raises(Cancelled):
-            assert task.result
-        world.calls.clear()
-        world.turn()
-        again = world.channel()
-        got = world.run(again.get("jobs"))
-        assert got is not None
-        assert got.body == b"kept"
-        assert not world.client._late  # pyright: ignore[reportPrivateUsage]
-    assert number > 1
 
 
 def test_a_client_pickles_between_two_octets() -> None:
