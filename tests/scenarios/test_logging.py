@@ -23,8 +23,10 @@ each_adapter = pytest.mark.parametrize("world", [AsyncioWorld, SyncWorld], ids=l
 LOGGER = "amqp_sansio_asyncio"
 LOGGERS = {"asyncio": LOGGER, "sync": "amqp_sansio_sync"}
 """Where the adapters log; the broker logs as asyncio's does."""
-LOGINS = [(version, mechanism) for version in VERSIONS for mechanism in ("plain", "scram-sha-256")]
-LOGINS += [(AMQP_0_8, "amqplain"), (AMQP_0_9_1, "amqplain")]
+LOGINS = [
+    *((version, mechanism) for version in VERSIONS for mechanism in ("plain", "scram-sha-256")),
+    *((version, "amqplain") for version in (AMQP_0_8, AMQP_0_9_1)),
+]
 PASSWORD = "p4ssw0rd"
 BODY = b"only the peer reads this " * 3
 PART = {AMQP_0_8: "channel 1", AMQP_0_9_1: "channel 1", AMQP_0_10: "session 0", AMQP_1_0: "session 0"}
