@@ -197,9 +197,7 @@ class BrokerDriver(Driver[Client]):
         """Give the client octets, ahead of everything queued for it."""
         transport = self.transport
         if data and transport is not None and not transport.is_closing() and not self._is_ended:
-            if self.tap is not None:
-                self._tapped(data, sent=True)
-            transport.write(data)
+            self.send(transport, data)
 
     def cut(self) -> None:
         """End the transport with a RST."""

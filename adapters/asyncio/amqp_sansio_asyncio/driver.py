@@ -208,14 +208,18 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
             return
         data = self.core.data_to_send(self.clock.time())
         if data:
-            if self.tap is not None:
-                self._tapped(data, sent=True)
-            if is_logged(DEBUG):
-                self.log_frames(data, sent=True)
-            elif self._lines is not None:
-                self._lines = None
-            transport.write(data)
+            self.send(transport, data)
         self.arm()
+
+    def send(self, transport: asyncio.Transport, data: bytes) -> None:
+        """Write octets, and show them to the recording and the log."""
+        if self.tap is not None:
+            self._tapped(data, sent=True)
+        if is_logged(DEBUG):
+            self.log_frames(data, sent=True)
+        elif self._lines is not None:
+            self._lines = None
+        transport.write(data)
 
     def arm(self) -> None:
         """Schedule `handle_timeout`."""
