@@ -226,7 +226,7 @@ def test_what_the_server_does_not_answer_in_time_is_logged(
             with pytest.raises(TimeoutError, match="a delivery from 'jobs': not within 1 seconds"):
                 next(consumer)
         thread.join(WAIT)
-        assert "called in a signal handler: basic.cancel: not within 0.1 seconds" in caplog.text
+        wait_until(lambda: "called in a signal handler: basic.cancel: not within 0.1 seconds" in caplog.text)
         user.close(timeout=0.1)
 
 
