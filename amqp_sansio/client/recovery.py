@@ -16,12 +16,13 @@ of the version restores what was open, and calls `done`.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 
 from .._core.record import record
 from .._core.state_table import Table, TableEnum
-from ..errors import EndpointClosed, LocalProtocolError
+from ..errors import AmqpError, EndpointClosed, LocalProtocolError
 from ..events import By, CloseReport, Event, Pending
 
 TRIES: Final = "x-publish-try"
@@ -153,6 +154,79 @@ class Again(Protocol):
     def give_up(self, error: EndpointClosed) -> None:
         """End the call that can't be made again."""
         ...
+
+
+class Repeats(Protocol):
+    """A client that makes calls again."""
+
+    redo: deque[Again]
+
+    def answer(self, pending: Pending[Any], result: object) -> None: ...
+    def fail(self, pending: Pending[Any], error: AmqpError) -> None: ...
+    def reopen(self, pending: Pending[Any]) -> None: ...
+
+
+class OfClient(Protocol):
+    """A channel or session."""
+
+    @property
+    def client(self) -> Repeats: ...
+
+
+_S = TypeVar("_S", bound=OfClient)
+
+
+class Repeated(Generic[_S]):
+    """A call that outlives its connection; `original` is the caller's pending, once the call has to be made again."""
+
+    __slots__ = ("original", "state")
+
+    def __init__(self, state: _S) -> None:
+        self.state = state
+        self.original: Pending[Any] | None = None
+
+    def failed(self, pending: Pending[Any]) -> None:
+        """Tell the caller of the error."""
+        if pending.error is not None:
+            self.give_up(pending.error)
+
+    def give_up(self, error: AmqpError) -> None:
+        """Tell the caller that it can't be made, or that its fate is unknown."""
+        self.release()
+        if self.original is not None:
+            self.state.client.fail(self.original, error)
+
+    def complete(self, result: object) -> None:
+        """Give the caller the result."""
+        self.release()
+        if self.original is not None:
+            self.state.client.answer(self.original, result)
+
+    def adopt(self, pending: Pending[Any]) -> None:
+        """Keep the caller waiting, whose call ended with the connection."""
+        if self.original is None:
+            self.original = pending
+            self.state.client.reopen(pending)
+
+    def release(self) -> None:
+        """Let go of what is kept until the call has ended."""
+
+
+class Steps:
+    """The calls of restoring itself: the next connection begins all of it anew."""
+
+    def failed(self, pending: Pending[Any]) -> None:
+        """Nothing: the end of the part that refused follows."""
+
+    def lost(self, pending: Pending[Any]) -> bool:
+        """Begin anew with the next connection."""
+        return True
+
+    def redo(self) -> None:
+        """Nothing: restoring begins anew."""
+
+    def give_up(self, error: EndpointClosed) -> None:
+        """Nothing: nobody waits for it."""
 
 
 class State(TableEnum):

@@ -19,7 +19,7 @@ from ...amqp_0_10 import (
 from ...errors import AmqpError, EndpointClosed
 from ...events import Accepted, Rejected, Released
 from ..bodies import wrong_body
-from ..recovery import TRIES, InDoubt
+from ..recovery import TRIES, InDoubt, Repeated
 from .routes import Recall
 
 if TYPE_CHECKING:
@@ -41,27 +41,19 @@ It stands for its `Republish` as `pending.again`, since most are never needed.
 """
 
 
-class Republish:
+class Republish(Repeated["SessionRoutes"]):
     """A publish in doubt, which is made again if its session is lost, or reported."""
 
-    __slots__ = ("accept_mode", "exchange", "message", "original", "repeats", "state", "tries")
+    __slots__ = ("accept_mode", "exchange", "message", "repeats", "tries")
 
     def __init__(self, published: Published) -> None:
-        self.message, self.exchange, self.accept_mode, self.state, self.repeats = published
+        self.message, self.exchange, self.accept_mode, state, self.repeats = published
+        super().__init__(state)
         self.tries = 1
-        self.original: Pending[Any] | None = None
 
     def answered(self, pending: Pending[Any]) -> None:
         """Tell the caller its outcome."""
-        client, original = self.state.client, self.original
-        client.kept -= len(self.message.body)
-        if original is not None:
-            client.answer(original, pending.result)
-
-    def failed(self, pending: Pending[Any]) -> None:
-        """Tell the caller of the error."""
-        assert pending.error is not None
-        self._fail(pending.error)
+        self.complete(pending.result)
 
     def lost(self, pending: Pending[Any]) -> bool:
         """Wait for the next session, or report the message."""
@@ -73,9 +65,7 @@ class Republish:
             key = self.message.delivery_properties.routing_key or ""
             client.doubts.append(InDoubt((self.exchange, key), self.message.body, self.message))
             return False
-        if self.original is None:
-            self.original = pending
-            client.reopen(pending)
+        self.adopt(pending)
         client.redo.append(self)
         return True
 
@@ -89,15 +79,8 @@ class Republish:
         pending.again = self
         self.state.client.resent += 1
 
-    def give_up(self, error: EndpointClosed) -> None:
-        """Tell the caller that its fate is unknown."""
-        self._fail(error)
-
-    def _fail(self, error: AmqpError) -> None:
-        client, original = self.state.client, self.original
-        client.kept -= len(self.message.body)
-        if original is not None:
-            client.fail(original, error)
+    def release(self) -> None:
+        self.state.client.kept -= len(self.message.body)
 
 
 class SentMessage:

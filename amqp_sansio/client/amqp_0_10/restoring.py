@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import AmqpError, EndpointClosed, LocalProtocolError
 from ...events import By, CloseReport
-from ..recovery import Recovered
+from ..recovery import Recovered, Steps
 from .routes import RoutesClient, SessionRoutes, SubscriptionInbox, session_ended
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ RESOURCE_LOCKED: Final = 405
 _REFUSED: Final = "refused when the session was attached again"
 
 
-class Restoring:
+class Restoring(Steps):
     """The steps after a connection is open again. `session` is the one that is attached now.
 
     `is_over`: the connection was lost once more.
@@ -78,19 +78,6 @@ class Restoring:
                 self._steps.extend(("declare", key) for key in session.declared)
                 self._steps.extend(("subscribe", inbox) for inbox in session.subscriptions.values())
         self.next()
-
-    def failed(self, pending: Pending[Any]) -> None:
-        """Nothing: the end of the session follows."""
-
-    def lost(self, pending: Pending[Any]) -> bool:
-        """Begin anew with the next connection."""
-        return True
-
-    def redo(self) -> None:
-        """Nothing: restoring begins anew."""
-
-    def give_up(self, error: EndpointClosed) -> None:
-        """Nothing: nobody waits for it."""
 
     def session_ended(self, report: CloseReport) -> None:
         """Handle the end of the session: it wasn't resumed, or the peer has refused the last step."""

@@ -45,7 +45,7 @@ from ...errors import (
 from ...events import By, CloseReport, Pending
 from ..driving import BaseClient, end_streams, is_own_close, offer
 from ..inbox import Inbox, Streams
-from ..recovery import InDoubt
+from ..recovery import InDoubt, Repeated
 
 if TYPE_CHECKING:
     from ...amqp_0_10 import Command, Message, SessionState, Struct
@@ -63,52 +63,37 @@ _NOT_AGAIN: Final = ("tx.", "dtx.")
 _DECLARING: Final = ("exchange.declare", "queue.declare", "exchange.bind")
 
 
-class Recall:
+class Recall(Repeated["SessionRoutes"]):
     """A command that is made again if its session is lost; `original` is the caller's pending then."""
 
-    __slots__ = ("command", "message", "original", "state")
+    __slots__ = ("command", "message")
 
     def __init__(self, state: SessionRoutes, command: Command[Any], message: Message | None = None) -> None:
-        self.state = state
+        super().__init__(state)
         self.command = command
         self.message = message
-        self.original: Pending[Any] | None = None
 
     def answered(self, pending: Pending[Any]) -> None:
         """Note what was declared, and tell the caller."""
         self.state.note(self.command)
-        if self.original is not None:
-            self.state.client.answer(self.original, pending.result)
-
-    def failed(self, pending: Pending[Any]) -> None:
-        """Tell the caller of the error."""
-        if self.original is not None and pending.error is not None:
-            self.state.client.fail(self.original, pending.error)
+        self.complete(pending.result)
 
     def lost(self, pending: Pending[Any]) -> bool:
         """Wait for the next connection, unless only the caller knows what to do."""
         name, client = self.command.NAME, self.state.client
         if name not in _OVER and name.startswith(_NOT_AGAIN):
             return False
-        if self.original is None:
-            self.original = pending
-            client.reopen(pending)
+        self.adopt(pending)
         client.redo.append(self)
         return True
 
     def redo(self) -> None:
         """Make the call in the session of today."""
         if self.command.NAME in _OVER:
-            if self.original is not None:
-                self.state.client.answer(self.original, None)
+            self.complete(None)
             return
         pending = self.state.core.call(self.command, self.message)
         pending.again = self
-
-    def give_up(self, error: EndpointClosed) -> None:
-        """Tell the caller that it can't be made."""
-        if self.original is not None:
-            self.state.client.fail(self.original, error)
 
 
 class RoutesClient(BaseClient[Connection]):

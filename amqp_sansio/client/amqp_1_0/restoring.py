@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from ...errors import AmqpError, EndpointClosed
+from ...errors import AmqpError
 from ...events import By, CloseReport
-from ..recovery import Recovered
+from ..recovery import Recovered, Steps
 from .links import LinkClient, LinkRoutes, SessionState
 
 if TYPE_CHECKING:
     from ...events import Pending
 
 
-class Restoring:
+class Restoring(Steps):
     """The steps after a connection is open again. `session` and `link` are those of the step under way.
 
     `is_over`: the connection was lost once more.
@@ -71,19 +71,6 @@ class Restoring:
             if before and before != after:
                 self._renamed.append((before, after))
         self.next()
-
-    def failed(self, pending: Pending[Any]) -> None:
-        """Nothing: the end of the link or session follows."""
-
-    def lost(self, pending: Pending[Any]) -> bool:
-        """Begin anew with the next connection."""
-        return True
-
-    def redo(self) -> None:
-        """Nothing: restoring begins anew."""
-
-    def give_up(self, error: EndpointClosed) -> None:
-        """Nothing: nobody waits for it."""
 
     def link_ended(self, report: CloseReport) -> None:
         """Handle the peer's refusal of the link: attach it once more as a new one, or give it up."""

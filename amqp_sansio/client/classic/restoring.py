@@ -11,9 +11,9 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 
 from ...amqp_0_9_1 import BasicProperties
-from ...errors import AmqpError, EndpointClosed, LimitExceeded
+from ...errors import AmqpError, LimitExceeded
 from ...events import By, CloseReport, Pending
-from ..recovery import TRIES, Again, InDoubt, Recovered
+from ..recovery import TRIES, Again, InDoubt, Recovered, Repeated, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -186,15 +186,14 @@ def _binding(method: Any) -> tuple[object, ...]:
     return "exchange", method.destination, method.source, method.routing_key, repr(method.arguments)
 
 
-class Recall:
+class Recall(Repeated[State]):
     """A call that is made again if its connection is lost; `original` is the caller's pending then."""
 
-    __slots__ = ("method", "original", "state")
+    __slots__ = ("method",)
 
     def __init__(self, state: State, method: Method) -> None:
-        self.state = state
+        super().__init__(state)
         self.method = method
-        self.original: Pending[Any] | None = None
 
     def answered(self, pending: Pending[Any]) -> None:
         """Note what was declared, and tell the caller."""
@@ -202,26 +201,18 @@ class Recall:
         if self.method.NAME == "tx.commit":
             self.state.sent.clear()
         self.state.client.topology.answered(self.state, self.method, result)
-        self._complete(result)
-
-    def failed(self, pending: Pending[Any]) -> None:
-        """Tell the caller of the error."""
-        original, error = self.original, pending.error
-        if original is not None and error is not None:
-            self.state.client.fail(original, error)
+        self.complete(result)
 
     def lost(self, pending: Pending[Any]) -> bool:
         """Wait for the next connection, unless there is nothing to do on it, or only the caller knows."""
         client, name = self.state.client, self.method.NAME
         if name in _NOT_AGAIN:
             return False
-        if self.original is None:
-            self.original = pending
-            client.reopen(pending)
+        self.adopt(pending)
         if name == "basic.cancel":
             # A consumer is gone with its connection.
             tag: str = getattr(self.method, "consumer_tag")  # noqa: B009
-            self._complete(self.state.method("basic.cancel-ok", consumer_tag=tag))
+            self.complete(self.state.method("basic.cancel-ok", consumer_tag=tag))
         else:
             client.redo.append(self)
         return True
@@ -230,22 +221,13 @@ class Recall:
         """Make the call on the channel of today; the channel itself has been opened."""
         state = self.state
         if self.method.NAME in _RESTORED:
-            self._complete(None)
+            self.complete(None)
             return
         pending = state.core.call(state.client.topology.resolved(self.method, state.last_queue))
         if pending.done:
             self.answered(pending)
         else:
             pending.again = self
-
-    def give_up(self, error: EndpointClosed) -> None:
-        """Tell the caller that it can't be made."""
-        if self.original is not None:
-            self.state.client.fail(self.original, error)
-
-    def _complete(self, result: object) -> None:
-        if self.original is not None:
-            self.state.client.answer(self.original, result)
 
 
 _RESTORED: Final = frozenset({"channel.open", "confirm.select", "tx.select", "tx.rollback"})
@@ -259,33 +241,19 @@ It stands for its `Republish` as `pending.again`, since most are never needed.
 """
 
 
-class Republish:
+class Republish(Repeated[State]):
     """An unconfirmed publish, which is made again if its connection is lost, or reported."""
 
-    __slots__ = (
-        *("body", "exchange", "immediate", "mandatory", "original", "properties", "routing_key"),
-        "state",
-        "tries",
-    )
+    __slots__ = ("body", "exchange", "immediate", "mandatory", "properties", "routing_key", "tries")
 
     def __init__(self, published: Published) -> None:
-        self.body, self.exchange, self.routing_key, self.mandatory, self.immediate, self.properties, self.state = (
-            published
-        )
+        self.body, self.exchange, self.routing_key, self.mandatory, self.immediate, self.properties, state = published
+        super().__init__(state)
         self.tries = 1
-        self.original: Pending[Any] | None = None
 
     def answered(self, pending: Pending[Any]) -> None:
         """Tell the caller its outcome."""
-        client, original = self.state.client, self.original
-        client.kept -= len(self.body)
-        if original is not None:
-            client.answer(original, pending.result)
-
-    def failed(self, pending: Pending[Any]) -> None:
-        """Tell the caller of the error."""
-        assert pending.error is not None
-        self._fail(pending.error)
+        self.complete(pending.result)
 
     def lost(self, pending: Pending[Any]) -> bool:
         """Wait for the next connection, or report the message."""
@@ -294,9 +262,7 @@ class Republish:
         if client.recovery.policy.in_doubt == "report":
             client.doubts.append(InDoubt((self.exchange, self.routing_key), self.body, self.properties))
             return False
-        if self.original is None:
-            self.original = pending
-            client.reopen(pending)
+        self.adopt(pending)
         client.redo.append(self)
         return True
 
@@ -315,15 +281,8 @@ class Republish:
         pending.again = self
         self.state.client.resent += 1
 
-    def give_up(self, error: EndpointClosed) -> None:
-        """Tell the caller that its fate is unknown."""
-        self._fail(error)
-
-    def _fail(self, error: AmqpError) -> None:
-        client, original = self.state.client, self.original
-        client.kept -= len(self.body)
-        if original is not None:
-            client.fail(original, error)
+    def release(self) -> None:
+        self.state.client.kept -= len(self.body)
 
 
 def _counted(properties: BasicProperties | None, tries: int) -> BasicProperties:
@@ -332,7 +291,7 @@ def _counted(properties: BasicProperties | None, tries: int) -> BasicProperties:
     return properties.replace(headers={**(properties.headers or {}), TRIES: tries})
 
 
-class Restoring:
+class Restoring(Steps):
     """The steps after a connection is open again. Each makes one call, and its answer begins the next."""
 
     def __init__(self, client: Client) -> None:
@@ -403,16 +362,6 @@ class Restoring:
             self._missing.add(item.queue)
         self._note(error)
         self.next()
-
-    def lost(self, pending: Pending[Any]) -> bool:
-        """Begin anew with the next connection."""
-        return True
-
-    def redo(self) -> None:
-        """Nothing: restoring begins anew."""
-
-    def give_up(self, error: EndpointClosed) -> None:
-        """Nothing: nobody waits for it."""
 
     # Steps.
 
