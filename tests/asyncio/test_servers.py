@@ -262,7 +262,7 @@ def test_a_client_that_says_nothing_more(version: Version) -> None:
                 await client.open_session()
                 await asyncio.sleep(13)  # Both send heartbeats in time.
                 assert client.is_open
-                driver_of(made.connections[0])._timer.cancel()  # type: ignore[union-attr]  # pyright: ignore
+                driver_of(made.connections[0])._timer.cancel()  # type: ignore[union-attr]  # pyright: ignore[reportOptionalMemberAccess]
                 report = await client.wait_closed()
                 assert report.by is (By.TRANSPORT if version is AMQP_0_10 else By.LOCAL)
             reader, writer = await asyncio.open_connection("127.0.0.1", server.port)

@@ -149,6 +149,17 @@ def test_stdin_gzip_and_folders_are_read(cli: Run, tmp_path: Path) -> None:
     assert cli("replay", tmp_path).stdout == wanted
 
 
+def test_other_files_of_a_folder_are_left_out(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.pcap").write_bytes(named(BASIC).read_bytes())
+    for name in ("notes.txt", "b.log", "c.md", "d.json"):
+        (tmp_path / name).write_text("not a capture")
+    done = cli("replay", tmp_path)
+    assert done.stdout == cli("replay", tmp_path / "a.pcap").stdout
+    assert done.stderr == "amqp-sansio: left out, not pcap or pcapng: b.log, c.md, d.json and 1 more\n"
+    (tmp_path / "a.pcap").unlink()
+    assert "begins with" in one_line(cli("replay", tmp_path))
+
+
 def test_what_cant_be_read_is_one_line(cli: Run, tmp_path: Path) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text("not a capture")

@@ -28,12 +28,17 @@ _MOST_FLOWS = 100_000
 def find_inputs(given: Sequence[str]) -> list[CaptureFile]:
     """Return the capture files of the arguments; `-` is standard input.
 
-    Raises CommandError if there are none.
+    Other files in folders and patterns are left out, with a line on standard error; a file that is named stays. Raises
+    CommandError if there are none.
     """
     try:
-        files = find_captures([path for path in given if path != "-"])
+        found = find_captures([path for path in given if path != "-"])
     except (OSError, ValueError) as error:
         raise CommandError(describe(error)) from None
+    files = [file for file in found if file.path in given or _is_readable(file)] or found
+    if others := [file.name for file in found if file not in files]:
+        rest = f" and {len(others) - 3} more" if len(others) > 3 else ""
+        say(f"left out, not pcap or pcapng: {', '.join(others[:3])}{rest}")
     return [*files, STDIN] if "-" in given else files
 
 
@@ -105,10 +110,7 @@ def check_captures(files: Sequence[CaptureFile]) -> None:
     """Check the beginning of every file. Raises CommandError for an unreadable one."""
     for file in files:
         try:
-            with open(file.path, "rb") as opened:
-                head = opened.read(_HEAD)
-            for _ in read_segments(head, file=file.path):
-                break
+            _check(file)
         except (OSError, NotACapture) as error:
             raise CommandError(describe(error, file.path)) from None
 
@@ -142,6 +144,23 @@ def read_pipe(progress: Progress, clocks: ClockOffsets) -> Iterator[Segment | Ca
     for item in read_inputs([STDIN], progress, clocks):
         if not isinstance(item, CaptureDamage) or item.kind != "truncated-file":
             yield item
+
+
+def _check(file: CaptureFile) -> None:
+    with open(file.path, "rb") as opened:
+        head = opened.read(_HEAD)
+    for _ in read_segments(head, file=file.path):
+        break
+
+
+def _is_readable(file: CaptureFile) -> bool:
+    try:
+        _check(file)
+    except NotACapture:
+        return False
+    except OSError:
+        return True  # whoever reads it says why it can't be read
+    return True
 
 
 def _size(file: CaptureFile) -> int:
