@@ -174,6 +174,7 @@ def test_what_may_not_be_read(one_line: OneLine, command: str, given: str) -> No
         (["report", "CAPTURE", "--output", ""], ".: is a folder"),
         (["report", "CAPTURE", "--output", "no/folder"], "there is no folder no"),
         (["report", "CAPTURE", "--output", "full"], "full: no space left on device"),
+        (["report", "CAPTURE", "--output", "o.html", "--every", "5"], "--every is for a live pipe alone"),
         (["report", "CAPTURE", "--output", "o.html", "--connection", NO_UTF8], "begins with '\\udcff'"),
         *[
             ([*command, *more], words)

@@ -2,15 +2,18 @@
 
 import shutil
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from amqp_sansio.capture import read_segments
-from amqp_sansio_report.report import report_live
+from amqp_sansio_report import Bounds
+from amqp_sansio_report.report import LiveReport, report_segments
 from tests.cli.test_replay import one_line, without_amqp
 from tests.kit.captures import named
+from tests.kit.sync_user import wait_until
 from tests.report.making import Outline, rows_in, segments_in
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -41,8 +44,29 @@ def test_input_is_given_as_for_replay(cli: Run, tmp_path: Path) -> None:
     assert len(texts) == 1
     assert cli("report", "-", "--output", page, stdin=named(MIXED).read_bytes()).returncode == 0
     assert page.read_text() == texts.pop().replace(MIXED, "stdin")
-    kept = report_live(read_segments(named(MIXED).read_bytes()), octets=1)
+    live, pages = LiveReport(octets=1), set[str]()
+    for number, segment in enumerate(read_segments(named(MIXED).read_bytes())):
+        live.add(segment)
+        if number % 50 == 0:
+            pages.add(live.report().html)
+    kept = live.report()
     assert (len(kept.diagrams), kept.gather.amqp) == (0, 4)
+    assert len(pages) > 1
+    assert kept.html == report_segments(read_segments(named(MIXED).read_bytes()), Bounds(diagrams=0)).html
+
+
+def test_the_page_of_a_pipe_is_written_meanwhile(cli_environment: Mapping[str, str], tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    command = [sys.executable, "-m", "amqp_sansio_cli", "report", "-", "--output", str(page), "--every", "0"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=cli_environment) as process:
+        assert process.stdin is not None
+        process.stdin.write(named("o010_messaging_authfail.pcap").read_bytes())
+        process.stdin.flush()
+        wait_until(lambda: page.exists() and "</html>" in page.read_text())
+        assert process.poll() is None
+        process.stdin.close()
+        assert process.wait(60) == 0
+    assert page.read_text().count("</html>") == 1
 
 
 def test_a_connection_is_chosen_and_its_units_are_bounded(cli: Run, tmp_path: Path) -> None:

@@ -114,6 +114,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--frames", metavar="N", type=_frames, help="most protocol units in a sequence diagram (default: 400)"
     )
     report.add_argument("--engine", choices=("local", "spark"), default="local", help="where it runs")
+    report.add_argument("--every", metavar="SECONDS", type=_seconds, help="of a pipe: write what there is so often")
 
     state = commands.add_parser(
         "state",
@@ -302,7 +303,7 @@ def _offsets(text: str) -> str:
 
 
 def _seconds(text: str) -> float:
-    """Parse the seconds between heartbeats."""
+    """Parse the seconds between two of a kind."""
     seconds = _number(text)
     if not 0 <= seconds <= 65_535:
         raise argparse.ArgumentTypeError(f"is from 0 to 65535 seconds, not {text!r}")
@@ -383,6 +384,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 engine=arguments.engine,
                 clock_skew=arguments.clock_skew,
                 clock_offset=arguments.clock_offset,
+                every=arguments.every,
             )
         case "state":
             from .state import state_command

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from amqp_sansio.tables import skew_of
 from amqp_sansio_report import Bounds, Report
-from amqp_sansio_report.report import report_live, report_segments
+from amqp_sansio_report.report import LiveReport, report_segments
 from amqp_sansio_spark.clocks import parse_offsets
 
 from .errors import CommandError, describe, say
@@ -16,19 +17,25 @@ from .inputs import STDIN, Encrypted, check_captures, find_inputs, read_inputs, 
 from .output import write_lines
 from .progress import Progress
 
+ReportForm: TypeAlias = Literal["html", "md", "text"]
+
 
 def report_command(
     given: Sequence[str],
     *,
     output: Path | None,
-    form: Literal["html", "md", "text"] = "html",
+    form: ReportForm = "html",
     connections: Sequence[str],
     frames: int | None,
     engine: str,
     clock_skew: float = 0.0,
     clock_offset: str = "",
+    every: float | None = None,
 ) -> int:
-    """Write the report on the captures; return the exit status. Raises CommandError."""
+    """Write the report on the captures, of a pipe alone each `every` seconds too; return the exit status.
+
+    Raises CommandError.
+    """
     if engine == "spark" and "-" in given:
         raise CommandError("--engine spark reads files, not standard input")
     if output is None and form == "html":
@@ -37,6 +44,8 @@ def report_command(
         raise CommandError(f"{output}: is a folder")
     if output is not None and not output.absolute().parent.is_dir():
         raise CommandError(f"{output}: there is no folder {output.parent}")
+    if every is not None and (output is None or list(given) != ["-"]):
+        raise CommandError("--every is for a live pipe alone, with --output: report - --output FILE --every SECONDS")
     bounds = Bounds() if frames is None else Bounds(frames=frames)
     files = find_inputs(given)
     encrypted = Encrypted()
@@ -48,22 +57,44 @@ def report_command(
             paths = [file.path for file in files]
             report: Report = make_report(paths, bounds, connections, clock_skew=clock_skew, clock_offset=clock_offset)
         else:
-            clocks, progress, live = parse_offsets(clock_offset), Progress(), files == [STDIN]
-            items = read_pipe(progress, clocks) if live else read_inputs(files, progress, clocks)
-            make = report_live if live else report_segments
-            report = make(encrypted.watch(items), bounds, wanted=connections, skew_ns=skew_of(clock_skew))
+            clocks, progress, skew_ns = parse_offsets(clock_offset), Progress(), skew_of(clock_skew)
+            if files == [STDIN]:
+                live = LiveReport(bounds, wanted=connections, skew_ns=skew_ns)
+                written = time.monotonic()
+                for item in encrypted.watch(read_pipe(progress, clocks)):
+                    live.add(item)
+                    if every is not None and time.monotonic() - written >= every:
+                        _write_meanwhile(live, output, form)
+                        written = time.monotonic()
+                report = live.report()
+            else:
+                items = encrypted.watch(read_inputs(files, progress, clocks))
+                report = report_segments(items, bounds, wanted=connections, skew_ns=skew_ns)
     except ValueError as error:
         raise CommandError(str(error)) from None
-    text = report.html if form == "html" else report.text(form)
     gather = report.gather
-    if output is None:
-        write_lines(text.splitlines())
-    else:
-        try:
-            output.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise CommandError(describe(error, str(output))) from None
+    _write(report, output, form)
+    if output is not None:
         say(f"{gather.connections:,} connections, {gather.messages:,} messages in {output}")
     if not gather.amqp:
         say(encrypted.nothing(given))
     return 0
+
+
+def _write_meanwhile(live: LiveReport, output: Path | None, form: ReportForm) -> None:
+    try:
+        report = live.report()
+    except ValueError:
+        return  # a connection that --connection means may still come
+    _write(report, output, form)
+
+
+def _write(report: Report, output: Path | None, form: ReportForm) -> None:
+    text = report.html if form == "html" else report.text(form)
+    if output is None:
+        write_lines(text.splitlines())
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CommandError(describe(error, str(output))) from None

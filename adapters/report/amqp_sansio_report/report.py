@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from functools import cached_property
 from itertools import groupby
 from typing import Any, Final
@@ -174,38 +175,42 @@ def report_segments(
     return Report(gather, diagrams(some, chosen, gather.bounds, skew_ns=skew_ns))
 
 
-def report_live(
-    segments: Iterable[Segment | CaptureDamage],
-    bounds: Bounds | None = None,
-    *,
-    wanted: Sequence[str] = (),
-    skew_ns: int = 0,
-    octets: int = 256 << 20,
-) -> Report:
-    """Make the report of a capture that is being made, when it ends; its segments come in the order of the capture.
+class LiveReport:
+    """The report of a capture that is being made; its segments come in the order of the capture.
 
     Memory doesn't grow with the capture: of the segments at most `octets` octets are kept for sequence diagrams, and
-    the largest flows go first. The other arguments are as for `report_segments`. Raises ValueError as `choose` does.
+    the largest flows go first. The other arguments are as for `report_segments`.
     """
-    gather = Gather(bounds, wanted=wanted)
-    joins = Joins(gather.bounds.joined)
-    live = LiveReplay(skew_ns=skew_ns)
-    kept = _Kept(octets)
-    for segment in segments:
-        if isinstance(segment, CaptureDamage):
-            gather.add(*damage_row(segment))
-            continue
-        gather.segment(segment)
-        kept.add(segment)
-        for flow, rows in live.push(segment):
+
+    def __init__(
+        self, bounds: Bounds | None = None, *, wanted: Sequence[str] = (), skew_ns: int = 0, octets: int = 256 << 20
+    ) -> None:
+        gather = Gather(bounds, wanted=wanted)
+        self._state = gather, Joins(gather.bounds.joined), LiveReplay(skew_ns=skew_ns)
+        self._kept = _Kept(octets)
+        self._skew_ns = skew_ns
+
+    def add(self, item: Segment | CaptureDamage) -> None:
+        """Take the next of the capture."""
+        gather, joins, live = self._state
+        if isinstance(item, CaptureDamage):
+            gather.add(*damage_row(item))
+            return
+        gather.segment(item)
+        self._kept.add(item)
+        for flow, rows in live.push(item):
             _add(rows, flow, gather, joins)
-    for flow, rows in live.finish():
-        _add(rows, flow, gather, joins)
-    gather.clocks.finish()
-    joins.finish(gather, skew_ns)
-    chosen, flows = choose(gather)
-    some = sorted([one for flow in flows for one in kept.of(flow)], key=sort_key)
-    return Report(gather, diagrams(some, chosen, gather.bounds, skew_ns=skew_ns))
+
+    def report(self) -> Report:
+        """Make the report as if the capture ended here; more can follow. Raises ValueError as `choose` does."""
+        gather, joins, live = deepcopy(self._state)
+        for flow, rows in live.finish():
+            _add(rows, flow, gather, joins)
+        gather.clocks.finish()
+        joins.finish(gather, self._skew_ns)
+        chosen, flows = choose(gather)
+        some = sorted([one for flow in flows for one in self._kept.of(flow)], key=sort_key)
+        return Report(gather, diagrams(some, chosen, gather.bounds, skew_ns=self._skew_ns))
 
 
 class _Kept:
@@ -256,4 +261,4 @@ def _flow(segment: Segment) -> str:
     return segment.flow
 
 
-__all__ = ["Joins", "Report", "choose", "gather_flows", "gather_segments", "report_live", "report_segments"]
+__all__ = ["Joins", "LiveReport", "Report", "choose", "gather_flows", "gather_segments", "report_segments"]
