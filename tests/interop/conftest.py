@@ -1,13 +1,15 @@
 """Real brokers as fixtures: one of each kind for the run; those that the collected tests name start together.
 
 So do the test suites of other clients, each with a broker of its own, whose reports are fixtures too: they wait more
-than they work. INTEROP_SKIP names what to do without (`rabbitmq`, `brokerj`, `proton`, `rhea`, `embedded`,
-`py_amqp_suite`, `kombu_suite`, `amqplib_suite`); the last line of the run says what was left out.
+than they work. INTEROP_SKIP names what to do without (`rabbitmq`, `brokerj`, `mortal_rabbitmq`, `mortal_brokerj`,
+`proton`, `rhea`, `embedded`, `py_amqp_suite`, `kombu_suite`, `amqplib_suite`); the last line of the run says what was
+left out.
 """
 
 import os
 import signal
 from collections.abc import Generator, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -27,6 +29,8 @@ from tests.kit.worlds import AsyncioWorld, SyncWorld, World
 RUNNERS: dict[str, Runner] = {
     "rabbitmq": run_rabbitmq,
     "brokerj": run_brokerj,
+    "mortal_rabbitmq": run_rabbitmq,
+    "mortal_brokerj": partial(run_brokerj, durable=True),
     "proton": run_proton,
     "rhea": run_rhea,
     "embedded": run_embedded,
@@ -89,6 +93,9 @@ def _whole_run(kind: str) -> Any:
 # Brokers: a test cleans up what it declares, or has addresses and names of its own.
 rabbitmq = _whole_run("rabbitmq")
 brokerj = _whole_run("brokerj")
+# Those that a test kills, and starts again.
+mortal_rabbitmq = _whole_run("mortal_rabbitmq")
+mortal_brokerj = _whole_run("mortal_brokerj")
 proton = _whole_run("proton")
 rhea = _whole_run("rhea")
 embedded = _whole_run("embedded")

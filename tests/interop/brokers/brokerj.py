@@ -1,4 +1,4 @@
-"""A Qpid Broker-J of the tests' own: jars from Maven Central, everything it keeps in memory."""
+"""A Qpid Broker-J of the tests' own: jars from Maven Central, everything it keeps in memory or on disk."""
 
 import base64
 import hashlib
@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from amqp_sansio import EndpointClosed
@@ -39,6 +39,7 @@ class BrokerJ:
     password: str
     vhost: str
     pid: int
+    server: Program = field(repr=False)
 
     @property
     def url(self) -> str:
@@ -74,14 +75,17 @@ def install_brokerj() -> tuple[str, str]:
 
 
 @contextmanager
-def run_brokerj(folder: Path) -> Generator[BrokerJ]:
-    """A broker with its files in `folder`, gone when the block ends. Raises BrokerError."""
+def run_brokerj(folder: Path, *, durable: bool = False) -> Generator[BrokerJ]:
+    """A broker with its files in `folder`, gone when the block ends. Raises BrokerError.
+
+    A `durable` one keeps queues and messages in a Derby database, and can be killed and started again.
+    """
     version, jars = install_brokerj()
     plain, scram, anonymous = free_ports(3)
     ports = {"plain": plain, "scram": scram, "anonymous": anonymous}
     user, password, vhost = "guest", "guest", "default"
     configuration = folder / "initial-configuration.json"
-    configuration.write_text(json.dumps(_configuration(ports, user, password, vhost), indent=1))
+    configuration.write_text(json.dumps(_configuration(ports, user, password, vhost, durable), indent=1))
     server = Program(
         "brokerj",
         [
@@ -94,12 +98,12 @@ def run_brokerj(folder: Path) -> Generator[BrokerJ]:
         {**os.environ, "QPID_WORK": str(folder / "work")},
     )
     try:
-        server.wait_until(lambda: all(answers(port, GREETING) for port in ports.values()))
         # Its ports answer before the virtual host is active.
-        server.wait_until(lambda: _lets_in(f"amqp://{user}:{password}@{HOST}:{plain}/{vhost}"))
+        url = f"amqp://{user}:{password}@{HOST}:{plain}/{vhost}"
+        server.wait_until(lambda: all(answers(port, GREETING) for port in ports.values()) and _lets_in(url))
         yield BrokerJ(
             version=version, host=HOST, port=plain, scram_port=scram, anonymous_port=anonymous, user=user,
-            password=password, vhost=vhost, pid=server.pid,
+            password=password, vhost=vhost, pid=server.pid, server=server,
         )  # fmt: skip
     finally:
         server.stop()
@@ -113,7 +117,8 @@ def _lets_in(url: str) -> bool:
     return True
 
 
-def _configuration(ports: dict[str, int], user: str, password: str, vhost: str) -> dict[str, object]:
+def _configuration(ports: dict[str, int], user: str, password: str, vhost: str, durable: bool) -> dict[str, object]:
+    store = "DERBY" if durable else "Memory"
     users = [{"name": user, "type": "managed", "password": password}]
     return {
         "name": "broker",
@@ -155,15 +160,15 @@ def _configuration(ports: dict[str, int], user: str, password: str, vhost: str) 
         "virtualhostnodes": [
             {
                 "name": vhost,
-                "type": "Memory",
+                "type": store,
                 "defaultVirtualHostNode": "true",
-                "virtualHostInitialConfiguration": json.dumps(_virtual_host()),
+                "virtualHostInitialConfiguration": json.dumps(_virtual_host(store)),
             }
         ],
     }
 
 
-def _virtual_host() -> dict[str, object]:
+def _virtual_host(store: str) -> dict[str, object]:
     made_when_named: dict[str, object] = {
         "pattern": "auto\\..*",
         "nodeType": "queue",
@@ -171,7 +176,7 @@ def _virtual_host() -> dict[str, object]:
         "createdOnConsume": True,
         "attributes": {},
     }
-    return {"type": "Memory", "nodeAutoCreationPolicies": [made_when_named]}
+    return {"type": store, "nodeAutoCreationPolicies": [made_when_named]}
 
 
 def _scram_password(password: str) -> str:

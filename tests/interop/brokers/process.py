@@ -107,6 +107,7 @@ class Program:
         self.name = name
         self.log = folder / f"{name}.log"
         self._start = partial(self._run, command, cwd or folder, env)
+        self._is_ready: Callable[[], bool] = lambda: True
         self._process = self._start()
         self.pid = self._process.pid
         self._note: Path | None = None
@@ -126,15 +127,17 @@ class Program:
         self._process.wait()
 
     def start_again(self) -> None:
-        """Start it once more after `kill`."""
+        """Start it once more after `kill`, and wait until it is as ready as it was."""
         if self._note is not None:
             self._note.unlink(missing_ok=True)
         self._process = self._start()
         self.pid = self._process.pid
         self._write_note()
+        self.wait_until(self._is_ready)
 
     def wait_until(self, is_ready: Callable[[], bool], timeout: float = 120) -> None:
         """Return when `is_ready`; BrokerError when the program ends or `timeout` seconds pass."""
+        self._is_ready = is_ready
         deadline = time.monotonic() + timeout
         while not is_ready():
             if self._process.poll() is not None:

@@ -40,15 +40,6 @@ class RabbitMQ:
     env: dict[str, str] = field(repr=False)
     server: Program = field(repr=False)
 
-    def kill(self) -> None:
-        """Kill it without a warning; what is durable and confirmed survives."""
-        self.server.kill()
-
-    def start_again(self) -> None:
-        """Start it once more on the same ports, and wait until it answers."""
-        self.server.start_again()
-        self.server.wait_until(lambda: answers(self.port, GREETING))
-
     @property
     def ca_file(self) -> Path:
         """The authority that signed the server's certificate."""
