@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 import statistics
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TypedDict
 
 
@@ -51,6 +54,17 @@ def compare(
         "ratio": round(statistics.median(pair[1] / pair[0] for pair in pairs), 2),
         "goal": goal,
     }
+
+
+def cost_of(command: Sequence[str], octets: Path | None = None) -> tuple[float, float]:
+    """Run a command, with a file as its standard input; return its CPU seconds and its most memory in MiB."""
+    with open(octets or os.devnull, "rb") as given:
+        process = subprocess.Popen(command, stdin=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def show(cases: list[Case]) -> str:

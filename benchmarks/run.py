@@ -1,8 +1,8 @@
 """`make bench`: every comparison in one run, printed and written to benchmarks/results.json.
 
-Arguments name the parts to run (codec, amqp_1_0, amqp_0_10, footprint, observer, asyncio, sync, broker, spark); none
-means all. With `--check` (`make bench-check`) nothing is written: the ratios of this run are compared with the
-committed ones, and the exit status is 1 if one has fallen by more than 5 % in each of three tries.
+Arguments name the parts to run (codec, amqp_1_0, amqp_0_10, footprint, observer, asyncio, sync, broker, growth, replay,
+spark); none means all. With `--check` (`make bench-check`) nothing is written: the ratios of this run are compared with
+the committed ones, and the exit status is 1 if one has fallen by more than 5 % in each of three tries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,19 @@ ROOT = Path(__file__).resolve().parent.parent
 LEAST = 0.95
 """The least acceptable part of a committed ratio: two runs of the same code differ by a few per cent."""
 TRIES = 3
-PARTS = ("codec", "amqp_1_0", "amqp_0_10", "footprint", "observer", "asyncio", "sync", "broker", "spark")
+PARTS = (
+    "codec",
+    "amqp_1_0",
+    "amqp_0_10",
+    "footprint",
+    "observer",
+    "asyncio",
+    "sync",
+    "broker",
+    "growth",
+    "replay",
+    "spark",
+)
 
 
 def main(wanted: list[str]) -> int:

@@ -1,0 +1,158 @@
+"""Cost as work grows: `ours` is the cost of a unit at the large size, `peer` at the small one, so a ratio of 1 is flat.
+
+GROWTH_OCTETS is the size of the large capture (default 256m).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from amqp_sansio import AMQP_0_9_1, Observer, Signal
+from amqp_sansio.amqp_0_9_1 import BasicConsume, BasicProperties, get_dialect
+from amqp_sansio.broker import Broker
+from amqp_sansio.broker.contents.classic import ClassicContent
+from amqp_sansio.broker.model import commands
+from benchmarks.codec_bench import CONSUMER
+from benchmarks.generate import generate, octets_of
+from benchmarks.measure import Case, cost_of, cpu_seconds
+from benchmarks.observer_bench import Pair, settled_traffic
+
+LARGE: Final = octets_of(os.environ.get("GROWTH_OCTETS", "256m"))
+SMALL: Final = 8 << 20
+ROUNDS: Final = 3
+GOAL: Final = 0.6
+"""Where nothing fits the processor's caches any more, a unit may cost two thirds more."""
+RABBIT: Final = get_dialect("0-9-1-rabbit").tables
+
+
+def growth(name: str, work: Callable[[int], float], large: int, small: int) -> Case:
+    """Compare the CPU seconds that `work` returns for a unit of either size; the small one is done ten times."""
+    pairs = [(work(large), statistics.mean([work(small) for _ in range(10)])) for _ in range(ROUNDS)]
+    return _case(name, pairs, "us CPU", 1e6)
+
+
+def observing(connections: int) -> float:
+    """Observe that many connections side by side; the unit is an event."""
+    traffic = settled_traffic(40)
+    observers = [Observer(client="client") for _ in range(connections)]
+    events = 0
+
+    def work() -> None:
+        nonlocal events
+        for at_ns, (sender, octets) in enumerate(traffic):
+            for observer in observers:
+                observer.receive_data(octets, sender, at_ns)
+                while not isinstance(observer.next_event(), Signal):
+                    events += 1
+
+    return cpu_seconds(work) / events
+
+
+def accepting(deliveries: int) -> float:
+    """Accept deliveries in no order, one by one, while that many are unsettled; the unit is one of them."""
+    pair = Pair()
+    channel = pair.client.open_channel()
+    pair.settle()
+    channel.call(BasicConsume("q"))
+    pair.settle()
+    delivering = pair.server.channel(channel.number)
+    for _ in range(deliveries):
+        delivering.deliver(b"", consumer_tag=CONSUMER, exchange="", routing_key="q")
+        pair.client.receive_data(pair.server.data_to_send(0.0), 0.0)
+        pair.client.next_event()
+    tags = list(range(1, deliveries + 1))
+    random.Random(7).shuffle(tags)
+
+    def work() -> None:
+        for tag in tags:
+            channel.accept(tag)
+            pair.client.data_to_send(0.0)
+
+    return cpu_seconds(work) / deliveries
+
+
+def queueing(messages: int) -> float:
+    """Publish messages into a queue of the broker, then get each; the unit is a message."""
+    broker = Broker()
+    owner = broker.apply(commands.OpenOwner("/", "guest"), 0.0)
+    broker.apply(commands.DeclareQueue(owner, "q"), 0.0)
+    content = ClassicContent(AMQP_0_9_1, bytes(2), RABBIT, bytes(128))
+
+    def work() -> None:
+        for _ in range(messages):
+            broker.apply(commands.Publish(owner, "", "q", content), 0.0)
+            broker.effects.clear()
+        for _ in range(messages):
+            broker.apply(commands.Get(owner, "q", settles=True), 0.0)
+            broker.effects.clear()
+
+    return cpu_seconds(work) / messages
+
+
+def routing(exchange: str, bindings: int, count: int = 2_000) -> float:
+    """Publish through an exchange with that many bindings, one of which matches; the unit is a message."""
+    broker = Broker()
+    owner = broker.apply(commands.OpenOwner("/", "guest"), 0.0)
+    broker.apply(commands.DeclareQueue(owner, "q", arguments={"x-max-length": 1}), 0.0)
+    by_headers = exchange == "amq.headers"
+    for number in range(bindings):
+        arguments = {"number": number} if by_headers else {}
+        broker.apply(commands.Bind(owner, "q", exchange, f"{number}", arguments=arguments), 0.0)
+    content = ClassicContent(
+        AMQP_0_9_1, BasicProperties(headers={"number": bindings // 2}).encode(RABBIT), RABBIT, bytes(128)
+    )
+
+    def work() -> None:
+        for _ in range(count):
+            broker.apply(commands.Publish(owner, exchange, f"{bindings // 2}", content), 0.0)
+            broker.effects.clear()
+
+    return cpu_seconds(work) / count
+
+
+def capture_cases() -> list[Case]:
+    """Return time and memory of the command for a large and a small capture."""
+    with tempfile.TemporaryDirectory() as folder:
+        many, few = [generate(Path(folder) / str(size), size)[0] for size in (LARGE, SMALL)]
+        command = [sys.executable, "-m", "amqp_sansio_cli", "replay", "-"]
+        pairs = [(cost_of(command, many), cost_of(command, few)) for _ in range(ROUNDS)]
+    sizes = f"{LARGE >> 20:,} MiB vs {SMALL >> 20} MiB"
+    return [
+        _case(
+            f"replay of a pipe, {sizes}",
+            [(most[0] / LARGE, few[0] / SMALL) for most, few in pairs],
+            "ns CPU/octet",
+            1e9,
+        ),
+        _case(f"memory of replay, {sizes}", [(most[1], few[1]) for most, few in pairs], "MiB", 1.0),
+    ]
+
+
+def _case(name: str, pairs: list[tuple[float, float]], unit: str, scale: float) -> Case:
+    return {
+        "case": name,
+        "ours": round(statistics.median(large for large, _ in pairs) * scale, 3),
+        "peer": round(statistics.median(small for _, small in pairs) * scale, 3),
+        "unit": unit,
+        "ratio": round(statistics.median(small / large for large, small in pairs), 2),
+        "goal": GOAL,
+    }
+
+
+def cases() -> list[Case]:
+    """Return all cases."""
+    return [
+        growth("observing 10,000 connections vs 100", observing, 10_000, 100),
+        growth("accepting among 1,000,000 unsettled vs 1,000", accepting, 1_000_000, 1_000),
+        growth("broker queue of 1,000,000 vs 1,000", queueing, 1_000_000, 1_000),
+        growth("direct routing, 10,000 vs 100 bindings", lambda size: routing("amq.direct", size), 10_000, 100),
+        growth("headers routing, 10,000 vs 100 bindings", lambda size: routing("amq.headers", size), 10_000, 100),
+        *capture_cases(),
+    ]
