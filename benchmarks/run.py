@@ -1,4 +1,4 @@
-"""`make bench`: every comparison in one run, printed and written to benchmarks/results.json.
+"""`make bench`: every comparison in one run, printed and written to benchmarks/results.json and docs/performance.md.
 
 Arguments name the parts to run (codec, amqp_1_0, amqp_0_10, footprint, observer, asyncio, sync, broker, growth, replay,
 spark); none means all. With `--check` (`make bench-check`) nothing is written: the ratios of this run are compared with
@@ -39,6 +39,7 @@ def main(wanted: list[str]) -> int:
     """Run the parts and write their results; results of other parts are kept."""
     sys.path.insert(0, str(ROOT))
     from benchmarks.measure import show
+    from tools.docs import performance
 
     if wanted and wanted[0] == "--check":
         return check(wanted[1:])
@@ -52,6 +53,7 @@ def main(wanted: list[str]) -> int:
     names = {case["case"] for case in measured}
     results = [case for case in kept if case["case"] not in names] + measured
     path.write_text(json.dumps(results, indent=1) + "\n")
+    performance.main([])
     print(show(results))
     return 0
 

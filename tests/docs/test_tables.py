@@ -5,7 +5,7 @@ from __future__ import annotations
 from amqp_sansio.histories import HISTORY_COLUMNS, TOPOLOGY_COLUMNS
 from amqp_sansio.tables import COLUMNS
 from amqp_sansio_spark.comments import COMMENTS
-from tools.docs import events, tables
+from tools.docs import events, performance, tables
 
 
 def test_every_column_has_its_comment_and_its_line() -> None:
@@ -13,4 +13,4 @@ def test_every_column_has_its_comment_and_its_line() -> None:
     assert {name: list(COMMENTS[name]) for name in every} == {
         name: [column for column, _ in columns] for name, columns in every.items()
     }
-    assert tables.main(["--check"]) == events.main(["--check"]) == 0
+    assert tables.main(["--check"]) == events.main(["--check"]) == performance.main(["--check"]) == 0

@@ -1,0 +1,78 @@
+"""docs/performance.md: the results of the last `make bench`, as bars."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Final
+
+from benchmarks.measure import Case
+from tools.docs.pages import ROOT, run
+
+SECTIONS: Final = (
+    ("Codecs and engines", r"(0-9-1|0-10|1\.0) (de|en)code|table (de|en)code|1\.0 engine|1\.0 observer|observer vs"),
+    ("Clients", r"asyncio|sync"),
+    ("Broker", r"broker 0-9-1|broker with|broker topic"),
+    ("Captures", r"replay of (0-9-1|1\.0)|spark|Spark"),
+    ("Memory and import", r"idle|import"),
+    (
+        "As work grows",
+        r"linear|observing|accepting|broker queue|\w+ routing|replay of a pipe|memory of|16-octet|0-9-1 decode fed",
+    ),
+    ("Against the code before", r".* vs before"),
+)
+"""The titles of the page, with the begins of their cases; the last that fits has a case."""
+CELLS: Final = 24
+"""Of the longest bar of a section."""
+
+
+def page() -> str:
+    """Return the whole page."""
+    results: list[Case] = json.loads((ROOT / "benchmarks" / "results.json").read_text(encoding="utf-8"))
+    lines = [
+        "# Performance",
+        "",
+        "Written by `make bench`, and by `python -m tools.docs.performance` from `benchmarks/results.json`; a test "
+        "compares the two.",
+        "",
+        "A ratio is the peer's cost by ours in one run: above 1, ours is faster or smaller. The contenders of a case "
+        "take turns, and its ratio is the median of the rounds. CPU is that of the process; of a broker, that of all "
+        "its processes. Times differ between machines more than ratios do, and those differ too: by up to a tenth for "
+        "the same code on other days of one machine. `make bench-check` compares yours with these.",
+    ]
+    for title, _ in SECTIONS:
+        cases = [case for case in results if section_of(case) == title]
+        if cases:
+            lines += ["", f"## {title}", "", *_table(cases)]
+    return "\n".join(lines) + "\n"
+
+
+def section_of(case: Case) -> str:
+    """Return the title that a case stands under. Raises ValueError for a case that none fits."""
+    found = [title for title, begins in SECTIONS if re.match(begins, case["case"])]
+    if not found:
+        raise ValueError(f"no section of docs/performance.md fits the case {case['case']!r}; add it to SECTIONS")
+    return found[-1]
+
+
+def _table(cases: list[Case]) -> list[str]:
+    longest = max(case["ratio"] for case in cases)
+    return [
+        "| case | ours | peer | unit | ratio | |",
+        "|---|--:|--:|---|--:|---|",
+        *[
+            f"| {case['case']} | {case['ours']:,g} | {case['peer']:,g} | {case['unit']} | {case['ratio']:g} "
+            f"| `{'█' * max(1, round(case['ratio'] / longest * CELLS))}` |"
+            for case in cases
+        ],
+    ]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check the page; return the exit status."""
+    return run("performance.md", page, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
