@@ -110,8 +110,8 @@ def test_a_file_that_is_no_capture_is_found_before_spark_starts(cli: Run, tmp_pa
     assert not (tmp_path / "out").exists()
 
 
-def test_replay_needs_no_spark(tmp_path: Path, process: Run, cli_environment: dict[str, str]) -> None:
-    for name in ("pyspark", "pyarrow", "pandas"):
+def test_replay_needs_no_spark_and_no_report(tmp_path: Path, process: Run, cli_environment: dict[str, str]) -> None:
+    for name in ("pyspark", "pyarrow", "pandas", "amqp_sansio_report"):
         (tmp_path / f"{name}.py").write_text("raise ImportError('not here')\n")
     path = os.pathsep.join([str(tmp_path), cli_environment["PYTHONPATH"]])
     for command in ("replay", "lint"):

@@ -8,7 +8,6 @@ from typing import Any
 
 from amqp_sansio.capture import CaptureDamage, Segment, clock_differences, sort_key
 from amqp_sansio.tables import COLUMNS, LiveReplay, Row, damage_row, replay_segments, skew_of
-from amqp_sansio_report.records import is_meant
 from amqp_sansio_spark.clocks import parse_offsets
 
 from .errors import CommandError
@@ -28,6 +27,8 @@ def choose_connections(
     words: Sequence[str], rows: Iterable[tuple[str, tuple[object, ...]]]
 ) -> dict[str, dict[str, Any]]:
     """Return the rows of the connections that the words mean, by their ids. Raises CommandError if one means none."""
+    from amqp_sansio_report.records import is_meant
+
     known: list[dict[str, Any]] = [dict(zip(_NAMES, row, strict=True)) for table, row in rows if table == "connections"]
     chosen: dict[str, dict[str, Any]] = {}
     for word in words:
