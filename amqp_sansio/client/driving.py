@@ -589,13 +589,16 @@ class BaseClient(Generic[CoreT]):
                 pending: Pending[None] = self.pending()
                 self._gate.append(pending)
                 return pending
-            again = self.redo.popleft()
-            try:
-                again.redo()
-            except AmqpError as error:
-                report = error.report if isinstance(error, EndpointClosed) else None
-                again.give_up(EndpointClosed(f"the call could not be made again: {error}", report))
+            self.redo_call(self.redo.popleft())
         return None
+
+    def redo_call(self, again: Again) -> None:
+        """Make a call again, or tell its caller why that is impossible."""
+        try:
+            again.redo()
+        except AmqpError as error:
+            report = error.report if isinstance(error, EndpointClosed) else None
+            again.give_up(EndpointClosed(f"the call could not be made again: {error}", report))
 
     def restoring_done(self, event: Callable[[str, int], Recovered]) -> None:
         """Let everybody go on who waited for the connection; `event` makes the event of address and attempts."""

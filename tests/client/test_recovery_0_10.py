@@ -8,8 +8,21 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Accepted, ConsumerEnded, EndpointClosed, StaleDelivery
-from amqp_sansio.amqp_0_10 import CREDIT, NONE, Config, Message, MessageProperties, Xid
+from amqp_sansio.amqp_0_10 import (
+    BYTE,
+    CREDIT,
+    MESSAGE,
+    NONE,
+    Config,
+    Message,
+    MessageFlow,
+    MessageProperties,
+    MessageSetFlowMode,
+    SessionState,
+    Xid,
+)
 from amqp_sansio.amqp_0_10 import Connection as Core
+from amqp_sansio.amqp_0_10 import Session as CoreSession
 from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.client.amqp_0_10.client import Client
 from amqp_sansio.client.amqp_0_10.connection import Connection
@@ -111,6 +124,63 @@ def test_a_publish_in_doubt_is_sent_again_or_resumed(timeout: int, size: int) ->
     assert set(found) == {b"0", b"1", b"2", b"3", b"4"}
     assert len(found) == 5 or not timeout
     assert world.client.kept == 0
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["credit", "closed"])
+def test_a_publish_that_is_sent_again_waits_for_credit(monkeypatch: pytest.MonkeyPatch, ends: bool) -> None:
+    world, served, accept = World(), list[CoreSession](), Core.accept_session
+    session = world.session()
+    sent = [world.start(session.publish(b"%d" % number, "", "q")) for number in range(4)]
+    world.client.data_to_send(world.now)
+
+    def accept_without_credit(*given: Any) -> CoreSession:
+        served.append(accept(*given))
+        served[-1].call(MessageSetFlowMode("", CREDIT))
+        served[-1].call(MessageFlow("", BYTE, None))
+        return served[-1]
+
+    monkeypatch.setattr(Core, "accept_session", accept_without_credit)
+    assert world.back().resent == 0
+    sent.append(world.start(session.publish(b"4", "", "q")))
+    served[-1].call(MessageFlow("", MESSAGE, 2))
+    world.turn()
+    assert [task.done for task in sent] == [True, True, False, False, False]
+    world.back()
+    served[-1].call(MessageFlow("", MESSAGE, 1))
+    world.turn()
+    assert [task.done for task in sent] == [True, True, True, False, False]
+    if ends:
+        world.start(session.close())
+        world.turn()
+        for task in sent[3:]:
+            with pytest.raises(EndpointClosed, match="session"):
+                _ = task.result
+    else:
+        served[-1].call(MessageFlow("", MESSAGE, 9))
+        world.turn()
+        assert [task.result for task in sent] == [Accepted()] * 5
+    assert world.left() == [b"0", b"1", b"2", b"3", b"4"][: 3 if ends else 5]
+    assert world.client.kept == 0
+
+
+def test_a_session_that_is_busy_for_a_moment_is_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, busy, accept = World(), [True, True], Core.accept_session
+    session = world.session(KEPT)
+    sent = world.start(session.publish(b"x", "", "q"))
+    world.client.data_to_send(world.now)
+
+    def accept_later(core: Core, channel: int, state: SessionState | None = None) -> CoreSession:
+        if state is not None and busy:
+            busy.pop()
+            core.refuse_session(channel)
+            raise EndpointClosed("another connection has it")
+        return accept(core, channel, state)
+
+    monkeypatch.setattr(Core, "accept_session", accept_later)
+    event = world.back()
+    world.turn()
+    assert (event.resumed, event.resent, busy) == ((session.name.decode(),), 0, [])
+    assert (sent.result, world.left()) == (Accepted(), [b"x"])
 
 
 @pytest.mark.parametrize("timeout", [NONE_KEPT, KEPT], ids=["replaced", "resumed"])

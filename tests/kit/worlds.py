@@ -345,8 +345,11 @@ class SyncWorld(World):
 
     name = "sync"
     has_threads = True
+    seconds = SECONDS
+    """How long a thread may take."""
 
     def run(self, scenario: Coroutine[Any, Any, None], seconds: float = SECONDS) -> None:
+        self.seconds = seconds
         started = self.start(scenario)
         assert isinstance(started, _Thread)
         started.thread.join(seconds)
@@ -357,7 +360,7 @@ class SyncWorld(World):
         return cast("Opening[messaging.Connection]", _Call(lambda _: sync_messaging.connect(url, **options)))
 
     def start(self, what: Awaitable[_T]) -> Started[_T]:
-        return _Thread(what)
+        return _Thread(what, self.seconds)
 
     async def give_up(self, what: Awaitable[object], seconds: float = 0.0) -> None:
         try:
@@ -390,7 +393,8 @@ def _drive(what: Awaitable[_T]) -> _T:
 
 
 class _Thread(Generic[_T]):
-    def __init__(self, what: Awaitable[_T]) -> None:
+    def __init__(self, what: Awaitable[_T], seconds: float) -> None:
+        self._seconds = seconds
         self._outcome: _Outcome[_T] = _Outcome(self._joined)
         self.thread = threading.Thread(target=lambda: _drive(self._outcome.take(what)), daemon=True)
         self.thread.start()
@@ -403,7 +407,7 @@ class _Thread(Generic[_T]):
         return self._outcome.__await__()
 
     async def _joined(self) -> None:
-        self.thread.join(SECONDS)
+        self.thread.join(self._seconds)
         assert self.done, "it takes too long"
 
 

@@ -70,11 +70,19 @@ class Republish(Repeated["SessionRoutes"]):
         return True
 
     def redo(self) -> None:
-        """Publish it once more, with a header that counts."""
-        self.tries += 1
+        """Publish it once more, with a header that counts, as soon as there is credit."""
+        turns, tries = self.state.turns, self.tries + 1
+        if self.exchange in turns.resending:
+            turns.resend_later(self.exchange, self)
+            return
         given = self.message.message_properties.application_headers
-        again = rewritten(self.message, MessageProperties, application_headers={**(given or {}), TRIES: self.tries})
-        sent = self.state.core.transfer(self.exchange, again, accept_mode=self.accept_mode, sync=True)
+        again = rewritten(self.message, MessageProperties, application_headers={**(given or {}), TRIES: tries})
+        try:
+            sent = self.state.core.transfer(self.exchange, again, accept_mode=self.accept_mode, sync=True)
+        except NoCredit:
+            turns.resend_later(self.exchange, self)
+            return
+        self.tries = tries
         pending: Pending[Any] = sent.completion if sent.outcome is None else sent.outcome
         pending.again = self
         self.state.client.resent += 1

@@ -1,7 +1,8 @@
 """Restoring of 0-10: attaches the sessions again that were lost with a connection, one after the other.
 
-A session that the peer has forgotten begins anew: what it has declared, then its subscriptions. A refusal of the peer
-ends a session, so that it begins once more without that. At last the calls and messages in doubt are made again.
+A session that is busy is tried again. One that the peer has forgotten begins anew: what it has declared, then its
+subscriptions. A refusal of the peer ends a session, so that it begins once more without that. At last the calls and
+messages in doubt are made again.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from ...events import Pending
 
 RESOURCE_LOCKED: Final = 405
+_PASSING: Final = frozenset({"session-busy", "transport-busy"})
+"""The codes of session.detached with which a resumption may succeed later."""
 _REFUSED: Final = "refused when the session was attached again"
 
 
@@ -68,7 +71,7 @@ class Restoring(Steps):
             return
         session, (kind, item) = self.session, self._step
         if kind == "pause":
-            self._attach(item, resume=False)
+            self._attach(item, resume=True)
             return
         if kind == "attach" and session is not None:
             name = session.core.name.decode("utf-8", "backslashreplace")
@@ -86,7 +89,7 @@ class Restoring(Steps):
         self._steps.clear()
         if session.leaving:
             self._give_up(session, report)
-        elif kind == "attach" and self._resumes:
+        elif kind == "attach" and self._resumes and report.condition not in _PASSING:
             self._attach(session, resume=False)
             return
         elif kind == "attach" and report.by is By.REMOTE and not report.code:

@@ -45,11 +45,12 @@ from ...errors import (
 from ...events import By, CloseReport, Pending
 from ..driving import BaseClient, end_streams, is_own_close, offer
 from ..inbox import Inbox, Streams
-from ..recovery import InDoubt, Repeated
+from ..recovery import InDoubt, Repeated, Steps
 
 if TYPE_CHECKING:
     from ...amqp_0_10 import Command, Message, SessionState, Struct
     from ...amqp_0_10 import Session as CoreSession
+    from ..recovery import Again
 
 _R = TypeVar("_R")
 
@@ -286,15 +287,58 @@ class SubscriptionInbox(Inbox[MessageReceived]):
             return None  # It ends with its session.
 
 
-class Turns:
-    """Callers of one session that wait for credit to send, in order, by exchange (message.flow)."""
+class Resending(Steps):
+    """The turn of the messages to an exchange that are sent again: before all callers."""
 
-    __slots__ = ("_client", "_session", "waiting")
+    def __init__(self, turns: Turns, exchange: str) -> None:
+        self.turns = turns
+        self.exchange = exchange
+
+    def answered(self, pending: Pending[Any]) -> None:
+        """Send as many as there is credit for, or end them with their session."""
+        self.turns.resend(self.exchange)
+
+
+class Turns:
+    """Callers of one session that wait for credit to send, in order, by exchange (message.flow).
+
+    `resending` are messages to send again as soon as there is credit, in one turn.
+    """
+
+    __slots__ = ("_client", "_session", "resending", "waiting")
 
     def __init__(self, session: SessionRoutes) -> None:
         self._client = session.client
         self._session = session
         self.waiting: dict[str, deque[Pending[None]]] = {}
+        self.resending: dict[str, deque[Again]] = {}
+
+    def resend_later(self, exchange: str, again: Again) -> None:
+        """Send a message again when there is credit."""
+        if exchange not in self.resending:
+            self.resending[exchange] = deque()
+            turn: Pending[None] = self._client.pending()
+            turn.again = Resending(self, exchange)
+            self.waiting.setdefault(exchange, deque()).appendleft(turn)
+        self.resending[exchange].append(again)
+
+    def resend(self, exchange: str) -> None:
+        """Send the messages in their turn: what has no credit even now waits for the next."""
+        left, error = self.resending.pop(exchange, deque()), self._session.error
+        while left and exchange not in self.resending:
+            again = left.popleft()
+            if error is None:
+                self._client.redo_call(again)
+            else:
+                again.give_up(error)
+        if left:
+            self.resending[exchange] += left
+        self.next(exchange)
+
+    def withdraw(self) -> list[Again]:
+        """Take what waits to be sent again."""
+        resending, self.resending = self.resending, {}
+        return [again for each in resending.values() for again in each]
 
     async def wait(self, exchange: str, first: bool) -> None:
         """Wait for a turn to try, before all others or behind them."""
@@ -708,6 +752,8 @@ class SessionRoutes:
             self.broken = self.broken or self.transaction_open or self.branches > 0
         for inbox in self.subscriptions.values():
             inbox.lost()
+        # Those that wait for credit are behind those that are in doubt once more.
+        self.client.redo += self.turns.withdraw()
         self.is_lost = True
         return True
 
