@@ -129,13 +129,14 @@ class FieldWriter:
             kind: type[Any] = properties.__class__
             has_sections, known = self._messages.get(kind) or self._learn(kind)
             octets: bytes | None = properties.encode() if has_sections else properties.raw
-            text = "" if octets is None else known.get(octets, "")
-            if not text:
-                text = _sections(properties, self._body) if has_sections else f',"properties":{_properties(properties)}'
-                if octets is not None and len(octets) <= _KEPT and len(text) <= 4 * _KEPT:
+            found = None if octets is None else known.get(octets)
+            if found is None:
+                found = _sections(properties, self._body) if has_sections else f',"properties":{_properties(properties)}'
+                if octets is not None and len(octets) <= _KEPT and len(found) <= 4 * _KEPT:
                     if len(known) >= _MOST:
                         known.clear()
-                    known[octets] = text
+                    known[octets] = found
+            text = found
         if self._body != "none":
             text += f',"body_size":{event.body_size}'
         if self._body == "base64" and event.body is not None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from io import StringIO
 from itertools import chain, islice
-from typing import Any, NamedTuple, TextIO, TypeVar, cast
+from typing import Any, Final, NamedTuple, TextIO, TypeVar, cast
 from unicodedata import east_asian_width
 
 from amqp_sansio.histories import HISTORY_COLUMNS
@@ -40,21 +40,25 @@ def json_lines(table: str, rows: Iterable[Row]) -> Iterator[str]:
     escaped.
     """
     columns = ALL_COLUMNS[table]
-    line = "{" + ",".join([f'"{name}":%s' for name, _ in columns]) + "}"
-    writers: dict[str, Callable[[Any], str]] = {
-        "string": _Known(json_string).__getitem__,
-        "timestamp": _Moments(),
-        "bool": ("false", "true").__getitem__,
-    }
-    # Numbers and JSON are written as they are.
-    writes = [writers.get(kind) for _, kind in columns]
-    for row in rows:
-        yield line % tuple(
-            [
-                "null" if value is None else value if write is None else write(value)
-                for write, value in zip(writes, row, strict=True)
-            ]
-        )
+    # One statement, generated for the table, takes half of the time of a loop over its columns.
+    values = ", ".join([f"v{number}" for number in range(len(columns))])
+    line = ",".join(
+        [
+            f'"{name}":{{{_JSON.get(kind, "N if {0} is None else {0}").format(f"v{number}")}}}'
+            for number, (name, kind) in enumerate(columns)
+        ]
+    )
+    space: dict[str, Any] = {"N": "null", "S": _Known(json_string), "M": _Moments(), "B": ("false", "true")}
+    exec(f"def write(row):\n {values} = row\n return f'{{{{{line}}}}}'", space)
+    yield from map(space["write"], rows)
+
+
+_JSON: Final = {
+    "string": "N if {0} is None else S[{0}]",
+    "timestamp": "N if {0} is None else M({0})",
+    "bool": "N if {0} is None else B[{0}]",
+}
+"""The expressions that write columns of these types; numbers and JSON are written as they are."""
 
 
 def csv_lines(table: str, rows: Iterable[Row]) -> Iterator[str]:
