@@ -131,7 +131,10 @@ class FieldWriter:
             octets: bytes | None = properties.encode() if has_sections else properties.raw
             found = None if octets is None else known.get(octets)
             if found is None:
-                found = _sections(properties, self._body) if has_sections else f',"properties":{_properties(properties)}'
+                if has_sections:
+                    found = _sections(properties, self._body)
+                else:
+                    found = f',"properties":{_properties(properties)}'
                 if octets is not None and len(octets) <= _KEPT and len(found) <= 4 * _KEPT:
                     if len(known) >= _MOST:
                         known.clear()
