@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 MASK: Final = 0xFFFF_FFFF
-_HALF: Final = 0x8000_0000
+HALF: Final = 0x8000_0000
 
 
 def add(number: int, count: int) -> int:
@@ -23,7 +23,7 @@ def bound(start: int, count: int) -> int:
     >>> bound(5, 4294967295) == bound(5, 2147483647) == 2147483652
     True
     """
-    return (start + min(count, _HALF - 1)) & MASK
+    return (start + min(count, HALF - 1)) & MASK
 
 
 def distance(start: int, end: int) -> int:
@@ -33,7 +33,7 @@ def distance(start: int, end: int) -> int:
     (2, -2)
     """
     forward = (end - start) & MASK
-    return forward if forward < _HALF else forward - MASK - 1
+    return forward if forward < HALF else forward - MASK - 1
 
 
 def later(one: int, other: int) -> int:
@@ -42,4 +42,4 @@ def later(one: int, other: int) -> int:
     >>> later(4294967295, 1)
     1
     """
-    return one if (one - other) & MASK < _HALF else other
+    return one if (one - other) & MASK < HALF else other

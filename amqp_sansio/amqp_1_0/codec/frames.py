@@ -19,6 +19,10 @@ SASL: Final = 1
 HEADER_SIZE: Final = 8
 FRAME: Final = Struct(">IBBH")
 """Size of the whole frame, where its body begins in words of four octets, type, and the channel of AMQP frames."""
+PLAIN: Final = 0x0200
+"""A body behind eight octets, and the type of AMQP frames."""
+PACK_PLAIN: Final = Struct(">IHH").pack
+"""Of a frame's size, `PLAIN` and the channel."""
 EMPTY_FRAME: Final = b"\x00\x00\x00\x08\x02\x00\x00\x00"
 MIN_MAX_FRAME_SIZE: Final = 512
 """Frames of so many octets are always accepted, and before the peer's open no larger ones (part 2 section 2.4.1)."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.serial import HALF, MASK
 from ...errors import CodecError
 from ...events import Settled
+from ..codec.frames import PLAIN
 from ..codec.octets import NEW
 from ..codec.performatives import ACCEPTED
-from ..model import states
+from ..model.states import MAPPED, OPEN, SENT, SND_SETTLED, SND_UNSETTLED
 from .events import Delivery
 from .receiver import IncomingDelivery
 
@@ -26,20 +28,11 @@ if TYPE_CHECKING:
     from .config import Config
 
 _FRAME: Final = Struct(">IHH").unpack_from
-_PLAIN: Final = 0x0200
-"""A body behind eight octets, and the type of AMQP frames."""
 _TRANSFER: Final = b"\x00\x53\x14\xc0"
 _DISPOSITION: Final = b"\x00\x53\x15\xc0"
 _SHORTEST: Final = 8 + 6
 """The header of a frame, the descriptor, size and count of its list."""
 
-_OPEN: Final = states.Connection.OPEN
-_MAPPED: Final = states.Session.MAPPED
-_SENT: Final = states.Delivery.SENT
-_UNSETTLED: Final = 0
-_SETTLED: Final = 1
-_MASK: Final = 0xFFFF_FFFF
-_HALF: Final = 0x8000_0000
 
 _UINT: Final = {0x43: 1, 0x52: 2, 0x70: 5}
 """The octets of a uint, by its format code."""
@@ -97,7 +90,7 @@ class FastPath:
             pos = buffer.pos
             left = len(data)
         size, plain, channel = _FRAME(data, pos)
-        if plain != _PLAIN or size > most:
+        if plain != PLAIN or size > most:
             return None
         if size > left:
             if size > left + buffer.held:
@@ -140,7 +133,7 @@ class FastPath:
         side = self._side
         half = self._model.halves[self._peer]
         session: Any = half.channels.get(channel)
-        if session is None or half.state is not _OPEN or session.halves[side].state is not _MAPPED:
+        if session is None or half.state is not OPEN or session.halves[side].state is not MAPPED:
             return None
         own = session.halves[1 - side]
         link: Any = own.handles.get(handle)
@@ -162,10 +155,10 @@ class FastPath:
             or link.unused
             or own.window_known == number
             or credit is None
-            or not 0 < (credit - count) & _MASK < _HALF
+            or not 0 < (credit - count) & MASK < HALF
             or delivery_id in deliveries
             or tag in unsettled
-            or quick[0] == (_UNSETTLED if settled else _SETTLED)
+            or quick[0] == (SND_UNSETTLED if settled else SND_SETTLED)
             or end - stop > quick[1]
             or len(deliveries) >= self._limits.unsettled
         ):
@@ -185,8 +178,8 @@ class FastPath:
                 event.message.check()
             except CodecError:
                 return None
-        own.next_outgoing_id = number = (number + 1) & _MASK
-        link.delivery_count = (count + 1) & _MASK
+        own.next_outgoing_id = number = (number + 1) & MASK
+        link.delivery_count = (count + 1) & MASK
         if link.available:
             link.available -= 1
         if not settled:
@@ -195,7 +188,7 @@ class FastPath:
             delivery.delivery_id = delivery_id
             delivery.delivery_tag = tag
             delivery.message_format = 0
-            delivery.progress = _SENT
+            delivery.progress = SENT
             delivery.resumed = False
             delivery.rcv_settle_mode = None
             delivery.size = end - stop
@@ -210,8 +203,8 @@ class FastPath:
         self._buffer.pos = end
         limit = own.window_limit
         if limit is not None:
-            left = (limit - number) & _MASK
-            if left >= _HALF or left * 2 <= session.window:
+            left = (limit - number) & MASK
+            if left >= HALF or left * 2 <= session.window:
                 session.refresh_window()
                 events = self._events
                 if events:
@@ -238,10 +231,10 @@ class FastPath:
         side = self._side
         half = self._model.halves[self._peer]
         session: Any = half.channels.get(channel)
-        if session is None or half.state is not _OPEN:
+        if session is None or half.state is not OPEN:
             return None
         own = session.halves[side]
-        if own.state is not _MAPPED:
+        if own.state is not MAPPED:
             return None
         deliveries = own.deliveries
         peer = 1 - side
@@ -251,10 +244,10 @@ class FastPath:
                 return None
             found = [delivery]
         else:
-            count = (last - first) & _MASK
+            count = (last - first) & MASK
             if count >= len(deliveries):
                 return None
-            found = [deliveries.get((first + index) & _MASK) for index in range(count + 1)]
+            found = [deliveries.get((first + index) & MASK) for index in range(count + 1)]
             for delivery in found:
                 if delivery is None or not _can_settle(delivery, peer):
                     return None
@@ -282,7 +275,7 @@ def _can_settle(delivery: Any, peer: int) -> bool:
         quick = link.assess()
     return (
         bool(quick)
-        and delivery.progress is _SENT
+        and delivery.progress is SENT
         and delivery.rest is None
         and delivery.states[peer] is None
         and not delivery.rcv_settle_mode

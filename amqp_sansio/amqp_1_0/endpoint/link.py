@@ -10,9 +10,9 @@ from ...events import By, Pending
 from ..codec import conditions
 from ..codec.conditions import SenderSettleMode
 from ..codec.performatives import Attach, Coordinator, Detach, Source, Target
-from ..model import states
 from ..model.link_state import LinkModel
 from ..model.resume import LinkState, check_rounds
+from ..model.states import ATTACHED, DETACHED, MAPPED, UNMAPPED
 from .events import LinkClosed, LinkFailed, LinkOpened, LinkRequested
 from .outgoing import make_error, remote_error, report_of, symbols
 
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from ..model.resume import SavedDelivery
     from .outgoing import SessionEnd
 
-_MAPPED: Final = states.Session.MAPPED
-_UNMAPPED: Final = states.Session.UNMAPPED
-_ATTACHED: Final = states.Link.ATTACHED
-_DETACHED: Final = states.Link.DETACHED
 _FRAME_HEADER: Final = 8
 _SMALL: Final = 256
 """Octets that a flow, and what an answering attach has more than the one it answers, surely have room in."""
@@ -363,7 +359,7 @@ class Link(LinkModel):
             session.check()
             self._refuse(closed, error)
             return
-        if self.halves[session.side].state is not _ATTACHED or self.report is not None:
+        if self.halves[session.side].state is not ATTACHED or self.report is not None:
             return
         session.check()
         self._detach(closed, error)
@@ -390,12 +386,12 @@ class Link(LinkModel):
         session = self.session
         own = self.halves[session.side].state
         if answers:
-            if own is _ATTACHED and not self.is_refused:
+            if own is ATTACHED and not self.is_refused:
                 assert self.opening is not None
                 self.opening.complete(None)
                 self._tell_open(self.opening)
                 self.compare()
-        elif own is _DETACHED:
+        elif own is DETACHED:
             self._ask(frame)
         # Else this end has closed the link, and the peer attached it to close it too (section 2.6.6).
 
@@ -422,7 +418,7 @@ class Link(LinkModel):
     def steal(self) -> None:
         """Leave the link, whose peer is elsewhere; in a session that has ended there's nothing to say."""
         session = self.session
-        if session.own.state is _MAPPED and session.report is None:
+        if session.own.state is MAPPED and session.report is None:
             self.close(conditions.STOLEN, "the link was attached elsewhere")
 
     def peer_detached(self, frame: Detach, answers: bool) -> None:
@@ -430,14 +426,14 @@ class Link(LinkModel):
         session = self.session
         state = session.own.state
         asked = self.requested
-        crossed = frame.closed and self.halves[session.side].state is _DETACHED
-        if asked is not None and (state is _UNMAPPED or (state is _MAPPED and _refuses(asked))):
+        crossed = frame.closed and self.halves[session.side].state is DETACHED
+        if asked is not None and (state is UNMAPPED or (state is MAPPED and _refuses(asked))):
             # It is gone before anything could be answered; or it was the end of an earlier link of that name: an answer
             # would be taken for a new one, and so on for ever.
             self.requested = None
             session.names.pop((self.name, self.sender), None)
-            answers = answers and state is _UNMAPPED
-        elif state is _MAPPED:
+            answers = answers and state is UNMAPPED
+        elif state is MAPPED:
             if asked is not None:
                 self.answer_refusing()
             if asked is not None or not answers:
@@ -450,7 +446,7 @@ class Link(LinkModel):
         for links in (session.asked, session.leaving):
             if links.get(self.number) is self:
                 del links[self.number]
-        closed = frame.closed or (answers and self.halves[session.side].state is not _DETACHED)
+        closed = frame.closed or (answers and self.halves[session.side].state is not DETACHED)
         if self.report is None:
             self._end(frame.error, By.LOCAL if answers and frame.error is None else By.REMOTE, not closed)
         if not self.told:
@@ -476,8 +472,8 @@ class Link(LinkModel):
         """The peer broke a rule of the link: detach it, and tell why."""
         session = self.session
         self.drop()
-        attached = self.halves[session.side].state is _ATTACHED
-        if session.own.state is _MAPPED and (attached or self.requested is not None):
+        attached = self.halves[session.side].state is ATTACHED
+        if session.own.state is MAPPED and (attached or self.requested is not None):
             if self.requested is not None:
                 self.answer_refusing()
             session.send(Detach(self.number, True, told))
@@ -536,7 +532,7 @@ class Link(LinkModel):
     def _check(self) -> None:
         """Raise unless the link is attached by this end."""
         self.session.check()
-        if self.halves[self.session.side].state is _ATTACHED and self.report is None:
+        if self.halves[self.session.side].state is ATTACHED and self.report is None:
             return
         if self.requested is not None:
             raise LocalProtocolError(

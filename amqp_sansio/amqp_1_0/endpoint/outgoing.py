@@ -12,8 +12,8 @@ from ..codec.frames import AMQP, FRAME, HEADER_SIZE
 from ..codec.performatives import Begin, Disposition, End, Error, Flow
 from ..codec.values import Symbol
 from ..codec.violation import Violation, misuse
-from ..model import states
 from ..model.link_state import LinkModel, SessionHalf, SessionModel
+from ..model.states import ENDED, MAPPED
 
 if TYPE_CHECKING:
     from collections import deque
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from ..model.link_state import State
     from .config import Config
 
-_MAPPED: Final = states.Session.MAPPED
-_ENDED: Final = states.Session.ENDED
 _OUTGOING_WINDOW: Final = 0x7FFF_FFFF
 """Nothing but the peer's window holds transfers back."""
 _HANDLES: Final = 0xFFFF_FFFF
@@ -200,7 +198,7 @@ class SessionEnd(SessionModel):
     @property
     def is_open(self) -> bool:
         """Whether both ends have begun it and neither has ended it."""
-        return self.own.state is _MAPPED and self.peer.state is _MAPPED and self.connection.is_open
+        return self.own.state is MAPPED and self.peer.state is MAPPED and self.connection.is_open
 
     @property
     def outgoing_window(self) -> int:
@@ -238,7 +236,7 @@ class SessionEnd(SessionModel):
         The links' unsettled deliveries stay unsettled: `saved_state()` of each tells them. Nothing happens when
         it has ended.
         """
-        if self.own.state is _ENDED or self.report is not None:
+        if self.own.state is ENDED or self.report is not None:
             return
         self.check()
         self.send(End(make_error(condition, description, info)))
@@ -261,7 +259,7 @@ class SessionEnd(SessionModel):
     def check(self) -> None:
         """Raise unless this end has begun the session: EndpointClosed, LocalProtocolError."""
         self.transport.check_open()
-        if self.own.state is _MAPPED and self.report is None:
+        if self.own.state is MAPPED and self.report is None:
             return
         if self.requested is not None:
             raise LocalProtocolError(f"session {self.channel} is asked for by the peer; accept or refuse it first")
@@ -330,7 +328,7 @@ class SessionEnd(SessionModel):
         peer = self.peer
         limit = peer.window_limit
         used = limit is not None and distance(peer.next_outgoing_id, limit) * 2 <= self.window
-        if used and self.own.state is _MAPPED:
+        if used and self.own.state is MAPPED:
             self.send_flow()
 
     def disposition(self, role: bool, delivery_ids: Iterable[int], state: State | None, settled: bool) -> None:

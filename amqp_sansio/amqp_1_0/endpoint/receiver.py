@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.serial import distance
 from ...errors import CodecError, LocalProtocolError
 from ...events import Pending
 from ..codec import conditions
+from ..codec.frames import PACK_PLAIN, PLAIN
 from ..codec.message import Message, check_message
 from ..codec.octets import PACK_U32, UINTS
 from ..codec.performatives import (
@@ -28,9 +28,9 @@ from ..codec.performatives import (
 )
 from ..codec.sections import position_octets, section_position
 from ..codec.violation import Violation, misuse
-from ..model import states
-from ..model.link_state import DeliveryModel, is_outcome
+from ..model.link_state import ID_SIZE, DeliveryModel, is_outcome
 from ..model.resume import SavedDelivery
+from ..model.states import ABORTED, MAPPED, OPEN, SENDING, SENT
 from .events import AvailableChanged, Delivery, DeliveryAborted, Drained, Resumed, TransactionRequested
 from .link import Link
 
@@ -39,16 +39,7 @@ if TYPE_CHECKING:
     from ..model.link_state import SessionViolation, State
     from .outgoing import SessionEnd
 
-_ABORTED: Final = states.Delivery.ABORTED
-_SENDING: Final = states.Delivery.SENDING
-_SENT: Final = states.Delivery.SENT
-_OPEN: Final = states.Connection.OPEN
-_MAPPED: Final = states.Session.MAPPED
 _RELEASED: Final = Released()
-_ID_SIZE: Final = 32
-_HEADER: Final = Struct(">IHH").pack
-_PLAIN: Final = 0x0200
-"""A body behind eight octets, and the type of AMQP frames."""
 _ACCEPTING: Final = {size: bytes((0x00, 0x53, 0x15, 0xC0, size + 8, 5, 0x41)) for size in (1, 2, 5)}
 """A receiver's disposition with five fields, by the size of the delivery-id that follows."""
 _AS_ACCEPTED: Final = b"\x40\x41\x00\x53\x24\x45"
@@ -215,14 +206,14 @@ class Receiver(Link):
 
     def receive(self, delivery: IncomingDelivery, frame: Transfer, payload: bytes) -> None:
         """The model has a transfer of this link: assemble, and give the application what is whole."""
-        if delivery.progress is _ABORTED:
+        if delivery.progress is ABORTED:
             self._aborted(delivery)
             self._gave_nothing()
             return
         first = not delivery.parts and delivery.size == len(payload)
         if frame.resume and first and not delivery.ignored:
             self._resumes(delivery, frame)
-        if delivery.progress is _SENDING:
+        if delivery.progress is SENDING:
             self._take(delivery, payload)
             return
         if delivery.parts or delivery.skip:
@@ -250,7 +241,7 @@ class Receiver(Link):
         side = self.session.side
         for tag, delivery in self.unsettled.items():
             told = delivery.states[side]
-            if delivery.progress is _SENDING:
+            if delivery.progress is SENDING:
                 payload = b"".join(delivery.parts)
                 yield SavedDelivery(tag, delivery.message_format, payload, None, None)
             elif is_outcome(told):
@@ -481,13 +472,13 @@ class Receiver(Link):
             delivery is None
             or not quick
             or delivery.link is not self
-            or delivery.progress is not _SENT
+            or delivery.progress is not SENT
             or delivery.pending is not None
             or delivery.states[side] is not None
             or delivery.rcv_settle_mode
             or out.closed
-            or transport.half.state is not _OPEN
-            or session.halves[side].state is not _MAPPED
+            or transport.half.state is not OPEN
+            or session.halves[side].state is not MAPPED
             or session.report is not None
             or out.size + 64 > out.hard
         ):
@@ -499,7 +490,7 @@ class Receiver(Link):
         octets = UINTS[number] if number < 256 else PACK_U32(0x70, number)
         size = len(octets)
         total = 21 + size
-        out.parts.append(_HEADER(total, _PLAIN, session.channel) + _ACCEPTING[size] + octets + _AS_ACCEPTED)
+        out.parts.append(PACK_PLAIN(total, PLAIN, session.channel) + _ACCEPTING[size] + octets + _AS_ACCEPTED)
         out.size += total
         delivery.states[side] = ACCEPTED
         delivery.settled = True
@@ -523,7 +514,7 @@ def _request_of(payload: bytes) -> Declare | Discharge:
     """The request in a message to a coordinator; its other sections don't count. Raises CodecError."""
     body = Message.from_wire(payload).body
     if isinstance(body, (Declare, Discharge)):
-        if isinstance(body, Discharge) and isinstance(body.txn_id, bytes) and len(body.txn_id) > _ID_SIZE:
+        if isinstance(body, Discharge) and isinstance(body.txn_id, bytes) and len(body.txn_id) > ID_SIZE:
             text = f"a txn-id of {len(body.txn_id)} octets, 32 is the most"
             raise CodecError(text, rule="1.0/transactions/txn-id-size", condition=conditions.INVALID_FIELD)
         return body

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.serial import MASK, distance
+from ..._core.serial import HALF, MASK, distance
 from ...errors import CodecError, LimitExceeded, LocalProtocolError
 from ...events import Pending
+from ..codec.frames import PACK_PLAIN, PLAIN
 from ..codec.message import Message
 from ..codec.octets import NEW, PACK_U32, UINTS
 from ..codec.performatives import Coordinator, Received, TransactionalState, Transfer
 from ..codec.sections import position_octets
 from ..codec.violation import Violation, misuse
-from ..model import states
-from ..model.link_state import DeliveryModel, is_outcome
+from ..model.link_state import ID_SIZE, DeliveryModel, is_outcome
 from ..model.resume import LinkState, Resend, SavedDelivery, resume_action
+from ..model.states import MAPPED, OPEN, SENDING, SENT, SND_SETTLED, SND_UNSETTLED
 from .events import CreditChanged, Resumed
 from .link import Link
 
@@ -26,18 +26,7 @@ if TYPE_CHECKING:
     from ..model.link_state import State
     from .outgoing import SessionEnd
 
-_HEADER: Final = Struct(">IHH").pack
-_PLAIN: Final = 0x0200
-"""A body behind eight octets, and the type of AMQP frames."""
 _TRANSFER: Final = b"\x00\x53\x14\xc0"
-_HALF: Final = 0x8000_0000
-_UNSETTLED: Final = 0
-_SETTLED: Final = 1
-_TAG_SIZE: Final = 32
-_OPEN: Final = states.Connection.OPEN
-_MAPPED: Final = states.Session.MAPPED
-_SENT: Final = states.Delivery.SENT
-_SENDING: Final = states.Delivery.SENDING
 
 
 class NoCredit(LocalProtocolError):
@@ -96,7 +85,7 @@ class Resending:
 
     def _settle(self, state: State | None) -> None:
         link = self.link
-        mixed = link.snd_settle_mode != _UNSETTLED
+        mixed = link.snd_settle_mode != SND_UNSETTLED
         delivery = self._send(b"", settled=mixed or None, state=state, resume=True)
         if not mixed:
             # Such a sender settles no transfer (part 2 section 2.7.5), but afterwards it may.
@@ -540,12 +529,12 @@ class Sender(Link):
         size = len(octets)
         if (
             not quick
-            or quick[0] == _SETTLED
+            or quick[0] == SND_SETTLED
             or size > quick[1]
             or out.closed
-            or transport.half.state is not _OPEN
-            or own.state is not _MAPPED
-            or session.halves[1 - side].state is not _MAPPED
+            or transport.half.state is not OPEN
+            or own.state is not MAPPED
+            or session.halves[1 - side].state is not MAPPED
             or session.report is not None
             or self.waiting is not None
             or self.current is not None
@@ -557,8 +546,8 @@ class Sender(Link):
         if (
             limit is None
             or window_limit is None
-            or not 0 < (limit - count) & MASK < _HALF
-            or not 0 < (window_limit - window) & MASK < _HALF
+            or not 0 < (limit - count) & MASK < HALF
+            or not 0 < (window_limit - window) & MASK < HALF
         ):
             return None
         tag = tags.to_bytes(4, "big")
@@ -585,7 +574,7 @@ class Sender(Link):
         )
         length = len(body)
         total = 14 + length + size
-        out.parts.append(_HEADER(total, _PLAIN, session.channel) + _TRANSFER + bytes((length + 1, 4)) + body + octets)
+        out.parts.append(PACK_PLAIN(total, PLAIN, session.channel) + _TRANSFER + bytes((length + 1, 4)) + body + octets)
         out.size += total
         self._tags = tags + 1
         session.next_delivery_id = (number + 1) & MASK
@@ -599,7 +588,7 @@ class Sender(Link):
         delivery.delivery_id = number
         delivery.delivery_tag = tag
         delivery.message_format = 0
-        delivery.progress = _SENT
+        delivery.progress = SENT
         delivery.resumed = False
         delivery.rcv_settle_mode = None
         delivery.size = size
@@ -657,7 +646,7 @@ class Sender(Link):
             while (tag := number.to_bytes(8 if number >> 32 else 4, "big")) in self.unsettled:
                 number += 1
             return tag
-        if len(delivery_tag) > _TAG_SIZE:
+        if len(delivery_tag) > ID_SIZE:
             raise LocalProtocolError(
                 f"a delivery-tag of {len(delivery_tag)} octets, 32 is the most", rule="1.0/transport/delivery/tag-size"
             )
@@ -669,13 +658,13 @@ class Sender(Link):
     def _settledness(self, settled: bool | None) -> bool:
         """Whether a delivery is sent settled, as given or as the link says. Raises LocalProtocolError."""
         mode = self.snd_settle_mode
-        if isinstance(self.target, Coordinator) and (settled or mode == _SETTLED):
+        if isinstance(self.target, Coordinator) and (settled or mode == SND_SETTLED):
             text = "what goes to a coordinator isn't sent settled: its outcome is the answer"
             raise LocalProtocolError(text, rule="1.0/transactions/declare/unsettled")
         if settled is None:
-            return mode == _SETTLED
-        if mode in (_UNSETTLED, _SETTLED) and settled != (mode == _SETTLED):
-            name = "unsettled" if mode == _UNSETTLED else "settled"
+            return mode == SND_SETTLED
+        if mode in (SND_UNSETTLED, SND_SETTLED) and settled != (mode == SND_SETTLED):
+            name = "unsettled" if mode == SND_UNSETTLED else "settled"
             text = f"link {self.name!r} was attached with snd-settle-mode {name}"
             raise LocalProtocolError(text, rule=f"1.0/transport/transfer/settled-mode-{name}")
         return settled
@@ -797,7 +786,7 @@ class Sender(Link):
         delivery = self.unsettled.get(tag)
         if delivery is None or (not isinstance(which, bytes) and which != delivery.pending):
             raise LocalProtocolError(f"link {self.name!r} has no unsettled delivery {which!r}")
-        if delivery.progress is _SENDING:
+        if delivery.progress is SENDING:
             raise LocalProtocolError(
                 f"delivery {delivery.delivery_id} of link {self.name!r} isn't all sent; abort it instead"
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..._core.ends import failed
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
@@ -23,9 +23,9 @@ from ..codec.performatives import (
 )
 from ..codec.values import Symbol
 from ..codec.violation import Violation
-from ..model import states
 from ..model.connection import ConnectionModel
 from ..model.link_state import LinkModel, SessionViolation, is_outcome
+from ..model.states import ATTACHED, ENDED, MAPPED, UNMAPPED
 from .events import DeliveryUpdated, SessionRequested, Updated
 from .outgoing import SessionEnd, Transport, remote_error, report_of, shorten
 from .receiver import Receiver, check_credit
@@ -41,11 +41,6 @@ if TYPE_CHECKING:
     from ..model.resume import LinkState
     from .link import Link
     from .outgoing import Owner
-
-_MAPPED: Final = states.Session.MAPPED
-_ENDED: Final = states.Session.ENDED
-_UNMAPPED: Final = states.Session.UNMAPPED
-_ATTACHED: Final = states.Link.ATTACHED
 
 
 class Session(SessionEnd):
@@ -216,7 +211,7 @@ class Session(SessionEnd):
             return
         settling: list[OutgoingDelivery] = []
         told: list[OutgoingDelivery] = []
-        can = self.own.state is _MAPPED and is_outcome(state)
+        can = self.own.state is MAPPED and is_outcome(state)
         for delivery in deliveries:
             said = delivery.states[self.side]
             if not can or not delivery.link.auto_settle or delivery.rest is not None:
@@ -274,7 +269,7 @@ class Session(SessionEnd):
     def peer_ended(self, frame: End, answers: bool) -> None:
         """Answer the peer's end, which the model has, and tell of it."""
         if not answers:
-            if self.own.state is _UNMAPPED:
+            if self.own.state is UNMAPPED:
                 self.send_begin()
             self.send(End())
         report = self.report
@@ -296,9 +291,9 @@ class Session(SessionEnd):
 
     def fail(self, error: RemoteProtocolError, told: Error, report: CloseReport) -> None:
         """The peer broke a rule of the session: end it, and tell why."""
-        if self.own.state is _UNMAPPED:
+        if self.own.state is UNMAPPED:
             self.send_begin()
-        if self.own.state is _MAPPED:
+        if self.own.state is MAPPED:
             self.send(End(told))
         if self.report is None:
             self._fail(error, By.LOCAL, self.finish(report))
@@ -335,7 +330,7 @@ class Session(SessionEnd):
             *self.names.values(),
         )
         for each in known:
-            if each.number not in found or each.halves[self.side].state is _ATTACHED:
+            if each.number not in found or each.halves[self.side].state is ATTACHED:
                 found[each.number] = each
         return list(found.values())
 
@@ -407,7 +402,7 @@ class EndpointModel(ConnectionModel):
         """Take a frame from begin to end. Raises Violation; those of links and sessions go to `fail`."""
         kind = performative.__class__
         session: Any = self.halves[1 - self._side].channels.get(channel)
-        ended = session is not None and session.report is not None and session.own.state is _ENDED
+        ended = session is not None and session.report is not None and session.own.state is ENDED
         if ended and kind is not Begin and kind is not End:
             # The session ended here with an error: then all but the peer's end is dropped (section 2.5.4).
             return
@@ -421,7 +416,7 @@ class EndpointModel(ConnectionModel):
         session: Any = found
         if answers:
             pending = session.opening
-            if session.own.state is _MAPPED:
+            if session.own.state is MAPPED:
                 if pending is not None and not pending.done:
                     pending.complete(None)
                 self.transport.events.append(Opened(Scope.SESSION, session.channel, pending))
@@ -458,12 +453,12 @@ class EndpointModel(ConnectionModel):
         # The links of that name and direction that the peer has attached already (section 2.6.1).
         key = frame.name, side if frame.role else 1 - side
         known: list[Any] = [each.names.get(key) for each in self._sessions.values()]
-        olds: list[Link] = [each for each in known if each is not None and each.halves[1 - side].state is _ATTACHED]
+        olds: list[Link] = [each for each in known if each is not None and each.halves[1 - side].state is ATTACHED]
         for old in olds:
             # The name is the new link's afterwards, so that one that waits for an answer has to be refused before.
             if old.requested is None:
                 continue
-            if old.session.own.state is _UNMAPPED and old.session.peer.channel == channel:
+            if old.session.own.state is UNMAPPED and old.session.peer.channel == channel:
                 text = f"attach of {frame.name!r}, which is attached in the same session, unanswered"
                 raise old.session.error(1 - side, conditions.NOT_ALLOWED, text, "transport/link/name-unique")
             old.steal()
@@ -472,7 +467,7 @@ class EndpointModel(ConnectionModel):
         for old in olds:
             old.steal()
         session = link.session
-        if session.own.state is not _ENDED:
+        if session.own.state is not ENDED:
             link.peer_attached(frame, answers)
             return
         # Nobody will answer it; the peer knows it by its handle, until its end.
@@ -500,21 +495,21 @@ class EndpointModel(ConnectionModel):
         try:
             found, link = self.flow(1 - side, channel, frame)
         except SessionViolation as violation:
-            if violation.link is not None and known is not None and known.own.state is _MAPPED:
+            if violation.link is not None and known is not None and known.own.state is MAPPED:
                 # The frame's session fields count, and the other links go on.
                 known.window_came(before, violation.link)
             raise
         session: Any = found
-        if session.own.state is not _MAPPED:
+        if session.own.state is not MAPPED:
             return
         session.window_came(before, link)
         if isinstance(link, Sender):
-            if link.halves[side].state is _ATTACHED:
+            if link.halves[side].state is ATTACHED:
                 link.credit_came(frame.drain, frame.properties)
                 if frame.echo:
                     link.send_flow()
         elif isinstance(link, Receiver):
-            if link.halves[side].state is _ATTACHED:
+            if link.halves[side].state is ATTACHED:
                 link.sender_flow(frame, credit)
         elif frame.echo:
             session.send_flow()
@@ -524,7 +519,7 @@ class EndpointModel(ConnectionModel):
         link: Receiver = delivery.link
         session = link.session
         side = session.side
-        if session.halves[side].state is not _MAPPED or link.halves[side].state is not _ATTACHED:
+        if session.halves[side].state is not MAPPED or link.halves[side].state is not ATTACHED:
             # It was on its way while this end detached; nobody takes it any more.
             if not frame.more:
                 delivery.parts = []
@@ -561,7 +556,7 @@ class EndpointModel(ConnectionModel):
         if link is not None:
             link.fail(error, told, report)
             return
-        if session.own.state is _UNMAPPED and session.requested is None:
+        if session.own.state is UNMAPPED and session.requested is None:
             # It has no channel to be refused on.
             self._ask(session, self._free_channel(), session.peer.begin)
         session.fail(error, told, report)

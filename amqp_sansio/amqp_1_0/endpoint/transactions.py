@@ -23,7 +23,7 @@ from ..codec.performatives import (
     TransactionalState,
 )
 from ..codec.values import Symbol
-from ..model.link_state import number_of
+from ..model.link_state import ID_SIZE, number_of
 
 if TYPE_CHECKING:
     from ...events import Pending
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from .receiver import Receiver
     from .sender import Sender
 
-_ID_SIZE: Final = 32
 _DISTRIBUTED: Final = "amqp:distributed-transactions"
 _REJECTED: Final = Symbol("amqp:rejected:list")
 
@@ -73,7 +72,7 @@ class Controller:
 
     def discharge(self, txn_id: bytes, *, fail: bool = False) -> Pending[Any]:
         """Commit a transaction, or with `fail` roll it back. The pending ends with Accepted or Rejected."""
-        if len(txn_id) > _ID_SIZE:
+        if len(txn_id) > ID_SIZE:
             raise LocalProtocolError(
                 f"a txn-id of {len(txn_id)} octets, 32 is the most", rule="1.0/transactions/txn-id-size"
             )

@@ -19,6 +19,7 @@ from ..codec.composite import DeliveryState
 from ..codec.performatives import Received, TransactionalState
 from ..codec.violation import Violation
 from . import states
+from .states import ATTACHED, NOT_SENT, RCV_FIRST, RCV_SECOND, SENDING, SND_SETTLED, SND_UNSETTLED
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -32,22 +33,16 @@ if TYPE_CHECKING:
 
 CLIENT: Final = 0
 SERVER: Final = 1
+ID_SIZE: Final = 32
+"""The most octets of a delivery-tag, and of a transaction-id."""
 FREE: Final = 256
 """Steps that one disposition may take over deliveries that stay unsettled, or aren't there, at no charge."""
 EACH: Final = 8
 """Steps more that each transfer pays for."""
 
-_UNSETTLED: Final = 0
-_SETTLED: Final = 1
-_FIRST: Final = 0
-_SECOND: Final = 1
-_ATTACHED: Final = states.Link.ATTACHED
-_NOT_SENT: Final = states.Delivery.NOT_SENT
-_SENDING: Final = states.Delivery.SENDING
 _MORE: Final = states.DeliveryInput.MORE
 _LAST: Final = states.DeliveryInput.LAST
 _ABORT: Final = states.DeliveryInput.ABORT
-_TAG_SIZE: Final = 32
 _CROSSED: Final = {states.Link.CLOSED, states.Link.DETACHED}
 """One half closed while the other detached: that one attaches once more, to close too (part 2 section 2.6.6)."""
 _FAILED_KEPT: Final = 1024
@@ -242,7 +237,7 @@ class SessionModel:
             # A delivery under way ends with its sender's end of the link.
             link.current = None
         peer = link.halves[1 - side].state
-        if peer is _ATTACHED:
+        if peer is ATTACHED:
             return link, False
         ends = {half.state, peer}
         waits = half.attaches != link.halves[1 - side].attaches and ends != {states.Link.CLOSED}
@@ -256,7 +251,7 @@ class SessionModel:
         deliveries = self.halves[link.sender].deliveries
         for delivery in link.unsettled.values():
             # Else its deliveries are still known by their ids (part 2 section 2.6.4), but those that were cut.
-            if gone or delivery.progress is _SENDING:
+            if gone or delivery.progress is SENDING:
                 deliveries.pop(delivery.delivery_id, None)
         return link, True
 
@@ -347,7 +342,7 @@ class SessionModel:
             self._check_allowance(side, half, steps, settled)
         found = named(deliveries, frame)
         if steps > FREE:
-            steps -= len([each for each in found if each.progress is not _SENDING]) if settled else 0
+            steps -= len([each for each in found if each.progress is not SENDING]) if settled else 0
             half.allowance -= steps if steps > FREE else 0
         for delivery in found:
             if settled and frame.role:
@@ -359,7 +354,7 @@ class SessionModel:
                 delivery.states[side] = state
             if settled:
                 delivery.settled = True
-                if delivery.progress is not _SENDING:
+                if delivery.progress is not SENDING:
                     delivery.forget(deliveries)
         return found
 
@@ -385,7 +380,7 @@ class SessionModel:
         if not self.rules.is_assumed(side):
             raise self._unattached(side, handle, what)
         link = self.new_link("", side)
-        link.halves[side].state = _ATTACHED
+        link.halves[side].state = ATTACHED
         link.halves[side].handle = handle
         link.credit_limit = link.credit_known = None
         self.halves[side].handles[handle] = link
@@ -488,7 +483,7 @@ class LinkModel:
         """Whether `side` has closed the link, so that its name is free, and the other side has detached too, if only
         without closing, as RabbitMQ answers."""
         own, other = self.halves[side], self.halves[1 - side]
-        closed = own.state is states.Link.CLOSED and other.state is not _ATTACHED
+        closed = own.state is states.Link.CLOSED and other.state is not ATTACHED
         return closed and own.attaches == other.attaches
 
     def attached_by(self, side: int, frame: Attach, given: states.LinkInput) -> bool:
@@ -532,12 +527,12 @@ class LinkModel:
         else:
             delivery.check_continuation(frame)
         if frame.settled and not delivery.settled:
-            if self.snd_settle_mode == _UNSETTLED and not frame.aborted:
+            if self.snd_settle_mode == SND_UNSETTLED and not frame.aborted:
                 text = f"settled delivery {delivery.delivery_id} on link {self.name!r}, whose sender never settles"
                 raise self.error(side, conditions.NOT_ALLOWED, text, "transport/transfer/settled-mode-unsettled")
             delivery.settled = True
         if frame.state is not None:
-            delivery.check_told(side, frame.state, first=delivery.progress is _NOT_SENT)
+            delivery.check_told(side, frame.state, first=delivery.progress is NOT_SENT)
             delivery.states[side] = frame.state
         delivery.size += size
         receiver = self.halves[1 - side].attach
@@ -546,7 +541,7 @@ class LinkModel:
             text = f"delivery {delivery.delivery_id} of link {self.name!r} has more than {limit} octets"
             raise self.error(side, conditions.MESSAGE_SIZE_EXCEEDED, text, "transport/attach/max-message-size")
         given = _ABORT if frame.aborted else _MORE if frame.more else _LAST
-        if given is _LAST and self.snd_settle_mode == _SETTLED and not delivery.settled:
+        if given is _LAST and self.snd_settle_mode == SND_SETTLED and not delivery.settled:
             text = f"delivery {delivery.delivery_id} of link {self.name!r} ends unsettled, whose sender settles all"
             raise self.error(side, conditions.NOT_ALLOWED, text, "transport/transfer/settled-mode-settled")
         delivery.progress = states.DELIVERY[delivery.progress][given]
@@ -584,7 +579,7 @@ class LinkModel:
             first = f"the first transfer of delivery {delivery_id} on link {self.name!r}"
             text = f"{first} has no message-format; 0 is meant"
             rules.tolerate(self.error(side, conditions.INVALID_FIELD, text, "transport/transfer/message-format"))
-        if len(tag) > _TAG_SIZE:
+        if len(tag) > ID_SIZE:
             text = f"a delivery-tag of {len(tag)} octets on link {self.name!r}, 32 is the most"
             raise self.error(side, conditions.INVALID_FIELD, text, "transport/delivery/tag-size")
         deliveries = session.halves[side].deliveries
@@ -604,7 +599,7 @@ class LinkModel:
             text = f"{len(deliveries)} deliveries aren't settled, Limits.unsettled allows no more"
             raise self.error(side, conditions.RESOURCE_LIMIT_EXCEEDED, text, "transport/error/resource-limit")
         self._check_resumption(frame, delivery_id, tag)
-        if frame.rcv_settle_mode == _SECOND and self.rcv_settle_mode == _FIRST and not frame.settled:
+        if frame.rcv_settle_mode == RCV_SECOND and self.rcv_settle_mode == RCV_FIRST and not frame.settled:
             text = f"delivery {delivery_id} wants rcv-settle-mode second on link {self.name!r}, which has first"
             raise self.error(side, conditions.INVALID_FIELD, text, "transport/transfer/rcv-illegal")
         self.delivery_count = (self.delivery_count + 1) & MASK
@@ -678,7 +673,7 @@ class DeliveryModel:
         """Whether the receiver may settle: in mode second not before the sender (part 2 section 2.7.5)."""
         link = self.link
         mode = link.rcv_settle_mode if self.rcv_settle_mode is None else self.rcv_settle_mode
-        return mode != _SECOND or is_outcome(self.states[link.sender])
+        return mode != RCV_SECOND or is_outcome(self.states[link.sender])
 
     def check_second(self) -> None:
         """Raise Violation where the receiver settles first in mode second (part 2 section 2.7.5, rcv-settle-mode)."""

@@ -37,6 +37,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..._core.state_table import Table, TableEnum
+from ..codec.conditions import ReceiverSettleMode, SenderSettleMode
 
 
 class Connection(TableEnum):
@@ -189,6 +190,22 @@ DELIVERY: Final[Table[Delivery, DeliveryInput]] = {
     Delivery.SENT: {},
     Delivery.ABORTED: {},
 }
+
+# The states and settle modes that most code asks for, as globals: those cost less than members of a class.
+OPEN: Final = Connection.OPEN
+MAPPED: Final = Session.MAPPED
+UNMAPPED: Final = Session.UNMAPPED
+ENDED: Final = Session.ENDED
+ATTACHED: Final = Link.ATTACHED
+DETACHED: Final = Link.DETACHED
+NOT_SENT: Final = Delivery.NOT_SENT
+SENDING: Final = Delivery.SENDING
+SENT: Final = Delivery.SENT
+ABORTED: Final = Delivery.ABORTED
+SND_UNSETTLED: Final = SenderSettleMode.UNSETTLED
+SND_SETTLED: Final = SenderSettleMode.SETTLED
+RCV_FIRST: Final = ReceiverSettleMode.FIRST
+RCV_SECOND: Final = ReceiverSettleMode.SECOND
 
 _NAMES: Final = {
     (Connection.START, Connection.START): "START",

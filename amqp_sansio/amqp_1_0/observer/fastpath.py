@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.brevity import KEPT, treated
 from ..._core.observation import Observed
+from ..._core.serial import HALF, MASK
 from ..._core.settlements import AT_ONCE, SETTLED
 from ..codec.faults import READ_FAULTS
-from ..codec.frames import MIN_MAX_FRAME_SIZE
+from ..codec.frames import MIN_MAX_FRAME_SIZE, PLAIN
 from ..codec.message import Message, check_message
 from ..codec.octets import NEW
 from ..codec.performatives import Accepted, Disposition, Transfer
-from ..model import states
+from ..model.link_state import ID_SIZE
+from ..model.states import OPEN, RCV_SECOND, SENDING, SENT, SND_SETTLED, SND_UNSETTLED
 from .outcomes import ObservedDelivery
 from .sections import body_of
 
@@ -26,21 +28,9 @@ if TYPE_CHECKING:
     from .content import Direction
 
 _FRAME: Final = Struct(">IHHI").unpack_from
-_PLAIN: Final = 0x0200
-"""A data offset of 2, and the type of AMQP frames."""
 _TRANSFER: Final = 0x0053_14C0
 _DISPOSITION: Final = 0x0053_15C0
 """The numeric descriptor, and a list of at most 255 octets."""
-
-_OPEN: Final = states.Connection.OPEN
-_SENT: Final = states.Delivery.SENT
-_SENDING: Final = states.Delivery.SENDING
-_UNSETTLED: Final = 0
-_SETTLED: Final = 1
-_SECOND: Final = 1
-_TAG_SIZE: Final = 32
-_MASK: Final = 0xFFFF_FFFF
-_HALF: Final = 0x8000_0000
 
 
 def fast_observed(observer: Any, direction: Direction) -> Observed | None:
@@ -54,7 +44,7 @@ def fast_observed(observer: Any, direction: Direction) -> Observed | None:
         data, pos = buffer.data, buffer.pos
     size, plain, channel, body = _FRAME(data, pos)
     end = pos + size
-    if plain != _PLAIN:
+    if plain != PLAIN:
         return None
     if end > len(data):
         # The general way joins what the frame straddles, too.
@@ -68,7 +58,7 @@ def fast_observed(observer: Any, direction: Direction) -> Observed | None:
     number = direction.number
     half = model.halves[number]
     other = model.halves[1 - number].open
-    if half.state is not _OPEN or other is None:
+    if half.state is not OPEN or other is None:
         return None
     session: Any = half.channels.get(channel)
     if session is None or session.assumed or model.blind or observer.faults or direction.contents:
@@ -108,8 +98,8 @@ def _transfer(
         or frame.rcv_settle_mode is not None
         or attach is None
         or peer is None
-        or len(tag) > _TAG_SIZE
-        or attach.snd_settle_mode == (_UNSETTLED if settled else _SETTLED)
+        or len(tag) > ID_SIZE
+        or attach.snd_settle_mode == (SND_UNSETTLED if settled else SND_SETTLED)
         or peer.incomplete_unsettled
     ):
         return None
@@ -120,7 +110,7 @@ def _transfer(
     if peer.max_message_size and octets > peer.max_message_size:
         return None
     credit = link.credit_known
-    if credit is not None and not 0 < (credit - link.delivery_count) & _MASK < _HALF:
+    if credit is not None and not 0 < (credit - link.delivery_count) & MASK < HALF:
         return None
     next_id = own.next_outgoing_id
     deliveries = own.deliveries
@@ -150,8 +140,8 @@ def _transfer(
         message.check()
         if len(head) <= KEPT:
             direction.good = head
-    own.next_outgoing_id = (next_id + 1) & _MASK
-    link.delivery_count = (link.delivery_count + 1) & _MASK
+    own.next_outgoing_id = (next_id + 1) & MASK
+    link.delivery_count = (link.delivery_count + 1) & MASK
     if link.available:
         link.available -= 1
     seq = observer.seq
@@ -164,7 +154,7 @@ def _transfer(
         delivery.delivery_id = delivery_id
         delivery.delivery_tag = tag
         delivery.message_format = 0
-        delivery.progress = _SENT
+        delivery.progress = SENT
         delivery.size = octets
         delivery.states = [None, None]
         delivery.unit = seq if records else None
@@ -200,7 +190,7 @@ def _disposition(
     owner = 1 - number if frame.role else number
     deliveries = session.halves[owner].deliveries
     delivery = deliveries.get(first)
-    if delivery is None or delivery.progress is _SENDING or delivery.states[number] is not None:
+    if delivery is None or delivery.progress is SENDING or delivery.states[number] is not None:
         return None
     link = delivery.link
     other = delivery.states[1 - number]
@@ -212,9 +202,9 @@ def _disposition(
         return None
     if frame.role:
         receiver = link.halves[number].attach
-        if receiver is None or receiver.rcv_settle_mode == _SECOND:
+        if receiver is None or receiver.rcv_settle_mode == RCV_SECOND:
             return None
-        if delivery.rcv_settle_mode == _SECOND:
+        if delivery.rcv_settle_mode == RCV_SECOND:
             return None
     del deliveries[first]
     unsettled = link.unsettled
