@@ -66,7 +66,7 @@ READ = {"Symbol | str": "Symbol", "Timestamp | datetime | int": "Timestamp"}
 
 BASE_NAMES = (
     *("MISSING", "Composite", "DeliveryState", "Performative", "SaslFrame"),
-    *("FAST", "decode_frame_body", "raising", "read_uuid", "require"),
+    *("FAST", "decode_frame_body", "raising", "require"),
     *("to_symbol", "to_symbols", "to_timestamp", "write_field", "write_slowly"),
 )
 OCTET_NAMES = (
@@ -146,7 +146,7 @@ def generate(folder: Path = FACTS) -> dict[str, str]:
     out += ["", "from __future__ import annotations", ""]
     out += ["from typing import TYPE_CHECKING, Any, ClassVar, Final", ""]
     out += imported(".composite", BASE_NAMES)
-    out += imported(".decode", ["COMPOSITES"])
+    out += imported(".decode", ["COMPOSITES", "read_uuid"])
     out += imported(".faults", ["WRITE_FAULTS"])
     code = [line for found in types for line in emit(found)]
     used = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", "\n".join(code)))

@@ -139,13 +139,11 @@ class Composite:
         if count > len(cls.WIRE):
             raise fault(f"{cls.NAME} has {count} fields", begin, "types/composite-list")
         found = object.__new__(cls)
-        index = 0
-        for name, kind, default, mandatory, multiple in cls.WIRE:
+        for index, (name, kind, default, mandatory, multiple) in enumerate(cls.WIRE):
             value = None
             at = pos
             if index < count:
                 value, pos = read_value(buf, pos, stop, depth - 1, entries)
-                index += 1
             if value is None:
                 if mandatory:
                     rule = "types/field-multiple-mandatory" if multiple else mandatory_rule(cls, name)
@@ -216,10 +214,9 @@ def _rebuild(cls: type[C], arguments: tuple[Any, ...], wire: bytes) -> C:
 def write_slowly(record: Composite) -> bytes:
     """The list of a record's fields, each checked. Raises CodecError that names the field at fault."""
     items: list[bytes] = []
-    count = index = 0
-    for name, kind, default, mandatory, multiple in record.WIRE:
+    count = 0
+    for index, (name, kind, default, mandatory, multiple) in enumerate(record.WIRE, 1):
         value = getattr(record, name)
-        index += 1
         if mandatory and value is None:
             rule = mandatory_rule(type(record), name)
             raise fault(f"{record.NAME}: {name} is mandatory", None, rule, INVALID)
@@ -235,13 +232,6 @@ def write_slowly(record: Composite) -> bytes:
 def raising(value: Any) -> bytes:
     """Raise ValueError, from within an expression."""
     raise ValueError(value)
-
-
-def read_uuid(buf: bytes, at: int) -> Any:
-    """The UUID whose 16 octets are at `at`."""
-    from uuid import UUID
-
-    return UUID(bytes=buf[at : at + 16])
 
 
 class Performative(Composite):
@@ -458,8 +448,7 @@ def check_choice(owner: str, name: str, kind: str, value: Any, at: int | None) -
     elif kind == "outcome-symbol":
         known = COMPOSITES.get(value)
         if known is not None and not getattr(known, "OUTCOME", False):
-            rule = "source.outcomes/valid"
-            raise fault(f"{owner}: {value} is no outcome", at, rule, INVALID)
+            raise fault(f"{owner}: {value} is no outcome", at, "source.outcomes/valid", INVALID)
 
 
 def check_keys(owner: str, name: str, kind: str, value: Mapping[Any, Any], at: int | None) -> None:

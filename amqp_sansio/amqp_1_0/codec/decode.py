@@ -56,7 +56,8 @@ def _char(buf: bytes, pos: int) -> Char:
     return str.__new__(Char, chr(point))
 
 
-def _uuid(buf: bytes, pos: int) -> Any:
+def read_uuid(buf: bytes, pos: int) -> Any:
+    """The UUID whose 16 octets are at `pos`."""
     from uuid import UUID
 
     return UUID(bytes=buf[pos : pos + 16])
@@ -90,7 +91,7 @@ FIXED: Final[dict[int, tuple[int, type[Any] | str, Callable[[bytes, int], Any]]]
     0x83: (8, Timestamp, lambda buf, pos: INT(Timestamp, READ_I64(buf, pos)[0])),
     0x84: (8, Decimal64, lambda buf, pos: Decimal64(buf[pos : pos + 8])),
     0x94: (16, Decimal128, lambda buf, pos: Decimal128(buf[pos : pos + 16])),
-    0x98: (16, "UUID", _uuid),
+    0x98: (16, "UUID", read_uuid),
 }
 WIDTHS: Final = {4: 0, 5: 1, 6: 2, 7: 4, 8: 8, 9: 16}
 """Octets of data by the upper four bits of a fixed width code."""
@@ -209,8 +210,6 @@ def read_data(buf: bytes, pos: int, end: int, code: int, depth: int, entries: in
         at, stop, count = read_counted(buf, pos, end, group, entries)
         wire = None if start < 0 else buf[start:stop]
         return read_array(buf, at, stop, count, depth - 1, entries, wire), stop
-    if group < 4:
-        raise fault(f"no type has the format code 0x{code:02x}", pos, "types/format-code")
     stop = skip_data(buf, pos, end, code)
     lead = bytes((code,)) if code < 256 else bytes((code & 255, code >> 8 & 255))
     return Opaque(lead + buf[pos:stop]), stop
@@ -335,22 +334,23 @@ def read_array(buf: bytes, pos: int, stop: int, count: int, depth: int, entries:
     fixed = FIXED.get(code)
     last: Any = descriptors[-1] if descriptors else None
     kind = COMPOSITES.get(last) if last.__class__ in _DESCRIPTORS else None
+    read = read_data
+    if kind is not None:
+        read = kind.read_data
+        descriptors.pop()
     items: Sequence[Any]
     if (fixed is not None and not fixed[0]) or code >> 4 & 15 == 4:
         # Elements without octets: their count says nothing about the memory that they may take.
-        value = _element(buf, pos, stop, code, kind, depth, entries)[0]
-        items = Same(_wrap(value, descriptors, kind), count)
+        items = Same(_wrap(read(buf, pos, stop, code, depth, entries, -1)[0], descriptors), count)
     else:
         found: list[Any] = []
         for _ in range(count):
-            value, pos = _element(buf, pos, stop, code, kind, depth, entries)
-            found.append(_wrap(value, descriptors, kind))
+            value, pos = read(buf, pos, stop, code, depth, entries, -1)
+            found.append(_wrap(value, descriptors))
         items = tuple(found)
     if pos != stop:
         raise fault("octets are left behind the last element", pos, "types/array-layout")
-    if kind is not None:
-        return Array.from_wire(items, kind, tuple(descriptors[:-1]), wire)
-    return Array.from_wire(items, _element_type(code), tuple(descriptors), wire)
+    return Array.from_wire(items, kind or _element_type(code), tuple(descriptors), wire)
 
 
 def _element_type(code: int) -> type[Any]:
@@ -365,17 +365,8 @@ def _element_type(code: int) -> type[Any]:
     return fixed[1]
 
 
-def _element(
-    buf: bytes, pos: int, stop: int, code: int, kind: type[Any] | None, depth: int, entries: int
-) -> tuple[Any, int]:
-    if kind is not None:
-        found: tuple[Any, int] = kind.read_data(buf, pos, stop, code, depth, entries, -1)
-        return found
-    return read_data(buf, pos, stop, code, depth, entries, -1)
-
-
-def _wrap(value: Any, descriptors: list[Any], kind: type[Any] | None) -> Any:
-    for descriptor in reversed(descriptors if kind is None else descriptors[:-1]):
+def _wrap(value: Any, descriptors: list[Any]) -> Any:
+    for descriptor in reversed(descriptors):
         value = Described(descriptor, value)
     return value
 
@@ -438,11 +429,8 @@ class Keyed(Mapping[Any, Any]):
         mine = self._found
         if len(others) != len(mine):
             return False
-        for key, value in others.items():
-            pair = mine.get(token(key))
-            if pair is None or pair[1] != value:
-                return False
-        return True
+        pairs = [(mine.get(token(key)), value) for key, value in others.items()]
+        return all([pair is not None and pair[1] == value for pair, value in pairs])
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -475,8 +463,7 @@ class Map(Mapping[Any, Any]):
         if isinstance(values, Map):
             self._raw = values._raw
         else:
-            pairs = values.items() if isinstance(values, Mapping) else values
-            self._raw = encode_pairs(pairs)
+            self._raw = encode_pairs(values.items() if isinstance(values, Mapping) else values)
         self._values = None
 
     @staticmethod

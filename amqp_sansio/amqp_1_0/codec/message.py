@@ -297,7 +297,7 @@ class Message:
 
         As long as no section of the bare message is among them, that keeps its octets (section 3.2).
         """
-        values: dict[str, Any] = {name: getattr(self, name) for name in _NAMES}
+        values: dict[str, Any] = {name: getattr(self, name) for name in _NAMES.values()}
         values["body"] = self.typed_body
         message = Message(**{**values, **changes})
         if "body" not in changes:
@@ -319,18 +319,8 @@ class Message:
             _ = self.application_properties
             return
         for number in self._located():
-            if number == _PROPERTIES:
-                _ = self.properties
-            elif number == _APPLICATION_PROPERTIES:
-                _ = self.application_properties
-            elif number == _sections.FOOTER:
-                _ = self.footer
-            elif number == _sections.MESSAGE_ANNOTATIONS:
-                _ = self.message_annotations
-            elif number == _sections.DELIVERY_ANNOTATIONS:
-                _ = self.delivery_annotations
-            elif number != _HEADER and number != _DATA:
-                _ = self.typed_body
+            if number != _DATA:
+                getattr(self, _NAMES.get(number, "typed_body"))
 
     @property
     def sections(self) -> tuple[tuple[str, int, int], ...]:
@@ -453,7 +443,7 @@ class Message:
         except READ_FAULTS:
             found = self._read_record(Header, _HEADER)
         self._header = found
-        return self._header
+        return found
 
     @property
     def properties(self) -> Properties | None:
@@ -511,7 +501,7 @@ class Message:
         except READ_FAULTS:
             found = self._read_map(_APPLICATION_PROPERTIES)
         self._application_properties = found
-        return self._application_properties
+        return found
 
     @property
     def footer(self) -> Mapping[Any, Any]:
@@ -549,9 +539,8 @@ class Message:
             return AmqpValue(read_value(self._payload, -places[2], len(self._payload), NESTING, ENTRIES)[0])
         parts: list[Any] = []
         kind = 0
-        sections = self._located_sections()
         payload = self._payload
-        for number, _, at, stop in sections:
+        for number, _, at, stop in self._located_sections():
             if number == _sections.DATA:
                 kind = number
                 parts.append(payload[at + (2 if payload[at] == 0xA0 else 5) : stop])
@@ -670,7 +659,7 @@ class Message:
         if self.encode() == other.encode():
             return True
         return self.typed_body == other.typed_body and all(
-            [getattr(self, name) == getattr(other, name) for name in _NAMES]
+            [getattr(self, name) == getattr(other, name) for name in _NAMES.values()]
         )
 
     def __hash__(self) -> int:
@@ -679,7 +668,7 @@ class Message:
     def __repr__(self) -> str:
         try:
             shown = [repr(self.typed_body if self.body_kind != "none" else None)]
-            for name in _NAMES:
+            for name in _NAMES.values():
                 value = getattr(self, name)
                 if value:
                     shown.append(f"{name}={value!r}")
@@ -691,10 +680,12 @@ class Message:
         return Message.from_wire, (self.encode(),)
 
 
-_NAMES: Final = (
-    *("header", "delivery_annotations", "message_annotations"),
-    *("properties", "application_properties", "footer"),
-)
+_NAMES: Final = {
+    number: name.replace("-", "_")
+    for number, name in _sections.NAMES.items()
+    if number < _DATA or number == _sections.FOOTER
+}
+"""The attributes of the sections other than the body's."""
 
 
 def check_message(payload: bytes) -> None:

@@ -15,7 +15,6 @@ from .composite import (
     SaslFrame,
     decode_frame_body,
     raising,
-    read_uuid,
     require,
     to_symbol,
     to_symbols,
@@ -23,7 +22,7 @@ from .composite import (
     write_field,
     write_slowly,
 )
-from .decode import COMPOSITES
+from .decode import COMPOSITES, read_uuid
 from .faults import WRITE_FAULTS
 from .octets import (
     ACCEPTED_OCTETS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex, cast, overload
 
 from ..._core.record import record
@@ -372,16 +373,10 @@ def token(value: Any) -> Any:
         return ("map", frozenset([(token(key), token(each)) for key, each in whole.items()]))
     if isinstance(value, (Array, list, tuple)):
         runs = value.runs() if isinstance(value, Array) else [(item, 1) for item in whole]
-        found: list[Any] = []
-        for key, same in groupby([(token(item), count) for item, count in runs], _first):
-            found.append((key, str(sum([count for _, count in same]))))
-        return ("items", *found)
+        same = groupby([(token(item), count) for item, count in runs], itemgetter(0))
+        return ("items", *[(key, str(sum([count for _, count in run]))) for key, run in same])
     names: Any = getattr(value, "__match_args__", None)
     if names is not None:
         return (value.__class__.__name__, *[token(getattr(value, name)) for name in names])
     octets: Any = getattr(value, "bytes", None)
     return value if octets is None else ("uuid", octets)
-
-
-def _first(run: tuple[Any, int]) -> Any:
-    return run[0]
