@@ -281,7 +281,7 @@ class Handshake(SaslExchange[Config]):
             self._send_open(make_open(self.config, {}))
 
     def _send_header(self) -> None:
-        self._model.step_header(self.role)
+        self._model.step_header(self._side)
         self._out.append(AMQP_HEADER)
 
     def _receive_header(self) -> bool:
@@ -311,7 +311,7 @@ class Handshake(SaslExchange[Config]):
                 self._out.append(SASL_HEADER)
                 self._send_sasl(SaslMechanisms(symbols(offered_mechanisms(self.config))))
         else:
-            self._model.step_header(self.role.other)
+            self._model.step_header(1 - self._side)
             if server:
                 self._send_header()
             if self._stage is not Stage.CLOSING:
@@ -391,7 +391,7 @@ class Handshake(SaslExchange[Config]):
                 "make properties and capabilities shorter",
                 rule=f"1.0/transport/{rule}",
             )
-        self._model.step(self.role, 0, open_)
+        self._model.step(self._side, 0, open_)
         self.own_open = open_
         self._out.queue(octets)
 
@@ -438,7 +438,7 @@ class Handshake(SaslExchange[Config]):
         if not isinstance(body, SaslFrame) or at != end:
             text = f"a SASL frame holds one SASL value, this one {with_rest(body, end - at)}"
             raise Violation(conditions.DECODE_ERROR, text, rule="security/sasl/frame-one")
-        self._model.step_sasl(self.role.other, body)
+        self._model.step_sasl(1 - self._side, body)
         try:
             self._STEPS[type(body)](self, body)
         except sasl.SaslError as error:
@@ -456,7 +456,7 @@ class Handshake(SaslExchange[Config]):
                 "Config.initial_frame_size is for peers that take more"
             )
             raise Violation(conditions.RESOURCE_LIMIT_EXCEEDED, text, rule="security/sasl/frame-max")
-        self._model.step_sasl(self.role, body)
+        self._model.step_sasl(self._side, body)
         self._out.queue(sasl_frame(octets))
 
     def _mechanisms(self, offered: SaslMechanisms) -> None:
@@ -603,7 +603,7 @@ class Handshake(SaslExchange[Config]):
         if len(octets) + 8 > self._max_frame and error is not None:
             close = Close(Error(error.condition, shorten(error.description or "")))
             octets = close.encode()
-        self._model.step(self.role, 0, close)
+        self._model.step(self._side, 0, close)
         self._out.queue(amqp_frame(0, octets))
         self._stage = Stage.CLOSING
         self._await_close(report)
@@ -618,7 +618,7 @@ class Handshake(SaslExchange[Config]):
     def _receive_closing(self) -> bool:
         """Behind this side's close: take a frame of which only open and close still count; False while octets are
         missing. Raises Violation."""
-        half = self._model.halves[number_of(self.role.other)]
+        half = self._model.halves[1 - self._side]
         if half.state is states.Connection.START:
             return self._receive_header()
         frame = next_frame(self._buffer, AMQP, self._incoming_max)
@@ -632,7 +632,7 @@ class Handshake(SaslExchange[Config]):
             # A close counts on any channel, and even if the open before it was refused: no better one comes.
             self._peer_closes(body)
         elif isinstance(body, Open):
-            self._model.step(self.role.other, channel, body)
+            self._model.step(1 - self._side, channel, body)
             self.peer_open = body
         return True
 

@@ -97,9 +97,8 @@ class Link(LinkModel):
         remote, local = self.remote, self.local
         if remote is None or local is None:
             return False
-        if self.ROLE:
-            return remote.source is None and local.source is not None
-        return remote.target is None and local.target is not None
+        wanted, given = (local.source, remote.source) if self.ROLE else (local.target, remote.target)
+        return wanted is not None and given is None
 
     @property
     def address(self) -> str | None:
@@ -159,8 +158,7 @@ class Link(LinkModel):
     def refuse_attach(self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None) -> None:
         """Answer `LinkRequested` with an attach that has no terminus here, and a detach."""
         self._check_requested()
-        error = make_error(condition, description, info)
-        self._refuse(True, error)
+        self._refuse(True, make_error(condition, description, info))
 
     def close(self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None) -> None:
         """Detach for good, with an error where `condition` names one; `LinkClosed` comes with the peer's answer.
@@ -277,11 +275,7 @@ class Link(LinkModel):
         """Attach what the peer asked for without a terminus at this end."""
         asked = self.requested
         assert asked is not None
-        source, target = asked.source, asked.target
-        if self.ROLE:
-            target = None
-        else:
-            source = None
+        source, target = (asked.source, None) if self.ROLE else (None, asked.target)
         modes = (asked.snd_settle_mode, asked.rcv_settle_mode, 0)
         self._answer(source, target, modes, (None, (), ()))
 
@@ -290,11 +284,9 @@ class Link(LinkModel):
         self.requested = None
         self.session.asked.pop(self.number, None)
 
-    def _own(self, name: str, kind: type[Any], asked: Any, given: Any) -> Any:
+    def _own(self, name: str, kind: type[Source | Target], asked: Any, given: Any) -> Any:
         """This end's source or target for its attach; the end that a dynamic one belongs to has to name it."""
-        if isinstance(given, str):
-            given = kind(address=given)
-        found: Any = asked if given is None else given
+        found = asked if given is None else terminus(kind, given)
         belongs = (name == "target") == self.ROLE
         if belongs and getattr(found, "dynamic", False) and found.address is None:
             text = f"link {self.name!r} wants a dynamic node; accept it with its {name}, address included"
@@ -397,8 +389,7 @@ class Link(LinkModel):
 
     def _tell_open(self, pending: Pending[None] | None) -> None:
         session = self.session
-        event = LinkOpened(Scope.LINK, session.channel, pending, self.number, self.name)
-        session.transport.events.append(event)
+        session.transport.events.append(LinkOpened(Scope.LINK, session.channel, pending, self.number, self.name))
 
     def _ask(self, attach: Attach) -> None:
         """The peer has attached; a handle is kept for the answer."""
@@ -511,21 +502,19 @@ class Link(LinkModel):
         found: tuple[int, ...] = ()
         one, other = self.halves
         attached, answer = one.attach, other.attach
-        if self.is_attached and attached is not None and answer is not None:
-            plain = not (
-                self.report is not None
-                or self.restored is not None
-                or self.incomplete
-                or self.is_refused
-                or attached.incomplete_unsettled
-                or answer.incomplete_unsettled
-                or self.rcv_settle_mode
-                or isinstance(attached.target, Coordinator)
-                or isinstance(answer.target, Coordinator)
-            )
-            if plain:
-                most = (answer if self.sender == 0 else attached).max_message_size
-                found = self.snd_settle_mode or 0, most or _UNLIMITED
+        if (
+            self.is_attached
+            and attached is not None
+            and answer is not None
+            and self.report is None
+            and self.restored is None
+            and not (self.incomplete or attached.incomplete_unsettled or answer.incomplete_unsettled)
+            and not (self.is_refused or self.rcv_settle_mode)
+            and not isinstance(attached.target, Coordinator)
+            and not isinstance(answer.target, Coordinator)
+        ):
+            most = (answer if self.sender == 0 else attached).max_message_size
+            found = self.snd_settle_mode or 0, most or _UNLIMITED
         self.quick = found
         return found
 
@@ -549,6 +538,11 @@ class Link(LinkModel):
     def __repr__(self) -> str:
         state = "open" if self.is_open else f"ended: {self.report}" if self.report else "not open"
         return f"<{type(self).__name__} {self.name!r} to {self.address!r}, {state}>"
+
+
+def terminus(kind: type[Source | Target], given: Any) -> Any:
+    """A source or target as given, or the one of an address."""
+    return kind(address=given) if isinstance(given, str) else given
 
 
 def _refuses(attach: Attach) -> bool:

@@ -51,8 +51,8 @@ class Owner(Protocol):
 class Waiting(Protocol):
     """A sender that waits for the session's window."""
 
-    def window_came(self) -> bool:
-        """The window has room: send; whether all of it went out."""
+    def window_came(self) -> None:
+        """The window has room: send."""
         ...
 
 

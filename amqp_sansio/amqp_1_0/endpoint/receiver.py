@@ -158,8 +158,7 @@ class Receiver(Link):
         message_annotations: Mapping[Any, Any] | None = None,
     ) -> tuple[Pending[Any], ...]:
         """The deliveries weren't processed here, and are given back changed. See `update`."""
-        state = Modified(delivery_failed, undeliverable_here, message_annotations)
-        return self.update(deliveries, state)
+        return self.update(deliveries, Modified(delivery_failed, undeliverable_here, message_annotations))
 
     def update(
         self, deliveries: Iterable[Delivery | int], state: DeliveryState | None, *, settled: bool | None = None
@@ -254,23 +253,15 @@ class Receiver(Link):
                 yield saved
 
     def unsettled_states(self) -> dict[bytes, State | None]:
-        found: dict[bytes, State | None] = {}
-        for tag, saved in (self.restored or {}).items():
-            state = saved.local
-            if state is None:
-                number, offset = section_position(saved.payload or b"", len(saved.payload or b""))
-                state = Received(number, offset)
-            found[tag] = state
-        return found
+        restored = (self.restored or {}).items()
+        return {tag: _reached(saved.payload or b"") if saved.local is None else saved.local for tag, saved in restored}
 
     def compare(self) -> None:
         restored, remote, local = self.restored, self.remote, self.local
         if restored is None or remote is None or local is None:
             return
-        theirs = remote.unsettled or {}
-        forgotten: list[bytes] = []
-        if not remote.incomplete_unsettled:
-            forgotten = [tag for tag in restored if tag not in theirs]
+        theirs = restored if remote.incomplete_unsettled else remote.unsettled or {}
+        forgotten = [tag for tag in restored if tag not in theirs]
         for tag in forgotten:
             self.session.complete([(self.pending_of(tag), restored.pop(tag).local)])
         self.restored = self.name_later(restored)
@@ -508,6 +499,11 @@ def check_credit(credit: int) -> None:
     """Raise for a credit beyond what serial numbers can tell (part 2 section 2.6.7)."""
     if not 0 <= credit <= 0x7FFF_FFFF:
         raise LocalProtocolError(f"credit {credit} is outside 0 to 2147483647")
+
+
+def _reached(payload: bytes) -> Received:
+    """The position behind what has come of a message."""
+    return Received(*section_position(payload, len(payload)))
 
 
 def _request_of(payload: bytes) -> Declare | Discharge:

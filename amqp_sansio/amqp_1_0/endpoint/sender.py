@@ -338,18 +338,15 @@ class Sender(Link):
         self.resend()
         self.tell(CreditChanged, self.credit, drain, properties)
 
-    def window_came(self) -> bool:
-        """The session's window has room: send what waits for it; whether all of it went out."""
+    def window_came(self) -> None:
+        """The session's window has room: send what waits for it, and tell the application when all of it went out."""
         delivery = self.waiting
         if delivery is None:
-            return True
+            return
         self.push(delivery)
-        if self.waiting is not None:
-            return False
         self.resend()
         if self.waiting is None:
             self.tell(CreditChanged, self.credit, self.drain_wanted, None)
-        return True
 
     def push(self, delivery: OutgoingDelivery) -> None:
         """Send as much of a delivery as the session's window and the frames take."""

@@ -27,6 +27,7 @@ from ..model.connection import ConnectionModel
 from ..model.link_state import LinkModel, SessionViolation, is_outcome
 from ..model.states import ATTACHED, ENDED, MAPPED, UNMAPPED
 from .events import DeliveryUpdated, SessionRequested, Updated
+from .link import More, terminus
 from .outgoing import SessionEnd, Transport, remote_error, report_of, shorten
 from .receiver import Receiver, check_credit
 from .sender import OutgoingDelivery, Sender
@@ -100,17 +101,8 @@ class Session(SessionEnd):
         link = self._new_link(name, self.side, state)
         assert isinstance(link, Sender)
         link.auto_settle = auto_settle
-        if state is not None:
-            link.restore(state)
-            target = state.target if target is None else target
-            source = state.source if source is None else source
-        self._attach(
-            link,
-            Source(address=self.transport.config.container_id) if source is None else _source(source),
-            _target(target),
-            (*_modes(snd_settle_mode, rcv_settle_mode, state), max_message_size),
-            (properties, offered_capabilities, desired_capabilities),
-        )
+        modes = (snd_settle_mode, rcv_settle_mode, max_message_size)
+        self._attach(link, source, target, state, modes, (properties, offered_capabilities, desired_capabilities))
         return link
 
     def open_receiver(
@@ -133,18 +125,8 @@ class Session(SessionEnd):
         _check_dynamic(source, "1.0/source.address/dynamic-receiver")
         link = self._new_link(name, 1 - self.side, state)
         assert isinstance(link, Receiver)
-        own: Any = target
-        if state is not None:
-            link.restore(state)
-            own = state.target if target is None else target
-            source = state.source if source is None else source
-        self._attach(
-            link,
-            _source(source),
-            Target(address=self.transport.config.container_id) if own is None else _target(own),
-            (*_modes(snd_settle_mode, rcv_settle_mode, state), max_message_size),
-            (properties, offered_capabilities, desired_capabilities),
-        )
+        modes = (snd_settle_mode, rcv_settle_mode, max_message_size)
+        self._attach(link, source, target, state, modes, (properties, offered_capabilities, desired_capabilities))
         if credit:
             link.flow(credit)
         return link
@@ -179,14 +161,29 @@ class Session(SessionEnd):
         link: Link,
         source: Any,
         target: Any,
-        modes: tuple[int, int, int],
-        more: tuple[Mapping[Any, Any] | None, Iterable[str], Iterable[str]],
+        state: LinkState | None,
+        modes: tuple[int | None, int | None, int],
+        more: More,
     ) -> None:
+        """Attach a link; what isn't given is as saved, and this end's address its container's name."""
+        snd, rcv, size = modes
+        if state is not None:
+            link.restore(state)
+            source = state.source if source is None else source
+            target = state.target if target is None else target
+            snd = state.snd_settle_mode if snd is None else snd
+            rcv = state.rcv_settle_mode if rcv is None else rcv
+        container = self.transport.config.container_id
+        if link.ROLE:
+            target = container if target is None else target
+        else:
+            source = container if source is None else source
+        source, target = terminus(Source, source), terminus(Target, target)
         key = (link.name, link.sender)
         before = self.names.get(key)
         self.names[key] = link
         try:
-            link.attach(self.free_handle(), source, target, modes, more)
+            link.attach(self.free_handle(), source, target, (2 if snd is None else snd, rcv or 0, size), more)
         except BaseException:
             if before is None:
                 del self.names[key]
@@ -572,21 +569,7 @@ class EndpointModel(ConnectionModel):
         self._sessions.clear()
 
 
-def _modes(snd: int | None, rcv: int | None, state: LinkState | None) -> tuple[int, int]:
-    """The settle modes as given, as saved, or mixed and first."""
-    saved = (2, 0) if state is None else (state.snd_settle_mode, state.rcv_settle_mode)
-    return saved[0] if snd is None else snd, saved[1] if rcv is None else rcv
-
-
 def _check_dynamic(terminus: object, rule: str) -> None:
     """Refuse an address beside `dynamic`: the peer names a dynamic node (part 3 section 3.5.3)."""
     if getattr(terminus, "dynamic", False) and getattr(terminus, "address", None) is not None:
         raise LocalProtocolError("a dynamic node gets its address from the peer; leave the address out", rule=rule)
-
-
-def _source(source: str | Source | None) -> Source | None:
-    return Source(address=source) if isinstance(source, str) else source
-
-
-def _target(target: str | Target | Coordinator | None) -> Target | Coordinator | None:
-    return Target(address=target) if isinstance(target, str) else target

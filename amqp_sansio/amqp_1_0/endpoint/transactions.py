@@ -6,7 +6,7 @@ discharge succeeds. `Resource` keeps account of it, answers what has one answer,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ...errors import LocalProtocolError
 from ..codec import conditions
@@ -66,9 +66,8 @@ class Controller:
         if global_id is not None and _DISTRIBUTED not in offered:
             text = "a global-id is for coordinators with amqp:distributed-transactions, this one hasn't it"
             raise LocalProtocolError(text, rule="1.0/transactions/declare/global-id")
-        answer: Any = self.sender.send(Message(body=AmqpValue(Declare(global_id))))
-        pending: Pending[Declared] = answer
-        return pending
+        pending: Any = self.sender.send(Message(body=AmqpValue(Declare(global_id))))
+        return cast("Pending[Declared]", pending)
 
     def discharge(self, txn_id: bytes, *, fail: bool = False) -> Pending[Any]:
         """Commit a transaction, or with `fail` roll it back. The pending ends with Accepted or Rejected."""
@@ -156,7 +155,7 @@ class Resource:
         asked = request.request
         if not isinstance(asked, Discharge):
             raise LocalProtocolError("a declare has no work")
-        transaction = self.transactions.get(_key(asked.txn_id))
+        transaction = self._named(asked.txn_id, None)
         if transaction is None:
             self.refuse(request, conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {asked.txn_id!r} is open")
             return None
@@ -198,9 +197,8 @@ class Resource:
         if not isinstance(state, TransactionalState):
             raise LocalProtocolError(f"delivery {delivery.delivery_id} names no transaction")
         receiver: Any = self.connection.session(delivery.channel).link(delivery.link)
-        transaction = self.transactions.get(_key(state.txn_id))
+        transaction = self._named(state.txn_id, receiver)
         if transaction is None:
-            receiver.close(conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {state.txn_id!r} is open")
             return None
         transaction.posted.append((delivery, outcome))
         if not delivery.settled:
@@ -218,10 +216,8 @@ class Resource:
         None when the transaction isn't open: the link is detached with the error; or when one of the deliveries
         belongs to another open transaction: that one's control link is ended.
         """
-        transaction = self.transactions.get(_key(state.txn_id))
+        transaction = self._named(state.txn_id, sender)
         if transaction is None:
-            if sender is not None:
-                sender.close(conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {state.txn_id!r} is open")
             return None
         for pending in pendings:
             other = self._bound.get(pending, transaction)
@@ -245,10 +241,7 @@ class Resource:
         if not self.acquisition:
             sender.close(conditions.NOT_IMPLEMENTED, "this link doesn't acquire transactionally")
             return None
-        transaction = self.transactions.get(found)
-        if transaction is None:
-            sender.close(conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {found!r} is open")
-        return transaction
+        return self._named(found, sender)
 
     def undo(self, transaction: Transaction) -> None:
         """A transaction that was discharged or lost isn't committed: what its controller said of deliveries that aren't
@@ -261,6 +254,13 @@ class Resource:
         for each in lost:
             self._forget(each)
         return tuple(lost)
+
+    def _named(self, txn_id: object, link: Sender | Receiver | None) -> Transaction | None:
+        """The open transaction of that id; without one a link that names it is detached with the error."""
+        found = self.transactions.get(txn_id) if isinstance(txn_id, bytes) else None
+        if found is None and link is not None:
+            link.close(conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {txn_id!r} is open")
+        return found
 
     def _forget(self, transaction: Transaction) -> None:
         del self.transactions[transaction.txn_id]
@@ -286,8 +286,3 @@ class Resource:
         """A fault of the controller ends its control link."""
         link = self.connection.session(transaction.channel).link(transaction.link)
         link.close(conditions.TRANSACTION_ROLLBACK, why)
-
-
-def _key(txn_id: object) -> bytes:
-    """A txn-id as `transactions` has it; those of other types are nobody's."""
-    return txn_id if isinstance(txn_id, bytes) else b""

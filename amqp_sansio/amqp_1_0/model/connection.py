@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.serial import bound, later
 from ..codec import conditions
+from ..codec.frames import MIN_MAX_FRAME_SIZE
 from ..codec.performatives import (
     Attach,
     Begin,
@@ -30,20 +31,14 @@ from ..codec.performatives import (
 )
 from ..codec.violation import Violation
 from . import states
-from .link_state import CLIENT, SERVER, DeliveryModel, LinkModel, SessionHalf, SessionModel, number_of
+from .link_state import CLIENT, SERVER, DeliveryModel, LinkModel, SessionHalf, SessionModel
+from .states import MAPPED, ConnectionInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...endpoint import Side
     from ...limits import Limits
     from ..codec.performatives import Performative, SaslFrame
-
-_HEADER: Final = states.ConnectionInput.HEADER
-_OPEN: Final = states.ConnectionInput.OPEN
-_FRAME: Final = states.ConnectionInput.FRAME
-_EMPTY: Final = states.ConnectionInput.EMPTY
-_CLOSE: Final = states.ConnectionInput.CLOSE
 
 
 class Half:
@@ -84,39 +79,31 @@ class ConnectionModel:
 
     # The connection.
 
-    def step_header(self, side: Side | int) -> None:
+    def step_header(self, side: int) -> None:
         """`side` sends the AMQP header (protocol id 0)."""
-        self._step_connection(_number(side), _HEADER, "the protocol header")
+        self._step_connection(side, ConnectionInput.HEADER, "the protocol header")
 
-    def step_sasl(self, side: Side | int, frame: SaslFrame) -> None:
+    def step_sasl(self, side: int, frame: SaslFrame) -> None:
         """`side` sends a SASL frame (part 5 section 5.3.2)."""
         sender, given = SASL_FRAMES[type(frame)]
         found = states.SASL[self.sasl].get(given)
-        number = _number(side)
-        if sender != number or found is None:
-            wrong = "the wrong side" if sender != number else self.sasl.value
-            rule = "security/sasl/roles" if sender != number else "security/sasl/mechanisms-first"
-            raise Violation(conditions.ILLEGAL_STATE, f"{frame.NAME} from {_SIDES[number]}: {wrong}", rule=rule)
+        if sender != side or found is None:
+            wrong = "the wrong side" if sender != side else self.sasl.value
+            rule = "security/sasl/roles" if sender != side else "security/sasl/mechanisms-first"
+            raise Violation(conditions.ILLEGAL_STATE, f"{frame.NAME} from {_SIDES[side]}: {wrong}", rule=rule)
         if isinstance(frame, SaslMechanisms) and not frame.sasl_server_mechanisms:
             text = "sasl-mechanisms offers no mechanism"
             raise Violation(conditions.INVALID_FIELD, text, rule="security/sasl/mechanisms-nonempty")
         self.sasl = found
 
-    def step_empty(self, side: Side | int, channel: int = 0) -> None:
+    def step_empty(self, side: int, channel: int = 0) -> None:
         """`side` sends an empty frame (part 2 section 2.4.5)."""
-        number = _number(side)
-        self._step_connection(number, _EMPTY, "an empty frame")
-        self._check_channel(number, channel, "an empty frame")
+        self._step_connection(side, ConnectionInput.EMPTY, "an empty frame")
+        self._check_channel(side, channel, "an empty frame")
 
-    def step(self, side: Side | int, channel: int, performative: Performative) -> None:
+    def step(self, side: int, channel: int, performative: Performative) -> None:
         """`side` sends `performative`, any but a transfer, on `channel`."""
-        number = _number(side)
-        if isinstance(performative, End):
-            self.end(number, channel)
-        elif isinstance(performative, Close):
-            self.close(number, channel)
-        else:
-            _STEPS[type(performative)](self, number, channel, performative)
+        _STEPS[type(performative)](self, side, channel, performative)
 
     def open(self, side: int, channel: int, frame: Open) -> None:
         """The first frame of a side (part 2 section 2.7.1)."""
@@ -127,29 +114,29 @@ class ConnectionModel:
             # Broker-J says 0 where it closes at once.
             text = f"max-frame-size {frame.max_frame_size}, at least {MIN_MAX_FRAME_SIZE} is a must"
             self.tolerate(Violation(conditions.INVALID_FIELD, text, rule="transport/open/max-frame-size-min"))
-        self._step_connection(side, _OPEN, "open")
+        self._step_connection(side, ConnectionInput.OPEN, "open")
         self.halves[side].open = frame
 
-    def close(self, side: int, channel: int) -> bool:
+    def close(self, side: int, channel: int, _: Close | None = None) -> bool:
         """The last frame of a side (part 2 section 2.7.9); whether it answers the other's close."""
         self._check_channel(side, channel, "close")
-        self._step_connection(side, _CLOSE, "close")
+        self._step_connection(side, ConnectionInput.CLOSE, "close")
         return self.halves[1 - side].state is states.Connection.CLOSED
 
-    def _step_connection(self, side: int, given: states.ConnectionInput, what: str) -> None:
+    def _step_connection(self, side: int, given: ConnectionInput, what: str) -> None:
         half = self.halves[side]
         found = states.CONNECTION[half.state].get(given)
         if found is None:
             closed = half.state is states.Connection.CLOSED
-            if half.assumed and given is not _HEADER and not closed:
-                half.state = states.Connection.CLOSED if given is _CLOSE else states.Connection.OPEN
+            if half.assumed and given is not ConnectionInput.HEADER and not closed:
+                half.state = states.Connection.CLOSED if given is ConnectionInput.CLOSE else states.Connection.OPEN
                 return
             rule = "transport/connection/open-first"
             if half.state is states.Connection.CLOSED:
                 rule = "transport/close/nothing-after"
             elif half.state is states.Connection.START:
                 rule = "transport/version/header-first"
-            elif given is _EMPTY:
+            elif given is ConnectionInput.EMPTY:
                 rule = "transport/connection/idle-empty-when"
             text = f"{_SIDES[side]} sends {what}, state of its side: {half.state.value}"
             raise Violation(conditions.ILLEGAL_STATE, text, rule=rule)
@@ -174,9 +161,9 @@ class ConnectionModel:
         """The session on which `side` sends on `channel`."""
         half = self.halves[side]
         if half.state is not states.Connection.OPEN:
-            self._step_connection(side, _FRAME, what)
+            self._step_connection(side, ConnectionInput.FRAME, what)
         session = half.channels.get(channel)
-        if session is not None and session.halves[side].state is states.Session.MAPPED:
+        if session is not None and session.halves[side].state is MAPPED:
             return session
         self._check_channel(side, channel, what)
         if half.assumed and session is None:
@@ -191,7 +178,7 @@ class ConnectionModel:
         if session is None or session.halves[side].state is not states.Session.UNMAPPED:
             session = self.new_session(None)
         half = session.halves[side]
-        half.state = states.Session.MAPPED
+        half.state = MAPPED
         half.channel = channel
         for each in session.halves:
             each.window_limit = each.window_known = None
@@ -202,7 +189,7 @@ class ConnectionModel:
         """A session begins, or its begin is answered (part 2 section 2.5.1)."""
         half = self.halves[side]
         if half.state is not states.Connection.OPEN:
-            self._step_connection(side, _FRAME, "begin")
+            self._step_connection(side, ConnectionInput.FRAME, "begin")
         self._check_channel(side, channel, "begin")
         if channel in half.channels:
             text = f"begin on channel {channel}, which is in use"
@@ -244,7 +231,7 @@ class ConnectionModel:
             )
         return session
 
-    def end(self, side: int, channel: int) -> tuple[SessionModel, bool]:
+    def end(self, side: int, channel: int, _: End | None = None) -> tuple[SessionModel, bool]:
         """A side leaves a session (part 2 section 2.5.2); whether the other one already had."""
         session = self.session(side, channel, "end")
         half = session.halves[side]
@@ -299,11 +286,7 @@ class ConnectionModel:
         """A side sends (more of) a delivery with `size` octets of payload."""
         half = self.halves[side]
         session = half.channels.get(channel)
-        if (
-            session is None
-            or half.state is not states.Connection.OPEN
-            or session.halves[side].state is not states.Session.MAPPED
-        ):
+        if session is None or half.state is not states.Connection.OPEN or session.halves[side].state is not MAPPED:
             session = self.session(side, channel, "transfer")
         return session.step_transfer(side, frame, size)
 
@@ -313,15 +296,8 @@ class ConnectionModel:
         return session, session.step_disposition(side, frame)
 
 
-MIN_MAX_FRAME_SIZE: Final = 512
-"""Every peer takes frames of so many octets (part 2 section 2.8.18)."""
-
 _NOTHING: Final = (None, None, None)
 _SIDES: Final = ("the client", "the server")
-
-
-def _number(side: Side | int) -> int:
-    return side if isinstance(side, int) else number_of(side)
 
 
 def _open_window(half: SessionHalf, frame: Flow) -> None:
@@ -341,6 +317,8 @@ _STEPS: Final[dict[type[Performative], Callable[[ConnectionModel, int, int, Any]
     Flow: ConnectionModel.flow,
     Disposition: ConnectionModel.disposition,
     Detach: ConnectionModel.detach,
+    End: ConnectionModel.end,
+    Close: ConnectionModel.close,
 }
 SASL_FRAMES: Final[dict[type[Any], tuple[int, states.SaslInput]]] = {
     SaslMechanisms: (SERVER, states.SaslInput.MECHANISMS),
