@@ -384,6 +384,18 @@ def test_a_flow_may_bind_what_will_be_acquired(supported: bool) -> None:
             link._check()
 
 
+@pytest.mark.parametrize("txn_id", [b"nobody's", "text", [1]])
+def test_a_flow_that_names_no_open_transaction_detaches_its_link(txn_id: object) -> None:
+    facing = Coordinating.ready(acquisition=True)
+    link = serving(facing)
+    facing.settle()
+    facing.forget()
+    facing.get(session_flow(handle=9, delivery_count=0, link_credit=5, properties={amqp.Symbol("txn-id"): txn_id}))
+    (event,) = facing.of(amqp.CreditChanged)
+    assert facing.resource.acquire(link, event) is None
+    assert facing.frames()[-1].error.condition == "amqp:transaction:unknown-id"
+
+
 def test_retiring_and_undoing_cost_what_is_retired() -> None:
     """Neither all that the transaction has retired before, nor all that its links have unsettled."""
     costs: list[int] = []
