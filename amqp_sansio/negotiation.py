@@ -110,9 +110,9 @@ class Acceptor:
     def _offer(self, version: Version) -> bytes:
         """Return a header for `version` that is accepted here."""
         if version is AMQP_1_0:
-            from .amqp_1_0.endpoint.handshake import offered_header
+            from .amqp_1_0.endpoint.handshake import accepted_headers
 
-            return offered_header(self._configs[AMQP_1_0])
+            return accepted_headers(self._configs[AMQP_1_0], self._configs[AMQP_1_0].tls)[0]
         return version.header
 
 

@@ -91,9 +91,7 @@ class _Decimal:
         return cls((sign << (width - 1) | bits).to_bytes(cls.SIZE, "big"))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Decimal):
-            return NotImplemented
-        return self.bits == other.bits
+        return self.bits == other.bits if isinstance(other, _Decimal) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.bits)

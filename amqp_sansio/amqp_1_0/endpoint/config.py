@@ -105,8 +105,7 @@ def check_config(config: Config, role: Side) -> None:
     check_ranges(config, _HIGHEST)
     for name in ("max_frame_size", "initial_frame_size"):
         if getattr(config, name) < MIN_MAX_FRAME_SIZE:
-            text = f"Config.{name} {getattr(config, name)} is below 512, the least the protocol allows"
-            raise ValueError(text)
+            raise ValueError(f"Config.{name} {getattr(config, name)} is below 512, the least the protocol allows")
     if config.limits.unparsed < config.initial_frame_size:
         raise ValueError(
             f"Limits.unparsed {config.limits.unparsed} can't hold a frame of {config.initial_frame_size} octets"

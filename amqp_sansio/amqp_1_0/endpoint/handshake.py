@@ -15,6 +15,7 @@ from ...errors import CodecError, LimitExceeded, LocalProtocolError, RemoteProto
 from ...events import By, CloseReport, Failed, OpenRequested
 from ..codec import conditions
 from ..codec.composite import with_rest
+from ..codec.conditions import SaslCode
 from ..codec.frames import (
     AMQP,
     AMQP_HEADER,
@@ -46,7 +47,7 @@ from ..model import hints, states
 from ..model.link_state import SessionViolation, number_of
 from .config import Config, offered_mechanisms, own_channel_max, own_max_frame_size
 from .events import TlsStarted
-from .outgoing import make_error, shorten, symbols
+from .outgoing import make_error, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -59,8 +60,6 @@ OPEN: Final = "open"
 TLS: Final = "TLS"
 DEFAULT_LOCALE: Final = "en-US"
 
-OK: Final = 0
-AUTH: Final = 1
 _PRODUCT: Final[Mapping[str, Any]] = {name: PRODUCT[name] for name in ("product", "version", "platform")}
 _BEARER: Final = ("OAUTHBEARER", "XOAUTH2")
 
@@ -200,13 +199,13 @@ class Handshake(SaslExchange[Config]):
         self._check_decision(AUTHENTICATION)
         assert self._server_login is not None
         try:
-            self._send_sasl(SaslOutcome(OK, self._server_login.additional or None))
+            self._send_sasl(SaslOutcome(SaslCode.OK, self._server_login.additional or None))
         except Violation as violation:
             raise misuse(violation) from violation
         self._waiting_for = self._server_login = None
         self._begin_layer()
 
-    def refuse_authentication(self, text: str = "", code: int = AUTH) -> None:
+    def refuse_authentication(self, text: str = "", code: int = SaslCode.AUTH) -> None:
         """Server: turn the client away, answering `AuthenticationRequested`.
 
         `code` is that of sasl-outcome: 1 for the credentials, 2 to 4 for a failure of the server (1.0 part 5 section
@@ -304,12 +303,15 @@ class Handshake(SaslExchange[Config]):
             return True
         self._buffer.pos += HEADER_SIZE
         if header == TLS_HEADER:
-            self._begin_tls()
+            # From here on the octets are the adapter's.
+            if server:
+                self._out.append(TLS_HEADER)
+            self._ask(TLS, TlsStarted())
         elif header == SASL_HEADER:
             self._stage = Stage.SASL
             if server:
                 self._out.append(SASL_HEADER)
-                self._send_sasl(SaslMechanisms(symbols(offered_mechanisms(self.config))))
+                self._send_sasl(SaslMechanisms(offered_mechanisms(self.config)))
         else:
             self._model.step_header(1 - self._side)
             if server:
@@ -327,15 +329,11 @@ class Handshake(SaslExchange[Config]):
         """The headers that are accepted here; the first is the one to offer."""
         if self._stage in (Stage.HEADER, Stage.CLOSING):
             return (AMQP_HEADER,)
-        config = self.config
-        tls = (TLS_HEADER,) if self._may_want_tls else ()
-        if self.role is Side.CLIENT:
-            return tls or ((SASL_HEADER,) if config.sasl is not None else (AMQP_HEADER,))
-        if tls and config.tls_required:
-            return tls
-        if not config.mechanisms:
-            return (AMQP_HEADER, SASL_HEADER, *tls)
-        return (SASL_HEADER, *tls) if config.sasl_required else (SASL_HEADER, AMQP_HEADER, *tls)
+        if self.role is Side.SERVER:
+            return accepted_headers(self.config, self._may_want_tls)
+        if self._may_want_tls:
+            return (TLS_HEADER,)
+        return (AMQP_HEADER,) if self.config.sasl is None else (SASL_HEADER,)
 
     def _differs(self, header: bytes, by: By) -> None:
         """The headers differ: this side ends its stream, and its adapter reads on until the peer has."""
@@ -366,12 +364,6 @@ class Handshake(SaslExchange[Config]):
         self._end_with(error, report, CloseHint.CLOSE_WHEN_SENT)
 
     # TLS (part 5 section 5.2).
-
-    def _begin_tls(self) -> None:
-        """Both headers ask for TLS: a server answers with its own, and from here on the octets are the adapter's."""
-        if self.role is Side.SERVER:
-            self._out.append(TLS_HEADER)
-        self._ask(TLS, TlsStarted())
 
     def _check_tls(self) -> None:
         if self._waiting_for != TLS or self._lost:
@@ -470,7 +462,7 @@ class Handshake(SaslExchange[Config]):
         return Violation(conditions.RESOURCE_LIMIT_EXCEEDED, text, rule="security/sasl/steps")
 
     def _outcome(self, outcome: SaslOutcome) -> None:
-        if outcome.code != OK:
+        if outcome.code != SaslCode.OK:
             self._refused(outcome.code)
             return
         self._complete_login(outcome.additional_data or b"")
@@ -486,8 +478,9 @@ class Handshake(SaslExchange[Config]):
                 reason = f"; {heard}"
         said = hints.OUTCOMES.get(code, "a code the specification lacks")
         text = f"the server refused the login, sasl-outcome {code} ({said}){reason}"
-        condition = conditions.UNAUTHORIZED_ACCESS if code == AUTH else conditions.INTERNAL_ERROR
-        hint = "wrong user, password or token, or the mechanism isn't allowed to this user" if code == AUTH else ""
+        denied = code == SaslCode.AUTH
+        condition = conditions.UNAUTHORIZED_ACCESS if denied else conditions.INTERNAL_ERROR
+        hint = "wrong user, password or token, or the mechanism isn't allowed to this user" if denied else ""
         report = CloseReport(By.REMOTE, code, text, hint=hint, condition=condition)
         error = RemoteProtocolError(text, condition=condition)
         self._end_with(error, report, CloseHint.CLOSE_WHEN_SENT)
@@ -522,13 +515,13 @@ class Handshake(SaslExchange[Config]):
             condition=conditions.UNAUTHORIZED_ACCESS,
         )
         self._events.append(Failed(Scope.CONNECTION, 0, error, By.LOCAL))
-        self._refuse_login(text, AUTH)
+        self._refuse_login(text, SaslCode.AUTH)
 
     def _refuse_login(self, text: str, code: int) -> None:
         """Send the outcome, then close: a layer that ends takes the transport with it (part 5 section 5.1)."""
         self._waiting_for = None
         self._send_sasl(SaslOutcome(code))
-        condition = conditions.UNAUTHORIZED_ACCESS if code == AUTH else conditions.INTERNAL_ERROR
+        condition = conditions.UNAUTHORIZED_ACCESS if code == SaslCode.AUTH else conditions.INTERNAL_ERROR
         report = CloseReport(By.LOCAL, code, text, condition=condition)
         self._end(report, CloseHint.CLOSE_WHEN_SENT)
 
@@ -715,11 +708,14 @@ def misplaced(body: Performative | SaslFrame, octets: int) -> Violation:
     return Violation(conditions.FRAMING_ERROR, text, rule=_PERFORMATIVE)
 
 
-def offered_header(config: Config) -> bytes:
-    """The protocol header that a server with this configuration offers to who sent an unacceptable one."""
-    if config.tls and config.tls_required:
-        return TLS_HEADER
-    return SASL_HEADER if config.mechanisms else AMQP_HEADER
+def accepted_headers(config: Config, tls: bool) -> tuple[bytes, ...]:
+    """The protocol headers that a server takes, the first one it offers; `tls`: that of TLS may still come."""
+    also = (TLS_HEADER,) if tls else ()
+    if tls and config.tls_required:
+        return also
+    if not config.mechanisms:
+        return (AMQP_HEADER, SASL_HEADER, *also)
+    return (SASL_HEADER, *also) if config.sasl_required else (SASL_HEADER, AMQP_HEADER, *also)
 
 
 def make_open(config: Config, changes: Mapping[str, Any]) -> Open:
@@ -731,10 +727,10 @@ def make_open(config: Config, changes: Mapping[str, Any]) -> Open:
         "channel_max": own_channel_max(config),
         # A real threshold is twice what is announced (part 2 section 2.4.5).
         "idle_time_out": ceil(config.idle_time_out * 500) or None,
-        "outgoing_locales": symbols(config.outgoing_locales),
-        "incoming_locales": symbols(config.incoming_locales),
-        "offered_capabilities": symbols(config.offered_capabilities),
-        "desired_capabilities": symbols(config.desired_capabilities),
+        "outgoing_locales": config.outgoing_locales,
+        "incoming_locales": config.incoming_locales,
+        "offered_capabilities": config.offered_capabilities,
+        "desired_capabilities": config.desired_capabilities,
         "properties": {Symbol(name): value for name, value in {**_PRODUCT, **config.properties}.items()},
     }
     values.update(changes)
@@ -747,7 +743,4 @@ def chosen_locale(wanted: tuple[str, ...], supported: tuple[str, ...]) -> str:
     >>> chosen_locale(("de-DE", "fr-FR"), ("en-US", "fr-FR"))
     'fr-FR'
     """
-    for name in wanted:
-        if name in supported:
-            return name
-    return DEFAULT_LOCALE
+    return next((name for name in wanted if name in supported), DEFAULT_LOCALE)

@@ -14,7 +14,7 @@ from ..model.link_state import LinkModel
 from ..model.resume import LinkState, check_rounds
 from ..model.states import ATTACHED, DETACHED, MAPPED, UNMAPPED
 from .events import LinkClosed, LinkFailed, LinkOpened, LinkRequested
-from .outgoing import make_error, remote_error, report_of, symbols
+from .outgoing import make_error, remote_error, report_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -310,8 +310,8 @@ class Link(LinkModel):
             incomplete_unsettled=False,
             initial_delivery_count=None if self.ROLE else 0,
             max_message_size=max_message_size or None,
-            offered_capabilities=symbols(offered),
-            desired_capabilities=symbols(desired),
+            offered_capabilities=tuple(offered),
+            desired_capabilities=tuple(desired),
             properties=properties,
         )  # fmt: skip
         self._check_modes(frame)

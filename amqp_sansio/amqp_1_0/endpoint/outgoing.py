@@ -281,8 +281,8 @@ class SessionEnd(SessionModel):
                 incoming_window=self.window,
                 outgoing_window=_OUTGOING_WINDOW,
                 handle_max=transport.limits.consumers - 1,
-                offered_capabilities=symbols(offered),
-                desired_capabilities=symbols(desired),
+                offered_capabilities=tuple(offered),
+                desired_capabilities=tuple(desired),
                 properties=properties,
             )
         )
@@ -389,11 +389,6 @@ def make_error(condition: str, description: str, info: Mapping[Any, Any] | None 
             )
         return None
     return Error(Symbol(condition), description or None, info)
-
-
-def symbols(texts: Iterable[str]) -> tuple[Symbol, ...]:
-    """Texts as symbols."""
-    return tuple([Symbol(each) for each in texts])
 
 
 def shorten(text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ..._core.brevity import short
+from ..._core.brevity import short, trim
 from ..._core.serial import MASK, add, bound, distance
 from ...endpoint import Side
 from ...errors import Scope
@@ -231,8 +231,7 @@ class SessionModel:
         key = (link.name, link.sender)
         if half.state is states.Link.FAILED:
             self.failed[self.failed_key(*key)] = side
-            if len(self.failed) > _FAILED_KEPT:
-                del self.failed[next(iter(self.failed))]
+            trim(self.failed, _FAILED_KEPT)
         if link.sender == side:
             # A delivery under way ends with its sender's end of the link.
             link.current = None
@@ -387,12 +386,8 @@ class SessionModel:
         return link
 
     def _unattached(self, side: int, handle: int, what: str) -> SessionViolation:
-        return self.error(
-            side,
-            conditions.UNATTACHED_HANDLE,
-            f"{what} on channel {self.halves[side].channel} with handle {handle}, which no link has",
-            "transport/link/unattached-handle",
-        )
+        text = f"{what} on channel {self.halves[side].channel} with handle {handle}, which no link has"
+        return self.error(side, conditions.UNATTACHED_HANDLE, text, "transport/link/unattached-handle")
 
 
 class LinkHalf:
@@ -412,9 +407,8 @@ class LinkModel:
 
     `sender` is the side that sends. `delivery_count` is the sender's; `credit_limit` the count at which its credit
     ends by the receiver's last word, `credit_known` the farthest such limit (both None: not known), `granted` the
-    credit of its last flow. `current` is the
-    delivery whose transfers have begun and not ended. `unsettled` are the deliveries by tag. `answered` is the side
-    whose attach answered the other's. `quick` is what an endpoint's shortcut knows of it since the last attach.
+    credit of its last flow. `current` is the delivery whose transfers have begun and not ended; `unsettled` are the
+    deliveries by tag. `answered` is the side whose attach answered the other's, `quick` what a shortcut knows of it.
     """
 
     __slots__ = (
@@ -466,9 +460,8 @@ class LinkModel:
     @property
     def is_attached(self) -> bool:
         """Whether both sides have attached it."""
-        attached = states.Link.ATTACHED
         one, other = self.halves
-        return one.state is attached and other.state is attached
+        return one.state is ATTACHED and other.state is ATTACHED
 
     def new_delivery(self, delivery_id: int, delivery_tag: bytes) -> DeliveryModel:
         """A delivery of this link; endpoints have their own kind."""
@@ -698,11 +691,9 @@ class DeliveryModel:
                 f"whose first transfer says {self.message_format}"
             )
             wrong = conditions.INVALID_FIELD, text, "transport/transfer/message-format"
-        else:
-            first, state = self.states[link.sender], frame.state
-            if isinstance(state, TransactionalState) and not (
-                isinstance(first, TransactionalState) and first.txn_id == state.txn_id
-            ):
+        elif isinstance(frame.state, TransactionalState):
+            first = self.states[link.sender]
+            if not isinstance(first, TransactionalState) or first.txn_id != frame.state.txn_id:
                 text = (
                     f"a further transfer of delivery {self.delivery_id} on link {link.name!r} names another transaction"
                 )

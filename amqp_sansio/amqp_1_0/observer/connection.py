@@ -96,24 +96,20 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         self.events.append(Identified(AMQP_1_0, "", setting.client, setting.server, setting.by, setting.at_ns))
 
     def finish(self, at_ns: int) -> None:
-        """End both directions."""
         for direction in reversed(self.directions):
             self.end_octets(direction)
             self.doubt(direction)
 
     def missed(self, direction: Direction) -> None:
-        """Tell the model that something of a direction wasn't seen."""
         self.model.missed()
         self.model.dropped(direction.number)
         direction.layer = None
 
     def search(self, direction: Direction, skip_from: int, scan: int, prefer: int = 0) -> None:
-        """From now on look for the next proven frame."""
         super().search(direction, skip_from, scan, prefer)
         self.model.blind = True
 
     def look(self, direction: Direction, last: bool) -> bool:
-        """Look for the next frame that can be proven; False when octets are missing."""
         if not super().look(direction, last):
             return False
         self.model.blind = any([each.mode == IN_DAMAGE for each in self.directions])
@@ -121,7 +117,6 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         return True
 
     def recognizer(self, direction: Direction) -> Reader:
-        """Tells the frames of a direction from other octets."""
         agreed = self.model.halves[1 - direction.number].open
         largest = LIKELY_MAX if agreed is None else max(agreed.max_frame_size, MIN_MAX_FRAME_SIZE)
         return Reader(direction.side, min(largest, self.limits.unparsed), self.limits.header)
@@ -168,7 +163,6 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             self.blame("security/sasl/outcome", text, self.offset)
 
     def frame(self, direction: Direction) -> bool:
-        """Read one frame, or a header between frames; False when octets are missing."""
         buffer = direction.buffer
         if not buffer.want(HEADER_SIZE):
             return False
@@ -385,7 +379,6 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             self.observe(direction, number, "content", "transfer", frame, message, missing=lacks, context=context)
 
     def drop_content(self, direction: Direction, key: tuple[int, int]) -> None:
-        """Nothing more of a delivery comes, or what comes can't be trusted to belong to it."""
         self._hold(direction.contents.pop(key), 0)
 
     def _hold(self, content: Content, octets: int) -> None:

@@ -72,7 +72,6 @@ class ObservedSession(SessionModel):
         self.left: dict[tuple[str, int], ObservedLink] = {}
 
     def new_link(self, name: str, sender: int) -> LinkModel:
-        """A book for a link of this session."""
         return ObservedLink(self, name, sender)
 
 
@@ -101,11 +100,9 @@ class ObservedModel(ConnectionModel):
         self.reported_closed = [False, False]
 
     def new_session(self, initiator: int | None) -> SessionModel:
-        """A book for a session."""
         return ObservedSession(self, initiator)
 
     def tolerate(self, violation: Violation) -> None:
-        """A rule is broken that real peers break, and that does no harm."""
         self.tolerated.append(violation)
 
     def lost(self, client: bool) -> Settlements:
@@ -458,10 +455,7 @@ class ObservedModel(ConnectionModel):
         half = self.halves[side]
         if half.state is not states.Connection.CLOSED:
             half.state = states.Connection.OPEN
-        session = half.channels.get(channel)
-        if session is None:
-            session = self._assume_session(side, channel)
-        return session
+        return half.channels.get(channel) or self._assume_session(side, channel)
 
 
 def lean(value: Any) -> Any:

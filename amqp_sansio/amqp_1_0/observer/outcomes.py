@@ -26,6 +26,7 @@ from ..codec.performatives import (
 )
 from ..model import states
 from ..model.link_state import CLIENT, SERVER, DeliveryModel, LinkModel
+from ..model.states import ATTACHED
 
 if TYPE_CHECKING:
     from ..._core.settlements import Settlement, Settlements
@@ -81,10 +82,8 @@ class ObservedDelivery(DeliveryModel):
     def told(self) -> Outcome | None:
         """The outcome that a side has stated outside of transactions; the sender's word is the last."""
         sender = self.link.sender
-        for state in (self.states[sender], self.states[1 - sender], self.before):
-            if _is_told(state):
-                return state
-        return None
+        said = (self.states[sender], self.states[1 - sender], self.before)
+        return next((state for state in said if _is_told(state)), None)
 
     def provisional(self, key: object) -> Outcome | None:
         """The outcome that holds when the transaction of that id is committed."""
@@ -115,14 +114,12 @@ class ObservedLink(LinkModel):
         self.suspended: dict[bytes, ObservedDelivery] = {}
 
     def new_delivery(self, delivery_id: int, delivery_tag: bytes) -> ObservedDelivery:
-        """A delivery of this link."""
         return ObservedDelivery(self, delivery_id, delivery_tag)
 
     @property
     def half_attached(self) -> bool:
         """Whether a side has it attached."""
-        attached = states.Link.ATTACHED
-        return any([half.state is attached for half in self.halves])
+        return any([half.state is ATTACHED for half in self.halves])
 
     @property
     def open(self) -> dict[bytes, ObservedDelivery]:
@@ -164,11 +161,9 @@ class ObservedLink(LinkModel):
     @property
     def outlives_session(self) -> bool:
         """Whether a terminus is kept when its session ends (part 3 section 3.5.6)."""
-        for side, name in ((self.sender, "source"), (1 - self.sender, "target")):
-            terminus = self._terminus(side, name)
-            if isinstance(terminus, Source | Target) and (terminus.expiry_policy not in _EXPIRING or terminus.timeout):
-                return True
-        return False
+        found = (self._terminus(self.sender, "source"), self._terminus(1 - self.sender, "target"))
+        kept = [each for each in found if isinstance(each, Source | Target)]
+        return any([each.expiry_policy not in _EXPIRING or each.timeout for each in kept])
 
 
 _KINDS: Final = ("publish", "deliver")

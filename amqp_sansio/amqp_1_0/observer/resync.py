@@ -8,7 +8,6 @@ Frames with an extended header, which nothing defines, aren't looked for.
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from ..._core.stream import PROVEN, REFUTED, FrameRecognizer
@@ -18,6 +17,7 @@ from ...versions import HEADER_BEGIN
 from ..codec.composite import Performative, SaslFrame, decode_frame_body
 from ..codec.decode import COMPOSITES
 from ..codec.frames import AMQP, AMQP_HEADER, FRAME, HEADER_SIZE, SASL, SASL_HEADER, TLS_HEADER
+from ..codec.octets import READ_U32
 from ..codec.performatives import Transfer
 from ..model.connection import SASL_FRAMES
 from ..model.link_state import CLIENT
@@ -44,7 +44,6 @@ _OF_TYPE: Final = (frozenset(NAMES) - frozenset(SASL_SENDERS), frozenset(SASL_SE
 _PLAIN: Final = 2
 """The data offset of a frame without an extended header, in words of four octets."""
 _MARKS: Final = tuple([bytes((_PLAIN, kind)) for kind in (AMQP, SASL)])
-_SIZE_32: Final = Struct(">I").unpack_from
 
 
 class Descriptors:
@@ -81,7 +80,7 @@ class Descriptors:
         elif kind == 0xB3:
             if end - pos < 6:
                 return PROVEN, 6
-            begin, size = pos + 6, _SIZE_32(data, pos + 2)[0]
+            begin, size = pos + 6, READ_U32(data, pos + 2)[0]
         else:
             return REFUTED, 0
         if size > self._longest:
@@ -185,7 +184,7 @@ class Reader(FrameRecognizer):
         elif kind == 0xD0:
             if held < 5:
                 return after + 5
-            after += 5 + _SIZE_32(data, at + 1)[0]
+            after += 5 + READ_U32(data, at + 1)[0]
         else:
             return REFUTED
         if after > size if code == _TRANSFER else after != size:

@@ -6,16 +6,14 @@ descriptor. It counts the body, and keeps the sections before it.
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import Final
 
 from ..._core.stream import PROVEN, REFUTED
+from ..codec.decode import WIDTHS
+from ..codec.octets import READ_U32
 from ..codec.sections import AMQP_SEQUENCE, AMQP_VALUE, BINARIES, DATA, SYMBOLS
 from .resync import Descriptors
 
-_WIDTHS: Final = (-1, -1, -1, -1, 0, 1, 2, 4, 8, 16, -1, -1, -1, -1, -1, -1)
-"""Octets of a value by the upper four bits of its format code; -1: no value is, or its size follows."""
-_SIZE_32: Final = Struct(">I").unpack_from
 _DESCRIPTORS: Final = Descriptors(SYMBOLS)
 _OTHER: Final = (0, 0, -1)
 _KINDS: Final = {DATA: "data", AMQP_SEQUENCE: "sequence", AMQP_VALUE: "value"}
@@ -111,8 +109,8 @@ class Sections:
             # A described value: its descriptor is a value too.
             self._values += 1
             return pos + 1
-        width = _WIDTHS[code >> 4]
-        if width >= 0:
+        width = WIDTHS.get(code >> 4)
+        if width is not None:
             self._left = width
             self._values -= 1
             return pos + 1
@@ -123,7 +121,7 @@ class Sections:
         if code & 0x10:
             if end - pos < 5:
                 return pos
-            self._left = _SIZE_32(data, pos + 1)[0]
+            self._left = READ_U32(data, pos + 1)[0]
             size = 5
         else:
             if end - pos < 2:
@@ -153,7 +151,7 @@ def body_of(payload: bytes) -> tuple[int, int, int]:
         if code == 0xC0 or code == 0xC1:
             pos += 5 + payload[pos + 4]
         elif code == 0xD0 or code == 0xD1:
-            pos += 8 + _SIZE_32(payload, pos + 4)[0]
+            pos += 8 + READ_U32(payload, pos + 4)[0]
         elif code == 0x45:
             pos += 4
         else:
@@ -161,7 +159,7 @@ def body_of(payload: bytes) -> tuple[int, int, int]:
     if payload[pos] or code < 0xA0:
         return _OTHER
     if code & 0x10:
-        begin, size = pos + 8, _SIZE_32(payload, pos + 4)[0]
+        begin, size = pos + 8, READ_U32(payload, pos + 4)[0]
     else:
         begin, size = pos + 5, payload[pos + 4]
     if section == DATA:
