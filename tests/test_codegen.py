@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from amqp_sansio._classic.codec.table import RABBIT
-from tools.codegen import amqp_0_10, blocking, classic, composites, extract
-from tools.codegen.__main__ import ROOT, main
+from tools.codegen import blocking, composites, extract, restrictions
+from tools.codegen.__main__ import ROOT, TARGETS, main
 from tools.codegen.facts import FACTS, to_text
 from tools.codegen.methods import emit_methods
 from tools.codegen.model import Field, Method, read
 from tools.codegen.module import Module, call, docstring
 
 SPECS = Path(os.environ.get("AMQP_SANSIO_SPECS", ROOT.parent / "shared" / "specs"))
-GENERATED = tuple([*classic.generate(), *composites.generate(), *amqp_0_10.generate(), *blocking.generate()])
+GENERATED = tuple([name for generate in TARGETS for name in generate()])
 
 with_specs = pytest.mark.skipif(not SPECS.is_dir(), reason=f"the specifications aren't there: {SPECS}")
 
@@ -138,8 +138,8 @@ def test_generated_code_does_what_its_fields_say() -> None:
 
 
 def test_lines_stay_within_their_width() -> None:
-    # Fields that may be left out nest as deep as a record is long; blocking classes are as wide as others.
-    wide = {composites.PATH, *blocking.generate()}
+    # Fields that may be left out nest as deep as a record is long; the others are as wide as what people write.
+    wide = {composites.PATH, *restrictions.generate(), *blocking.generate()}
     for name in GENERATED:
         width = 120 if name in wide else 100
         for line in (ROOT / name).read_text(encoding="utf-8").splitlines():

@@ -6,10 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import amqp_0_10, blocking, classic, composites
+from . import amqp_0_10, blocking, classic, composites, restrictions
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGETS = (classic.generate, composites.generate, amqp_0_10.generate, blocking.generate)
+TARGETS = (classic.generate, composites.generate, restrictions.generate, amqp_0_10.generate, blocking.generate)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -178,7 +178,8 @@ def generate(folder: Path = FACTS) -> dict[str, str]:
 
 def load(folder: Path = FACTS) -> list[Type]:
     """Return the composite types of every part."""
-    return [_type(row, part) for part in PARTS for row in read_rows(f"1.0-part-{part}", folder)]
+    rows = [(part, row) for part in PARTS for row in read_rows(f"1.0-part-{part}", folder)]
+    return [_type(row, part) for part, row in rows if "composite" in row]
 
 
 def _type(row: dict[str, Any], part: int) -> Type:

@@ -168,19 +168,23 @@ def _handlers(element: ElementTree.Element) -> list[str]:
 
 
 def composite_rows(root: ElementTree.Element) -> Iterator[Row]:
-    """Yield the composite types of one part of 1.0."""
+    """Yield the composite and the restricted types of one part of 1.0."""
     for element in root.iter():
-        if _tag(element) != "type" or element.get("class") != "composite":
+        kind = element.get("class") if _tag(element) == "type" else None
+        if kind not in ("composite", "restricted"):
             continue
-        descriptor = next(child for child in element if _tag(child) == "descriptor")
-        high, _, low = descriptor.attrib["code"].partition(":")
-        yield {
-            "composite": element.attrib["name"],
-            "code": int(high, 16) << 32 | int(low, 16),
-            "symbol": descriptor.attrib["name"],
-            "provides": [word.strip() for word in element.get("provides", "").split(",") if word],
-            "fields": [_item(child) for child in element if _tag(child) == "field"],
-        }
+        row: Row = {kind: element.attrib["name"], "code": None, "symbol": None}
+        for descriptor in element:
+            if _tag(descriptor) == "descriptor":
+                high, _, low = descriptor.attrib["code"].partition(":")
+                row |= {"code": int(high, 16) << 32 | int(low, 16), "symbol": descriptor.attrib["name"]}
+        row["provides"] = [word.strip() for word in element.get("provides", "").split(",") if word]
+        if kind == "composite":
+            row["fields"] = [_item(child) for child in element if _tag(child) == "field"]
+        else:
+            choices = [child.attrib for child in element if _tag(child) == "choice"]
+            row |= {"source": element.attrib["source"], "choices": {each["name"]: each["value"] for each in choices}}
+        yield row
 
 
 def _tag(element: ElementTree.Element) -> str:

@@ -24,6 +24,7 @@ from .encode import (
 )
 from .faults import INVALID, READ_FAULTS, WRITE_FAULTS, fault
 from .octets import BOOLEANS, INT
+from .restricted import PROVIDERS, SOURCES
 from .types import Array, Described, Symbol, Timestamp, UByte, UInt, ULong, UShort, token
 
 C = TypeVar("C", bound="Composite")
@@ -325,26 +326,6 @@ CHOICES: Final[dict[str, tuple[str, tuple[Any, ...]]]] = {
 SIZES: Final = {"delivery-tag": ("transport/delivery/tag-size", 32), "transaction-id": ("transactions/txn-id-size", 32)}
 """The octets that restricted binaries have at most."""
 
-SOURCES: Final = {
-    **dict.fromkeys(("sender-settle-mode", "receiver-settle-mode", "sasl-code"), "ubyte"),
-    **dict.fromkeys(("terminus-durability", "handle", "seconds", "milliseconds", "sequence-no"), "uint"),
-    **dict.fromkeys(("delivery-number", "transfer-number", "message-format"), "uint"),
-    **dict.fromkeys(("terminus-expiry-policy", "ietf-language-tag", "error-condition"), "symbol"),
-    **dict.fromkeys(("distribution-mode", "txn-capability"), "symbol"),
-    **dict.fromkeys(("delivery-tag", "transaction-id"), "binary"),
-    "role": "boolean",
-}
-"""The primitive type of each restricted one."""
-
-PROVIDERS: Final = {
-    "error": ("error",),
-    "source": ("source",),
-    "target": ("target", "coordinator"),
-    "outcome": ("accepted", "rejected", "released", "modified", "declared"),
-    "delivery-state": ("received", "accepted", "rejected", "released", "modified", "declared", "transactional-state"),
-}
-"""The composite types that may be where a field requires something; types of others' own may, too."""
-
 LOOSE: Final = ("error-info", "state-annotations")
 """Maps that only inform: real peers have strings as keys there, and nothing is worth ending a connection for."""
 
@@ -376,12 +357,12 @@ def _primitive(kind: type[Any]) -> str:
 def _check(owner: str, name: str, kind: str, value: Any, at: int) -> Any:
     base = SOURCES.get(kind, kind)
     got = value.__class__
-    wanted = Map if base in _MAPS else _TYPES[base][0] if base in _TYPES else None
+    wanted = Map if base == "map" else _TYPES[base][0] if base in _TYPES else None
     if not _fits(base, value) if wanted is None else got is not wanted:
         raise _wrong(owner, name, kind, value, at)
     if base in _INTEGERS or (got is ULong and base == "message-id"):
         value = int(value)
-    elif base in _MAPS:
+    elif base == "map":
         check_keys(owner, name, kind, value, at)
     elif base == "txn-id" and got is bytes:
         kind = "transaction-id"
@@ -401,9 +382,6 @@ def _fits(base: str, value: Any) -> bool:
     return base != "txn-id" or described or isinstance(value, bytes)
 
 
-_MAPS: Final = (*LOOSE, "map", "fields", "node-properties", "filter-set", "unsettled", "annotations")
-
-
 def _write_boolean(value: Any) -> bytes:
     if value is not True and value is not False:
         raise TypeError
@@ -418,7 +396,7 @@ _TYPES: Final[dict[str, tuple[type[Any], Callable[[Any], bytes]]]] = {
     "boolean": (bool, _write_boolean),
     "string": (str, encode_string),
     "binary": (bytes, lambda value: encode_binary(b"" + value)),
-    **dict.fromkeys(("symbol", "outcome-symbol"), (Symbol, encode_symbol)),
+    "symbol": (Symbol, encode_symbol),
     "timestamp": (Timestamp, lambda value: encode_timestamp(to_timestamp(value))),
 }
 """Of fields of one type: the class of what is read, and the writer."""
@@ -500,13 +478,13 @@ def _write(owner: str, name: str, kind: str, value: Any) -> bytes:
     base = SOURCES.get(kind, kind)
     if base == "txn-id" and value.__class__ is bytes:
         kind = "transaction-id"
-    if base not in _MAPS:
+    if base != "map":
         check_choice(owner, name, kind, value, None)
     if base in _TYPES:
         if value.__class__ is bool and base in _INTEGERS:
             raise TypeError
         return _TYPES[base][1](value)
-    if base in _MAPS:
+    if base == "map":
         if not isinstance(value, Mapping):
             raise TypeError
         values = cast("Mapping[object, Any]", value)

@@ -1,10 +1,17 @@
 """The error conditions, capabilities and choices that the specification of AMQP 1.0 names."""
 
+# Generated; edit the generator (tools/codegen).
+
 from __future__ import annotations
 
 from typing import Final
 
 from .types import Symbol
+
+SENDER: Final = False
+"""The role of a sender, in attach and disposition."""
+RECEIVER: Final = True
+"""The role of a receiver."""
 
 INTERNAL_ERROR: Final = Symbol("amqp:internal-error")
 NOT_FOUND: Final = Symbol("amqp:not-found")
@@ -35,6 +42,11 @@ MESSAGE_SIZE_EXCEEDED: Final = Symbol("amqp:link:message-size-exceeded")
 LINK_REDIRECT: Final = Symbol("amqp:link:redirect")
 STOLEN: Final = Symbol("amqp:link:stolen")
 
+MOVE: Final = Symbol("move")
+"""The distribution mode that takes messages from the node."""
+COPY: Final = Symbol("copy")
+"""The distribution mode that leaves messages at the node."""
+
 LOCAL_TRANSACTIONS: Final = Symbol("amqp:local-transactions")
 DISTRIBUTED_TRANSACTIONS: Final = Symbol("amqp:distributed-transactions")
 PROMOTABLE_TRANSACTIONS: Final = Symbol("amqp:promotable-transactions")
@@ -44,11 +56,6 @@ MULTI_SSNS_PER_TXN: Final = Symbol("amqp:multi-ssns-per-txn")
 TRANSACTION_UNKNOWN_ID: Final = Symbol("amqp:transaction:unknown-id")
 TRANSACTION_ROLLBACK: Final = Symbol("amqp:transaction:rollback")
 TRANSACTION_TIMEOUT: Final = Symbol("amqp:transaction:timeout")
-
-SENDER: Final = False
-"""The role of a sender, in attach and disposition."""
-RECEIVER: Final = True
-"""The role of a receiver."""
 
 
 class SenderSettleMode:
@@ -60,14 +67,14 @@ class SenderSettleMode:
 
 
 class ReceiverSettleMode:
-    """When a receiver settles: attach.rcv-settle-mode and transfer.rcv-settle-mode (1.0 part 2 section 2.8.3)."""
+    """When a receiver settles: rcv-settle-mode, attach and transfer (1.0 part 2 section 2.8.3)."""
 
     FIRST: Final = 0
     SECOND: Final = 1
 
 
 class TerminusDurability:
-    """The part of a terminus that survives: source.durable and target.durable (1.0 part 3 section 3.5.5)."""
+    """The part of a terminus that survives: its `durable` (1.0 part 3 section 3.5.5)."""
 
     NONE: Final = 0
     CONFIGURATION: Final = 1
@@ -91,9 +98,3 @@ class SaslCode:
     SYS: Final = 2
     SYS_PERM: Final = 3
     SYS_TEMP: Final = 4
-
-
-MOVE: Final = Symbol("move")
-"""The distribution mode that takes messages from the node."""
-COPY: Final = Symbol("copy")
-"""The distribution mode that leaves messages at the node."""

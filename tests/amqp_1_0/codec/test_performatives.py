@@ -383,6 +383,7 @@ def test_unsettled_deliveries_have_tags() -> None:
 def test_outcomes_are_symbols_of_outcomes() -> None:
     source = Source(outcomes=(Accepted.SYMBOL, Rejected.SYMBOL, "own:outcome:list"))
     assert Source.decode(source.encode())[0] == source
+    assert Source.decode(listed(Source, *[None] * 9, Array([], Symbol)))[0].outcomes == ()
     for wrong in (Received.SYMBOL, Open.SYMBOL):
         octets = listed(Source, *[None] * 9, Array([Accepted.SYMBOL, wrong]))
         refused(Source, octets, "source.outcomes/valid", "amqp:invalid-field")
