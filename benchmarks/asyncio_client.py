@@ -3,15 +3,18 @@ octets.
 
 Both libraries do the same job: `publish` to a fanout exchange that has no queue, `confirm` the same in confirm mode
 with a window of 1000 awaited together, `consume` a full queue without acknowledgement, `ack` the same with one
-acknowledgement each and prefetch 1000.
+acknowledgement each and prefetch 1000. Ours can be `recorded`, `logged` (each frame, to a file), and run by `uvloop`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import resource
 import sys
 import time
+from tempfile import TemporaryDirectory
+from typing import Any
 
 BODY = b"x" * 128
 EXCHANGE = "bench.void"
@@ -25,12 +28,12 @@ def cpu() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-async def ours(url: str, job: str, count: int) -> tuple[float, float]:
-    """Do the job with amqp_sansio_asyncio."""
+async def ours(url: str, job: str, count: int, **options: Any) -> tuple[float, float]:
+    """Do the job with amqp_sansio_asyncio; `options` are those of `connect`."""
     from amqp_sansio.amqp_0_9_1 import BasicProperties
     from amqp_sansio_asyncio import connect
 
-    async with connect(url) as connection:
+    async with connect(url, **options) as connection:
         channel = await connection.open_channel(confirm=job == "confirm")
         properties = BasicProperties(content_type="text/plain", delivery_mode=1)
         start, wall = cpu(), time.perf_counter()
@@ -107,8 +110,20 @@ async def with_aiormq(url: str, job: str, count: int) -> tuple[float, float]:
 def main() -> None:
     """Arguments: library, job, url, count."""
     library, job, url, count = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
-    run = ours if library == "ours" else with_aiormq
-    spent, wall = asyncio.run(run(url, job, count))
+    with TemporaryDirectory() as folder:
+        options: dict[str, Any] = {}
+        if library == "recorded":
+            options["record"] = f"{folder}/recorded.pcapng"
+        elif library == "logged":
+            logging.basicConfig(level=logging.DEBUG, filename=f"{folder}/frames.log")
+        if library == "uvloop":
+            import uvloop
+
+            spent, wall = uvloop.run(ours(url, job, count))
+        elif library == "aiormq":
+            spent, wall = asyncio.run(with_aiormq(url, job, count))
+        else:
+            spent, wall = asyncio.run(ours(url, job, count, **options))
     print(f"{spent:.4f} {wall:.4f}")
 
 

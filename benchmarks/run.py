@@ -1,8 +1,8 @@
 """`make bench`: every comparison in one run, printed and written to benchmarks/results.json and docs/performance.md.
 
-Arguments name the parts to run (codec, amqp_1_0, amqp_0_10, footprint, observer, asyncio, sync, broker, growth, replay,
-spark); none means all. With `--check` (`make bench-check`) nothing is written: the ratios of this run are compared with
-the committed ones, and the exit status is 1 if one has fallen by more than 5 % in each of three tries.
+Arguments name the parts to run, of PARTS; none means all. With `--check` (`make bench-check`) nothing is written: the
+ratios of this run are compared with the committed ones, and the exit status is 1 if one has fallen by more than 5 % in
+each of three tries.
 """
 
 from __future__ import annotations

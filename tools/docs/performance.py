@@ -13,6 +13,7 @@ from tools.docs.pages import ROOT, run
 SECTIONS: Final = (
     ("Codecs and engines", r"(0-9-1|0-10|1\.0) (de|en)code|table (de|en)code|1\.0 engine|1\.0 observer|observer vs"),
     ("Clients", r"asyncio|sync"),
+    ("The cost of options", r"(asyncio|sync) .* vs plain"),
     ("Broker", r"broker 0-9-1|broker with|broker topic"),
     ("Captures", r"replay of (0-9-1|1\.0)|spark|Spark"),
     ("Memory and import", r"idle|import"),
