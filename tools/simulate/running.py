@@ -37,10 +37,11 @@ def run(version: str, mode: str, messages: int, faults: int, seed: int) -> Resul
     chosen = MODES[version, mode]
     # A crash would take what a publisher knows with it, unless its program keeps that.
     kinds: tuple[Fault, ...] = (*KINDS, Fault.CRASH) if mode in ("again", "once") else KINDS
-    if mode == "exactly":
-        # The broker's state of links and sessions survives neither its own end, nor an hour without a connection.
-        kinds = tuple(each for each in KINDS if each not in (Fault.RESTART, Fault.JUMP))
     hazards = Hazards(faults=kinds, most=0, odds=ODDS, pieces=True)
+    if mode == "exactly":
+        # Only a snapshot has the broker's state of links and sessions, and it keeps none for an hour.
+        kinds = tuple(Fault.SUSPEND if each is Fault.RESTART else each for each in KINDS)
+        hazards = hazards.but(faults=kinds, jumps=(1.0, 60.0))
     missed = doubled = done = 0
     found: list[Finding] = []
     with World(Seeded(seed), hazards, promise=chosen.promise) as world:

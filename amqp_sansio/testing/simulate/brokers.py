@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import TYPE_CHECKING
 
 from ...broker import Client, Hub, Settings
@@ -123,16 +124,24 @@ class Node:
 
     def restart(self, *, keep: bool, downtime: float) -> None:
         """Go down, with all lines, and come up after `downtime` seconds; with `keep` what is durable survives."""
-        self.is_up = False
-        self._alarm.set(None)
-        for end in list(self._ends.values()):
-            end.end(RESTARTED, is_reset=True)
-        self._ends.clear()
+        self._go_down(downtime)
         if keep:
             self.hub.restart(self._scheduler.now)
         else:
             self.hub = Hub(self.settings)
             self.hub.now = self._scheduler.now
+
+    def suspend(self, *, downtime: float) -> None:
+        """Go down, with all lines, and come up from a snapshot: everything survives but connections."""
+        self._go_down(downtime)
+        self.hub = pickle.loads(pickle.dumps(self.hub))
+
+    def _go_down(self, downtime: float) -> None:
+        self.is_up = False
+        self._alarm.set(None)
+        for end in list(self._ends.values()):
+            end.end(RESTARTED, is_reset=True)
+        self._ends.clear()
         self._scheduler.at(self._scheduler.now + downtime, self._start)
 
     def _up(self) -> None:

@@ -53,10 +53,12 @@ class Fault(Enum):
     """A broker goes down for 1, 10 or 100 seconds; durable queues with their persistent messages survive."""
     WIPE = "wipe"
     """A broker goes down, and nothing survives."""
+    SUSPEND = "suspend"
+    """A broker goes down, and comes back from a snapshot: sessions and links that it keeps survive too."""
     PARTITION = "partition"
     """All lines of a broker hand over nothing for 1, 10 or 100 seconds, and nobody can connect to it."""
     JUMP = "jump"
-    """The clock jumps forward by a second, a minute or an hour."""
+    """The clock jumps forward, by a second, a minute or an hour unless `Hazards.jumps` says otherwise."""
 
 
 @record
@@ -70,6 +72,7 @@ class Hazards:
     | `odds` | a random source lets one happen once in so many steps |
     | `order` | the next step is any that is possible, not the one that became possible first |
     | `pieces` | octets are cut: one at a time, or half of them |
+    | `jumps` | the seconds by which the clock may jump |
     """
 
     faults: tuple[Fault, ...] = (Fault.CUT, Fault.CRASH, Fault.RESTART)
@@ -77,6 +80,7 @@ class Hazards:
     odds: int = 40
     order: bool = True
     pieces: bool = False
+    jumps: tuple[float, ...] = JUMPS
 
     def but(self, **changes: Any) -> Hazards:
         """Return the same with other values of some fields."""
@@ -457,6 +461,7 @@ class World:
             Fault.CRASH: running,
             Fault.RESTART: up,
             Fault.WIPE: up,
+            Fault.SUSPEND: up,
             Fault.PARTITION: up,
             Fault.JUMP: (self,),
         }
@@ -496,6 +501,12 @@ class World:
         node.restart(keep=False, downtime=seconds)
         return f"broker {node.name!r} is down for {seconds:g} seconds, and has lost everything"
 
+    def suspend(self, node: Node) -> str:
+        """Restart a broker from a snapshot; return a text about it."""
+        seconds = SPANS[self.pick(len(SPANS))]
+        node.suspend(downtime=seconds)
+        return f"broker {node.name!r} is down for {seconds:g} seconds, and comes back from a snapshot"
+
     def partition(self, node: Node) -> str:
         """Let no octet reach a broker for a time, or come from it; return a text about it."""
         seconds = SPANS[self.pick(len(SPANS))]
@@ -507,7 +518,8 @@ class World:
 
     def jump(self, _: object = None) -> str:
         """Let the clock jump; return a text about it."""
-        seconds = JUMPS[self.pick(len(JUMPS))]
+        jumps = self.hazards.jumps
+        seconds = jumps[self.pick(len(jumps))]
         self.now += seconds
         return f"the clock jumps by {seconds:g} seconds"
 
@@ -518,6 +530,7 @@ _FAULTS: Final[dict[Fault, Callable[[World, Any], str]]] = {
     Fault.CRASH: World.crash,
     Fault.RESTART: World.restart,
     Fault.WIPE: World.wipe,
+    Fault.SUSPEND: World.suspend,
     Fault.PARTITION: World.partition,
     Fault.JUMP: World.jump,
 }
