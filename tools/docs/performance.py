@@ -24,7 +24,7 @@ SECTIONS: Final = (
     ("Against the code before", r".* vs before"),
 )
 """The titles of the page, with the begins of their cases; the last that fits has a case."""
-CELLS: Final = 24
+CELLS: Final = 12
 """Of the longest bar of a section."""
 
 

@@ -124,7 +124,7 @@ class _Builder:
         self.schema = pa.schema([(name, ARROW_TYPES[kind]) for _, (name, kind) in columns if kind in ARROW_TYPES])
 
     def take(self) -> pa.RecordBatch:
-        rows = self.rows
-        named = {name: [row[index] for row in rows] for name, index in zip(self.schema.names, self._kept, strict=True)}
-        rows.clear()
+        columns = list(zip(*self.rows, strict=True))
+        self.rows.clear()
+        named = {name: list(columns[index]) for name, index in zip(self.schema.names, self._kept, strict=True)}
         return pa.RecordBatch.from_pydict(named, schema=self.schema)
