@@ -30,6 +30,7 @@ class Hub(Whole):
             settings.limits,
             settings.vhosts,
             history=settings.history,
+            history_octets=settings.history_octets,
             seed=settings.octets("names"),
             epoch=settings.epoch,
         )
@@ -88,6 +89,12 @@ class Hub(Whole):
                 if found is not None:
                     found[1].ring(self)
         self.settle()
+
+    def owners_of_clients(self) -> list[tuple[Owner, int]]:
+        """Return what the clients have open in the model, each with the number of its client: connections with their
+        channels, sessions, or links."""
+        owners = self.model.owners
+        return [(owners[number], front.number) for number, front in self._owners.items() if number in owners]
 
     def change_urls(self, urls: tuple[str, ...]) -> None:
         """Change the broker's addresses (`Settings.urls`), and tell queues bound to a failover exchange."""

@@ -91,6 +91,7 @@ class Settings(_Made):
     | `dialect` | of 0-8 and 0-9-1: "rabbitmq", "specification" or "qpid"; "": by the client, see below |
     | `heartbeat` | seconds, as 0-8 and 0-9-1 propose it; in 1.0 twice as much silence ends a connection. 0: none |
     | `history` | number of records kept of what happens to messages |
+    | `history_octets` | most octets of the contents in those records, each counted in every one; None: any number |
     | `limits` | the limits of the model |
     | `connection_limits` | the limits of one connection |
     | `name` | the broker's name: the container of 1.0, the cluster of 0-9-1 |
@@ -121,6 +122,7 @@ class Settings(_Made):
     versions: tuple[Version, ...] = (AMQP_0_9_1, AMQP_1_0, AMQP_0_10, AMQP_0_8)
     heartbeat: float = 60.0
     history: int = 0
+    history_octets: int | None = None
     limits: BrokerLimits = BrokerLimits()
     connection_limits: Limits = Limits()
     name: str = "amqp_sansio"

@@ -15,7 +15,7 @@ from .model.content import Message
 from .model.exchange import Binding, Exchange
 from .model.queue import Consumer, Entry, Owner, Queue, Transaction, Window
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 """The layout of a snapshot; one of another layout is refused."""
 _LINKED: Final = (Binding, Consumer, Entry, Exchange, Message, Owner, Queue, Transaction, Window)
 """Classes that refer to one another in chains of any length."""

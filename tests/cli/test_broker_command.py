@@ -130,35 +130,31 @@ def test_tls_and_logging_in_with_a_certificate(start: Callable[..., Running], ce
     broker.stop()
 
 
-def test_an_ipv6_address(start: Callable[..., Running]) -> None:
+def test_an_ipv6_address_and_a_ready_file_that_is_gone(start: Callable[..., Running]) -> None:
     broker = start("broker", "--listen", "[::1]:0")
     assert broker.address == f"[::1]:{broker.port}"
     pass_a_message(broker.url())
-    broker.stop()
-
-
-def test_a_ready_file_that_is_gone_is_no_problem(start: Callable[..., Running]) -> None:
-    broker = start("broker", "--listen", "127.0.0.1:0")
     broker.ready.unlink()
     broker.stop()
 
 
-def test_an_address_in_use_is_one_line(cli: Run) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("--listen HERE", "HERE: address already in use"),
+        ("--listen 127.0.0.1:0 --page HERE", "--page HERE: address already in use; port 0 takes a free one"),
+        ("--listen HERE --page HERE", "--page HERE: the broker listens there; give the page another port, or 0"),
+    ],
+)
+def test_an_address_in_use_is_one_line(cli: Run, arguments: str, words: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         where = f"127.0.0.1:{taken.getsockname()[1]}"
-        done = cli("broker", "--listen", where)
-    assert done.returncode == 2
-    assert done.stderr == f"amqp-sansio: {where}: address already in use\n"
+        done = cli("broker", *arguments.replace("HERE", where).split())
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith(f"amqp-sansio: {words.replace('HERE', where)}")
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "192.0.2.1"])
-def test_an_address_that_others_reach_is_refused(cli: Run, host: str) -> None:
-    done = cli("broker", "--listen", f"{host}:0")
-    assert done.returncode == 2
-    assert "--allow-remote" in done.stderr and done.stderr.count("\n") == 1
-
-
-def test_unless_that_is_wanted(start: Callable[..., Running]) -> None:
+def test_an_address_that_others_reach_is_refused_unless_it_is_wanted(start: Callable[..., Running]) -> None:
     broker = start("broker", "--listen", "0.0.0.0:0", "--allow-remote")
     assert broker.address == f"0.0.0.0:{broker.port}"
     pass_a_message(f"amqp://127.0.0.1:{broker.port}")
@@ -178,12 +174,15 @@ def test_unless_that_is_wanted(start: Callable[..., Running]) -> None:
         (["--tls-cert", "pyproject.toml"], "isn't a certificate"),
         (["--heartbeat", "-1"], "argument --heartbeat: is from 0 to 65535 seconds, not '-1'"),
         (["--heartbeat", "often"], "argument --heartbeat: is a number of seconds, not 'often'"),
+        (["--page", "8080"], "--page 8080: expected HOST:PORT, such as 127.0.0.1:8080"),
+        (["--listen", "0.0.0.0:0"], "--allow-remote"),
+        (["--listen", "[::]:0"], "--allow-remote"),
+        (["--listen", "192.0.2.1:0"], "--allow-remote"),
+        (["--page", "0.0.0.0:0"], "could read the messages on the page: --allow-remote"),
         (["--record", "no-such-folder/x.pcapng"], "no-such-folder/x.pcapng: no such file"),
         (["--ready-file", "no-such-folder/ready"], "no-such-folder"),
         (["something"], "something"),
     ],
-    ids=["no-port", "high-port", "no-name", "no-password", "long-vhost", "key-alone", "no-certificate",
-         "not-a-certificate", "heartbeat", "no-heartbeat", "no-folder", "no-ready-folder", "more"],
 )  # fmt: skip
 def test_what_cant_be_used_is_one_line(cli: Run, arguments: list[str], words: str) -> None:
     root = Path(__file__).resolve().parents[2]

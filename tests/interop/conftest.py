@@ -7,12 +7,13 @@ left out.
 """
 
 import os
+import shutil
 import signal
 from collections.abc import Generator, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,11 +21,15 @@ from tests.interop.brokers.brokerj import run_brokerj
 from tests.interop.brokers.embedded import run_embedded
 from tests.interop.brokers.facing_1_0 import Peer, Server
 from tests.interop.brokers.nodes import run_proton, run_rhea
+from tests.interop.brokers.process import BrokerError, apt_install
 from tests.interop.brokers.rabbitmq import run_rabbitmq
 from tests.interop.brokers.starting import Brokers, Runner
 from tests.interop.brokers.suites import run_amqplib, run_kombu, run_py_amqp
 from tests.kit.node_1_0 import ServerNode
 from tests.kit.worlds import AsyncioWorld, SyncWorld, World
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 RUNNERS: dict[str, Runner] = {
     "rabbitmq": run_rabbitmq,
@@ -103,6 +108,30 @@ embedded = _whole_run("embedded")
 py_amqp_suite = _whole_run("py_amqp_suite")
 kombu_suite = _whole_run("kombu_suite")
 amqplib_suite = _whole_run("amqplib_suite")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The browser's program, installed when it's missing."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    if not any(map(shutil.which, names)):
+        try:
+            apt_install("chromium", "fonts-dejavu-core")
+        except BrokerError as error:
+            pytest.skip(str(error))
+    return next(found for name in names if (found := shutil.which(name)))
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> "Iterator[Browser]":
+    """A headless browser for the run."""
+    api = pytest.importorskip("playwright.sync_api", reason="needs playwright, of the group dev")
+    with api.sync_playwright() as playwright:
+        # As root there is no sandbox; it opens pages of our own only.
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture

@@ -11,14 +11,18 @@ import ssl
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from amqp_sansio.broker import DialectName, Settings, User
 from amqp_sansio.capture import NotACapture, endpoint
-from amqp_sansio_asyncio import serve_broker
+from amqp_sansio_asyncio import BrokerServer, RecordTarget, serve_broker
 
 from .errors import CommandError, describe, say
 from .record import Address, announce, cut_torn_end, parse_address
 from .tls import make_context
+
+if TYPE_CHECKING:
+    from .page import PageServer
 
 _COLLECT = (10_000, 20, 10)
 """Garbage collection thresholds: new objects for a young collection, and collections for an older one."""
@@ -31,6 +35,7 @@ def broker_command(
     vhosts: Sequence[str] = (),
     record: Path | None = None,
     record_secrets: bool = False,
+    page: str | None = None,
     ready_file: Path | None = None,
     tls: tuple[Path | None, Path | None, Path | None] = (None, None, None),
     allow_remote: bool = False,
@@ -46,14 +51,26 @@ def broker_command(
     """
     settings = make_settings(users, vhosts, anonymous=anonymous, heartbeat=heartbeat, product=product, dialect=dialect)
     address = parse_address(listen)
+    page_address = None if page is None else _page_address(page, address)
     context = make_context(*tls)
     if record is not None:
         try:
             cut_torn_end(record)
         except (OSError, NotACapture) as error:
             raise CommandError(describe(error)) from None
-    asyncio.run(_serve(settings, address, context, (record, record_secrets), ready_file, allow_remote=allow_remote))
+    recording = record, record_secrets
+    asyncio.run(_serve(settings, address, context, recording, page_address, ready_file, allow_remote=allow_remote))
     return 0
+
+
+def _page_address(text: str, broker: Address) -> Address:
+    try:
+        address = parse_address(text)
+    except CommandError as error:
+        raise CommandError(f"--page {error}, such as 127.0.0.1:8080") from None
+    if address == broker and address[1]:
+        raise CommandError(f"--page {text}: the broker listens there; give the page another port, or 0 for a free one")
+    return address
 
 
 def make_settings(
@@ -97,6 +114,7 @@ async def _serve(
     address: Address,
     context: ssl.SSLContext | None,
     record: tuple[Path | None, bool],
+    page_address: Address | None,
     ready_file: Path | None,
     *,
     allow_remote: bool,
@@ -106,10 +124,17 @@ async def _serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     path, secrets = record
-    opening = serve_broker(
-        settings, *address, ssl=context, record=path, record_secrets=secrets, allow_remote=allow_remote
-    )
+    target: RecordTarget | None = path
+    page: PageServer | None = None
     try:
+        if page_address is not None:
+            from .page import PageServer
+
+            page = PageServer(path)
+            target, settings = page.target, page.with_history(settings)
+        opening = serve_broker(
+            settings, *address, ssl=context, record=target, record_secrets=secrets, allow_remote=allow_remote
+        )
         server = await opening
     except ValueError as error:
         raise CommandError(f"{error}: --allow-remote") from None
@@ -122,6 +147,8 @@ async def _serve(
     where = endpoint(server.host.partition("%")[0], server.port)
     announced = False
     try:
+        if page is not None and page_address is not None:
+            await _start(page, server, page_address, allow_remote=allow_remote)
         say(f"listening on {where}{' with TLS' if context is not None else ''}; stop with Ctrl-C")
         if ready_file is not None:
             announce(ready_file, where)
@@ -134,8 +161,22 @@ async def _serve(
             with suppress(OSError):  # It may have been removed.
                 ready_file.resolve().unlink()
         count = server.connections
+        if page is not None:
+            await page.close()
         await server.close()
+        if page is not None:
+            page.end_recording()
     say(f"stopped; {count} connection{'' if count == 1 else 's'} closed")
+
+
+async def _start(page: PageServer, server: BrokerServer, address: Address, *, allow_remote: bool) -> None:
+    try:
+        await page.start(server, address, allow_remote=allow_remote)
+    except ValueError as error:
+        raise CommandError(f"--page {error}: --allow-remote") from None
+    except OSError as error:
+        raise CommandError(f"--page {_unusable(error, address)}; port 0 takes a free one") from None
+    say(f"page at {page.url}")
 
 
 def _unusable(error: OSError, address: Address) -> str:

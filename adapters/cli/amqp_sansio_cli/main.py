@@ -186,6 +186,9 @@ def build_parser() -> argparse.ArgumentParser:
     broker.add_argument(
         "--vhost", metavar="NAME", type=_text, action="append", default=[], help="a virtual host besides /"
     )
+    broker.add_argument(
+        "--page", metavar="HOST:PORT", help="serve a live page about the broker, for reading with a browser (HTTP)"
+    )
     broker.add_argument("--record", metavar="FILE.pcapng", type=Path, help="append the octets of all connections")
     broker.add_argument(
         "--record-secrets", action="store_true", help="record SASL responses as they are (default: as asterisks)"
@@ -417,6 +420,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 arguments.listen,
                 users=arguments.user,
                 vhosts=arguments.vhost,
+                page=arguments.page,
                 record=arguments.record,
                 record_secrets=arguments.record_secrets,
                 ready_file=arguments.ready_file,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
@@ -36,7 +36,6 @@ def page(gather: Gather, diagrams: Sequence[Diagram] = ()) -> str:
     It loads nothing: styles, script and data are in it, and its content security policy forbids everything else. All
     text from the capture is escaped.
     """
-    style, script = _asset("report.css"), _asset("report.js")
     sections = Sections(gather, charts(gather), [one.connection for one in diagrams])
     told = [(name, title, body) for name, title, body in sections.all() if body]
     stands_out = findings(gather)
@@ -44,25 +43,40 @@ def page(gather: Gather, diagrams: Sequence[Diagram] = ()) -> str:
         _header(gather),
         _tiles(gather),
         _findings(stands_out, sections, {name for name, _, _ in told}),
-        *[_section(name, title, body) for name, title, body in told],
+        *[section(name, title, body) for name, title, body in told],
         _sequence(gather, diagrams),
         _footer(gather),
     ]
     links = [("findings", "What stands out"), *[(name, _SHORT.get(name, title)) for name, title, _ in told]]
     if diagrams:
         links.append(("sequence", "Diagrams"))
-    nav = element("nav", *[element("a", title, href=f"#{name}") for name, title in links], aria_label="sections")
+    return document(f"AMQP report: {_title(gather)}", links, parts, asset("report.js"))
+
+
+def document(
+    title: str, links: Sequence[tuple[str, str]], parts: Sequence[Content], script: str, *, seconds: int = 0
+) -> str:
+    """Return an HTML document that loads nothing; `links` are places in it, and their names.
+
+    With `seconds` its script may ask the server that it came from, and a browser without scripts loads it again after
+    so many.
+    """
+    nav = element("nav", *[element("a", words, href=f"#{name}") for name, words in links], aria_label="sections")
     digest = b64encode(sha256(script.encode()).digest()).decode()
     allowed = f"style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    if seconds:
+        allowed += "; connect-src 'self'"
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
+    again = element("noscript", element("meta", http_equiv="refresh", content=str(seconds))) if seconds else None
     head = element(
         "head",
         element("meta", charset="utf-8"),
         element("meta", http_equiv="Content-Security-Policy", content=policy),
         element("meta", name_="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name_="color-scheme", content="light dark"),
-        element("title", f"AMQP report: {_title(gather)}"),
-        element("style", Markup(style)),
+        again,
+        element("title", title),
+        element("style", Markup(asset("report.css"))),
     )
     body = element(
         "body",
@@ -74,7 +88,8 @@ def page(gather: Gather, diagrams: Sequence[Diagram] = ()) -> str:
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return the text of a file of this package's assets."""
     return files(__name__.rpartition(".")[0]).joinpath("assets", name).read_text(encoding="utf-8")
 
 
@@ -86,7 +101,8 @@ def _title(gather: Gather) -> str:
     return shown if len(names) <= _NAMES else f"{shown} and {len(names) - _NAMES:,} more files"
 
 
-def _section(name: str, title: str, *content: Content) -> Markup:
+def section(name: str, title: str, *content: Content) -> Markup:
+    """Return a section of the page, with its heading."""
     return element("section", element("h2", title), *content, id=name)
 
 
@@ -104,7 +120,7 @@ def _tiles(gather: Gather) -> Markup:
     bad = sum(gather.causes.get(cause, 0) for cause in BAD)
     errors = sum(rule.errors for rule in gather.rules.values())
     left = gather.unsettled + gather.unconfirmed
-    tiles: list[tuple[str, str, str]] = [
+    figures: list[tuple[str, str, str]] = [
         ("connections", count(gather.connections), ""),
         ("ended badly", count(bad), "bad" if bad else ""),
         ("messages", count(gather.messages), ""),
@@ -116,11 +132,16 @@ def _tiles(gather: Gather) -> Markup:
         ("p99 confirm", "-" if confirm is None else duration(confirm), ""),
         ("p99 settle", "-" if settle is None else duration(settle), ""),
     ]
+    return tiles(figures)
+
+
+def tiles(figures: Sequence[tuple[str, str, str]]) -> Markup:
+    """Return figures side by side: name, value, and "bad", "warn" or ""."""
     return element(
         "dl",
         *[
             element("div", element("dt", name), element("dd", value), class_=f"tile {mood}".strip())
-            for name, value, mood in tiles
+            for name, value, mood in figures
         ],
         class_="tiles",
     )
@@ -138,7 +159,7 @@ def _findings(found: Sequence[Finding], sections: Sections, there: set[str]) -> 
         )
     nothing = element("p", "Nothing: no errors, no bad ends, nothing left open.")
     body = element("ul", *items, class_="findings") if items else nothing
-    return _section("findings", "What stands out", body)
+    return section("findings", "What stands out", body)
 
 
 def _sequence(gather: Gather, diagrams: Sequence[Diagram]) -> Markup:
@@ -149,6 +170,11 @@ def _sequence(gather: Gather, diagrams: Sequence[Diagram]) -> Markup:
         f"Who sent what when. {plural(len(diagrams), 'connection')} of {count(gather.connections)}: "
         "those with the most to tell, or that were asked for. Choose a line to see its fields and octets."
     )
+    return section("sequence", "Sequence diagrams", *ladder(words, [one.data(budget) for one in diagrams]))
+
+
+def ladder(words: str, told: Sequence[Mapping[str, object]]) -> list[Markup]:
+    """Return the sequence diagrams: a sentence about them, and the place in which the page's script draws them."""
     time = element("label", "state at (UTC)", element("input", type="text", id="seq-at", placeholder="hh:mm:ss.mmm"))
     field = element("label", "text", element("input", type="search", id="seq-text", placeholder="name, field, value"))
     selects = [
@@ -161,12 +187,11 @@ def _sequence(gather: Gather, diagrams: Sequence[Diagram]) -> Markup:
     )
     heads = element("div", element("span", id="seq-client"), element("span", id="seq-server"), class_="heads")
     lines = element("div", heads, element("ol", id="seq-units"), class_="ladder")
-    ladder = element("div", lines, element("aside", id="seq-detail", hidden=True), class_="split")
-    app = element("div", controls, element("ul", id="seq-state", hidden=True), ladder, id="seq-app", hidden=True)
-    told = Markup(data([one.data(budget) for one in diagrams]))
-    script = element("script", told, type="application/json", id="seq-data")
+    split = element("div", lines, element("aside", id="seq-detail", hidden=True), class_="split")
+    app = element("div", controls, element("ul", id="seq-state", hidden=True), split, id="seq-app", hidden=True)
+    script = element("script", Markup(data(list(told))), type="application/json", id="seq-data")
     without = element("noscript", element("p", "The diagrams need JavaScript.", class_="note"))
-    return _section("sequence", "Sequence diagrams", element("p", words, class_="note"), without, app, script)
+    return [element("p", words, class_="note"), without, app, script]
 
 
 def _footer(gather: Gather) -> Markup:
@@ -181,4 +206,4 @@ def _footer(gather: Gather) -> Markup:
     return element("footer", element("p", words, class_="note"))
 
 
-__all__ = ["page"]
+__all__ = ["asset", "document", "ladder", "page", "section", "tiles"]

@@ -535,7 +535,7 @@ class _Watched:
             units,
             " · ".join(part for part in (row["connection_name"], row["client_product"]) if part),
             self._signals,
-            sorted(self._spans),
+            sorted(self._spans, key=lambda one: (one.from_ns, one.seq)),
         )
 
     def _server(self) -> Stream | None:

@@ -23,7 +23,8 @@ class Broker(Whole):
 
     It knows no wire, no connection and no version. `now` is in seconds, on a clock that never runs backwards; `epoch`
     is the Unix time at which that clock showed 0, for the times in dead-letter headers. `seed` enters the names that
-    the broker generates. `history` is the number of records kept of what happens to messages; 0 keeps none.
+    the broker generates. `history` is the number of records kept of what happens to messages; 0 keeps none;
+    `history_octets` is the most that their contents may have.
 
     Its parts, each above those it knows: `Ledger`, `Topology`, `Delivery`, `Transactions`, `Publishing`, `Settling`.
 
@@ -40,11 +41,12 @@ class Broker(Whole):
         vhosts: Iterable[str] = ("/",),
         *,
         history: int = 0,
+        history_octets: int | None = None,
         seed: bytes = b"",
         epoch: float = 0.0,
     ) -> None:
         hosts = {name: VirtualHost(name) for name in vhosts}
-        ledger = Ledger(limits or BrokerLimits(), hosts, History(history) if history else None, epoch)
+        ledger = Ledger(limits or BrokerLimits(), hosts, History(history, history_octets) if history else None, epoch)
         self.ledger: Final = ledger
         self.limits: Final = ledger.limits
         self.vhosts: Final = ledger.vhosts

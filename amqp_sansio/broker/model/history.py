@@ -55,14 +55,17 @@ class Happened:
 
 
 class History:
-    """The last `limit` records; `dropped` counts the older ones, which are discarded."""
+    """The last `limit` records; `dropped` counts the older ones, which are discarded. Their contents have at most
+    `most_octets` octets together, each counted in every record; None: any number."""
 
-    __slots__ = ("dropped", "limit", "records")
+    __slots__ = ("dropped", "limit", "most_octets", "octets", "records")
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, most_octets: int | None = None) -> None:
         self.limit = limit
+        self.most_octets = most_octets
         self.records: deque[Happened] = deque()
         self.dropped = 0
+        self.octets = 0
 
     def add(
         self,
@@ -85,6 +88,13 @@ class History:
                 consumer, connection, user, redelivered, reason,
             )
         )  # fmt: skip
-        if len(self.records) > self.limit:
-            self.records.popleft()
+        most = self.most_octets
+        if most is None:
+            if len(self.records) > self.limit:
+                self.records.popleft()
+                self.dropped += 1
+            return
+        self.octets += message.octets
+        while self.records and (len(self.records) > self.limit or self.octets > most):
+            self.octets -= self.records.popleft().content.octets
             self.dropped += 1

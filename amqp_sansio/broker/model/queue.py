@@ -325,14 +325,15 @@ class Queue(Destination):
     """A queue. The model changes it; everybody may read.
 
     `ready` and `unsettled` count the available and the acquired messages, `octets` the bodies of the available ones.
+    `next_position` counts the messages that have entered it, `delivered` how often one was acquired.
     `used_at` is the time of its last use, for `QueueOptions.expires`. `links` counts the 1.0 links that use it.
     `newest` has the newest message of each key (last-value queues); `groups` has the holder of each group.
     """
 
     __slots__ = (
         "active", "alternate", "arguments", "auto_delete", "browsers", "choosy", "consumers", "cramped", "creator",
-        "deliveries", "durable", "exclusive_consumer", "exclusive_to", "expiring", "groups", "had_consumer",
-        "is_deleted", "is_keyed", "is_plain", "levels", "lifetime", "links", "lowest", "name", "newest",
+        "delivered", "deliveries", "durable", "exclusive_consumer", "exclusive_to", "expiring", "groups",
+        "had_consumer", "is_deleted", "is_keyed", "is_plain", "levels", "lifetime", "links", "lowest", "name", "newest",
         "next_position", "octets", "offered", "options", "outlives", "ready", "turns", "unsettled", "used_at",
         "vhost", "was_scanned",
     )  # fmt: skip
@@ -372,6 +373,7 @@ class Queue(Destination):
         self.levels: tuple[deque[Entry], ...] = tuple([deque() for _ in range(count)])
         self.ready = self.unsettled = self.octets = 0
         self.next_position = 0
+        self.delivered = 0
         self.expiring: list[tuple[float, int, Entry]] = []
         self.consumers: dict[int, Consumer] = {}
         self.turns: dict[int, deque[Consumer]] = {}
@@ -709,6 +711,7 @@ class Queue(Destination):
 
     def _hand(self, entry: Entry, owner: Owner, consumer: Consumer | None) -> None:
         self.unsettled += 1
+        self.delivered += 1
         entry.owner = owner
         entry.consumer = consumer
         if entry.group is not None:

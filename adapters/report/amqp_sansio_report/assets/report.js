@@ -114,37 +114,45 @@
   // Sequence diagrams.
   const store = $("seq-data");
   if (!store) return;
-  const diagrams = JSON.parse(store.textContent).map((one) => ({
+  const NONE = { id: "", client: "", server: "", protocol: "", name: "", units: [], total: 0, spans: [], tcp: [], t0: [0, 0] };
+  const parse = (one) => ({
+    ...NONE,
     ...one,
-    units: one.units.map(([seq, t, server, channel, event, size, kind, summary, answers, lines, broken, frames, hidden]) => ({
+    units: (one.units || []).map(([seq, t, server, channel, event, size, kind, summary, answers, lines, broken, frames, hidden]) => ({
       seq, t, server, channel, event, size, kind, summary, answers, lines, broken, frames, hidden,
       text: [event, summary, ...lines.map((line) => line[1] + "=" + line[2]), ...broken.map((rule) => rule[0] + " " + rule[2])].join(" ").toLowerCase(),
     })),
-  }));
+  });
+  let diagrams = JSON.parse(store.textContent).map(parse);
   const form = $("seq-form");
   const list = $("seq-units");
   const detail = $("seq-detail");
   const split = detail.parentElement;
   const choices = { connection: $("seq-connection"), channel: $("seq-channel"), event: $("seq-event"), sender: $("seq-sender") };
   const search = $("seq-text");
-  let current = diagrams[0];
+  let current = NONE;
   let items = new Map();
   let chosen = null;
   form.addEventListener("submit", (event) => event.preventDefault());
-  const option = (select, value, text) => {
-    const node = make("option", "", text);
-    node.value = value;
-    select.append(node);
-  };
-  diagrams.forEach((one, index) => {
-    const shown = one.units.length < one.total ? one.units.length + " of " + one.total : one.total;
-    option(choices.connection, index, (one.name ? one.name + " · " : "") + one.client + " → " + one.server + " · " + (one.protocol || "?") + " · " + shown + " units · " + one.id.slice(0, 8));
-  });
-  const fill = (select, name, values) => {
+  // Choices that stay the same aren't touched: somebody may be choosing.
+  const fill = (select, pairs) => {
+    const old = [...select.options];
+    if (old.length === pairs.length && pairs.every(([value, text], at) => old[at].value === String(value) && old[at].textContent === text)) return;
+    const before = select.value;
     select.replaceChildren();
-    option(select, "", "all");
-    for (const value of values) option(select, value, name(value));
+    for (const [value, text] of pairs) {
+      const node = make("option", "", text);
+      node.value = value;
+      select.append(node);
+    }
+    select.value = before;
+    if (select.selectedIndex < 0) select.selectedIndex = 0;
   };
+  const title = (one) => {
+    const shown = one.units.length < one.total ? one.units.length + " of " + one.total : one.total;
+    return (one.name ? one.name + " · " : "") + one.client + " → " + one.server + " · " + (one.protocol || "?") + " · " + shown + " units · " + one.id.slice(0, 8);
+  };
+  const filters = (select, name, values) => fill(select, [["", "all"], ...values.map((value) => [value, name(value)])]);
   const close = () => {
     detail.hidden = true;
     split.classList.remove("open");
@@ -156,17 +164,26 @@
     }
     chosen = null;
   };
-  const open = (index) => {
-    current = diagrams[index];
+  const display = (index) => {
+    current = diagrams[index] || NONE;
+    fill(choices.connection, diagrams.map((one, at) => [at, one.label === undefined ? title(one) : one.label]));
     choices.connection.value = index;
+    $("seq-app").hidden = !diagrams.length;
     $("seq-client").textContent = "client " + (current.name ? current.name + " · " : "") + current.client;
     $("seq-server").textContent = "server " + current.server;
     const each = (key) => [...new Set(current.units.map(key))];
-    fill(choices.channel, String, each((unit) => unit.channel).sort((a, b) => a - b));
-    fill(choices.event, String, each((unit) => unit.event).sort());
-    fill(choices.sender, (value) => (value === 1 ? "server" : "client"), each((unit) => unit.server).sort());
+    filters(choices.channel, String, each((unit) => unit.channel).sort((a, b) => a - b));
+    filters(choices.event, String, each((unit) => unit.event).sort());
+    filters(choices.sender, (value) => (value === 1 ? "server" : "client"), each((unit) => unit.server).sort());
     draw();
     instant();
+    document.dispatchEvent(new CustomEvent("diagram", { detail: current.id }));
+  };
+  const open = (index) => {
+    for (const select of [choices.channel, choices.event, choices.sender]) select.value = "";
+    display(index);
+    // A live page shows the latest.
+    if (current.label !== undefined) list.parentElement.scrollTop = list.parentElement.scrollHeight;
   };
   const wanted = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -371,7 +388,26 @@
     row.classList.add("link");
     row.addEventListener("click", () => go("#seq-" + row.dataset.connection));
   }
-  $("seq-app").hidden = false;
-  open(0);
+  // A live page tells what is new: of connections that it leaves out, what was known stays.
+  const first = () => Math.max(diagrams.findIndex((one) => !one.lazy), 0);
+  document.addEventListener("diagrams", (event) => {
+    const known = new Map(diagrams.map((one) => [one.id, one]));
+    diagrams = event.detail.map((one) => (one.lazy && known.has(one.id) ? { ...known.get(one.id), label: one.label } : parse(one)));
+    const index = diagrams.findIndex((one) => one.id === current.id);
+    const box = list.parentElement;
+    const [top, inner] = [box.scrollTop, detail.scrollTop];
+    const follows = box.scrollHeight - box.clientHeight - top < 40;
+    const focused = list.contains(document.activeElement);
+    const seq = chosen && chosen.seq;
+    display(index < 0 ? first() : index);
+    const known_unit = index < 0 ? undefined : items.get(seq);
+    if (known_unit) {
+      choose(known_unit[0]);
+      if (focused) known_unit[1].firstChild.focus({ preventScroll: true });
+    }
+    box.scrollTop = follows && !known_unit ? box.scrollHeight : top;
+    detail.scrollTop = inner;
+  });
+  open(first());
   show_unit(location.hash);
 })();

@@ -1,0 +1,274 @@
+"""The live page of `amqp-sansio broker --page`: a small HTTP server for reading only (RFC 9110, RFC 9112)."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import socket
+import time
+from contextlib import suppress
+from http import HTTPStatus
+from ipaddress import ip_address
+from pathlib import Path
+from threading import Lock
+from typing import IO, TYPE_CHECKING, Final, NamedTuple, cast
+from urllib.parse import parse_qs, urlsplit
+
+from amqp_sansio.broker import Settings
+from amqp_sansio.capture import endpoint
+from amqp_sansio_asyncio import BrokerServer
+from amqp_sansio_report.live import LivePage, look
+from amqp_sansio_report.traffic import Traffic, TrafficView
+
+from .errors import describe_fault
+from .record import Address
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_HISTORY: Final = 1000
+"""Records of what happens to messages that a broker with a page keeps."""
+_HISTORY_OCTETS: Final = 16 << 20
+_HEAD: Final = 8192
+"""Most octets of a request's head."""
+_CLIENTS: Final = 32
+"""Most connections at a time."""
+_AGE: Final = 1.0
+"""Seconds for which a drawn page is good."""
+_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class _Tap(io.RawIOBase):
+    """A binary file for a recording: shows it to a `Traffic`, and writes it to a file, if there is one."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._traffic = Traffic()
+        self._lock = Lock()
+        self._file = None if file is None else file.open("ab")
+
+    def write(self, octets: Buffer) -> int:
+        data = bytes(octets)
+        with self._lock:
+            self._traffic.feed(data)
+        if self._file is not None:
+            self._file.write(data)
+            self._file.flush()
+        return len(data)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        super().close()
+
+    def view(self, chosen: str) -> TrafficView:
+        """Return what `Traffic.view` does."""
+        with self._lock:
+            return self._traffic.view(chosen)
+
+
+class _Refusal(Exception):
+    """A request that isn't answered, with a line that says what to do."""
+
+    def __init__(self, status: HTTPStatus, text: str, **headers: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.headers = headers
+
+
+class _Request(NamedTuple):
+    method: str
+    path: str
+    values: dict[str, str]
+
+
+class PageServer:
+    """Serves the page of a broker, which records to `target` and has the settings of `with_history`.
+
+    `record` is a file to which the recording is appended, too. A request has `patience` seconds, and its answer as
+    many; only so many are served at a time. The broker's state is taken at most once per second, and drawn in a thread.
+    Raises OSError for a file that can't be opened.
+    """
+
+    def __init__(self, record: Path | None = None, *, patience: float = 10.0) -> None:
+        self._tap = _Tap(record)
+        self._patience = patience
+        self._broker: BrokerServer
+        self._page: LivePage
+        self._drawing = asyncio.Lock()
+        self._drawn: dict[tuple[str, str, str], bytes] = {}
+        self._taken = float("-inf")
+        self._names: set[str] | None = None
+        self._listener: asyncio.Server | None = None
+        self._handlers: set[asyncio.Task[None]] = set()
+        self.url = ""
+
+    @property
+    def target(self) -> IO[bytes]:
+        """The target of the broker's recording."""
+        return cast("IO[bytes]", self._tap)
+
+    @staticmethod
+    def with_history(settings: Settings) -> Settings:
+        """Return a broker's settings with a history for the last messages."""
+        return settings.but(history=_HISTORY, history_octets=_HISTORY_OCTETS)
+
+    async def start(self, broker: BrokerServer, address: Address, *, allow_remote: bool = False) -> None:
+        """Listen. Raises OSError, and ValueError for an address that isn't a loopback one unless `allow_remote`."""
+        self._broker = broker
+        self._page = LivePage(endpoint(broker.host.partition("%")[0], broker.port))
+        host, port = address
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = list(dict.fromkeys([str(each[4][0]) for each in found]))[: None if port else 1]
+        is_local = all([ip_address(each.partition("%")[0]).is_loopback for each in addresses])
+        if not is_local and not allow_remote:
+            raise ValueError(f"{host} can be reached from other machines, which could read the messages on the page")
+        # Another name for this address may be one that a foreign page has chosen (DNS rebinding).
+        self._names = {"localhost", host.lower()} if is_local else None
+        self._listener = await asyncio.start_server(self._begin, addresses, port, limit=_HEAD)
+        shown = addresses[0] if host == "localhost" else host
+        self.url = f"http://{endpoint(shown.partition('%')[0], self._listener.sockets[0].getsockname()[1])}/"
+
+    async def close(self) -> None:
+        """Stop listening, and cut the connections."""
+        if self._listener is not None:
+            self._listener.close()
+            for task in self._handlers:
+                task.cancel()
+            if self._handlers:
+                await asyncio.wait(self._handlers)
+            await self._listener.wait_closed()
+
+    def end_recording(self) -> None:
+        """Close the recording's file; the broker is closed before."""
+        self._tap.close()
+
+    def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._handlers) >= _CLIENTS:
+            writer.transport.abort()
+            return
+        task = asyncio.create_task(self._handle(reader, writer))
+        self._handlers.add(task)
+        task.add_done_callback(self._handlers.discard)
+
+    async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # A client that is slow or gone is cut off.
+        with suppress(TimeoutError, OSError, asyncio.IncompleteReadError):
+            try:
+                async with asyncio.timeout(self._patience):
+                    answer = await self._answer(reader)
+                async with asyncio.timeout(self._patience):
+                    writer.write(answer)
+                    writer.close()
+                    await writer.wait_closed()
+            finally:
+                writer.transport.abort()
+
+    async def _answer(self, reader: asyncio.StreamReader) -> bytes:
+        is_head = False
+        try:
+            request = await self._read(reader)
+            is_head = request.method == "HEAD"
+            kind, body = await self._content(request)
+            return _response(HTTPStatus.OK, kind, body, is_head)
+        except _Refusal as refusal:
+            text = f"{refusal}\n".encode()
+            return _response(refusal.status, "text/plain", text, is_head, refusal.headers)
+        except Exception as error:
+            # The broker goes on, whatever it is that can't be drawn.
+            text = f"{describe_fault(error)}\n".encode()
+            return _response(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", text, is_head)
+
+    async def _read(self, reader: asyncio.StreamReader) -> _Request:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+        except asyncio.LimitOverrunError:
+            raise _Refusal(
+                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"a request has at most {_HEAD} octets"
+            ) from None
+        first, *lines = head.decode("latin-1").split("\r\n")[:-2]
+        words = first.split(" ")
+        if len(words) != 3 or not words[2].startswith("HTTP/1."):
+            raise _Refusal(HTTPStatus.BAD_REQUEST, "this is the page of an AMQP broker: open it with a browser")
+        hosts = [value.strip() for name, _, value in (line.partition(":") for line in lines) if name.lower() == "host"]
+        self._check_host(hosts)
+        if words[0] not in ("GET", "HEAD"):
+            raise _Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "the page is for reading: GET and HEAD", Allow="GET, HEAD")
+        parts = urlsplit(words[1])
+        return _Request(words[0], parts.path, {name: some[-1] for name, some in parse_qs(parts.query).items()})
+
+    def _check_host(self, hosts: list[str]) -> None:
+        """Refuse a request by another name than the page's own (RFC 9112 section 3.2). Addresses can't be rebound."""
+        if len(hosts) != 1:
+            raise _Refusal(HTTPStatus.BAD_REQUEST, "a request has one Host header")
+        try:
+            name = (urlsplit(f"//{hosts[0]}").hostname or "").lower()
+        except ValueError:
+            name = ""
+        if self._names is None or name in self._names:
+            return
+        try:
+            ip_address(name)
+        except ValueError:
+            raise _Refusal(
+                HTTPStatus.MISDIRECTED_REQUEST, f"the page isn't served by that name: open {self.url}"
+            ) from None
+
+    async def _content(self, request: _Request) -> tuple[str, bytes]:
+        if request.path not in ("/", "/live"):
+            raise _Refusal(HTTPStatus.NOT_FOUND, f"there is nothing here: the page is {self.url}")
+        values = request.values
+        wanted = request.path, values.get("connection", ""), values.get("changes", "")
+        async with self._drawing:
+            loop = asyncio.get_running_loop()
+            if loop.time() - self._taken >= _AGE:
+                state = look(self._broker.hub, time.time_ns(), self._addresses())
+                await asyncio.to_thread(self._page.take, state)
+                self._taken = loop.time()
+                self._drawn.clear()
+            body = self._drawn.get(wanted)
+            if body is None:
+                if len(self._drawn) >= _CLIENTS:
+                    self._drawn.clear()
+                body = self._drawn[wanted] = await asyncio.to_thread(self._draw, *wanted)
+        return ("text/html" if request.path == "/" else "application/json"), body
+
+    def _draw(self, path: str, connection: str, changes: str) -> bytes:
+        view = self._tap.view(connection)
+        if path == "/":
+            return self._page.html(view).encode()
+        seen = int(changes) if changes.isdecimal() and len(changes) < 16 else -1
+        return json.dumps(self._page.told(view, seen), separators=(",", ":")).encode()
+
+    def _addresses(self) -> dict[int, str]:
+        """Return the addresses of the broker's clients: a driver's label ends with it."""
+        broker = self._broker
+        found: dict[int, str] = {}
+        for number in broker.hub.clients:
+            with suppress(KeyError):  # Its transport is gone.
+                found[number] = broker.line(number).label.rpartition("-")[2]
+        return found
+
+
+def _response(
+    status: HTTPStatus, kind: str, body: bytes, is_head: bool, headers: dict[str, str] | None = None
+) -> bytes:
+    fields = {
+        **_HEADERS,
+        **(headers or {}),
+        "Content-Type": f"{kind}; charset=utf-8",
+        "Content-Length": str(len(body)),
+        "Connection": "close",
+    }
+    lines = [f"HTTP/1.1 {status.value} {status.phrase}", *[f"{name}: {value}" for name, value in fields.items()]]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + (b"" if is_head else body)
+
+
+__all__ = ["PageServer"]
