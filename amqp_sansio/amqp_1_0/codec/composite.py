@@ -178,8 +178,7 @@ class Composite:
 
     def replace(self: C, **changes: Any) -> C:
         """A record with other values in some fields."""
-        values = {name: getattr(self, name) for name in self.__match_args__}
-        return type(self)(**{**values, **changes})
+        return type(self)(**{name: getattr(self, name) for name in self.__match_args__} | changes)
 
     def __eq__(self, other: object) -> bool:
         if other.__class__ is not self.__class__:
@@ -219,8 +218,7 @@ def write_slowly(record: Composite) -> bytes:
     for index, (name, kind, default, mandatory, multiple) in enumerate(record.WIRE, 1):
         value = getattr(record, name)
         if mandatory and value is None:
-            rule = mandatory_rule(type(record), name)
-            raise fault(f"{record.NAME}: {name} is mandatory", None, rule, INVALID)
+            raise fault(f"{record.NAME}: {name} is mandatory", None, mandatory_rule(type(record), name), INVALID)
         if value is None or (value == default and not mandatory):
             items.append(b"\x40")
             continue

@@ -208,8 +208,7 @@ def read_data(buf: bytes, pos: int, end: int, code: int, depth: int, entries: in
     if code == 0xE0 or code == 0xF0:
         check_depth(pos, depth)
         at, stop, count = read_counted(buf, pos, end, group, entries)
-        wire = None if start < 0 else buf[start:stop]
-        return read_array(buf, at, stop, count, depth - 1, entries, wire), stop
+        return read_array(buf, at, stop, count, depth - 1, entries, None if start < 0 else buf[start:stop]), stop
     stop = skip_data(buf, pos, end, code)
     lead = bytes((code,)) if code < 256 else bytes((code & 255, code >> 8 & 255))
     return Opaque(lead + buf[pos:stop]), stop
@@ -356,8 +355,7 @@ def read_array(buf: bytes, pos: int, stop: int, count: int, depth: int, entries:
 def _element_type(code: int) -> type[Any]:
     fixed = FIXED.get(code)
     if fixed is None:
-        wide = Array if code in (0xE0, 0xF0) else Opaque
-        return VARIABLE.get(code) or COMPOUND.get(code) or wide
+        return VARIABLE.get(code) or COMPOUND.get(code) or (Array if code in (0xE0, 0xF0) else Opaque)
     if isinstance(fixed[1], str):
         from uuid import UUID
 

@@ -29,9 +29,6 @@ BodyKind = Literal["data", "sequence", "value", "none"]
 _UNREAD: Final[Any] = NotImplemented
 _EMPTY: Final = Map()
 _NOTHING: Final = (0, 0, 0, False)
-_HEADER: Final = _sections.HEADER
-_PROPERTIES: Final = _sections.PROPERTIES
-_APPLICATION_PROPERTIES: Final = _sections.APPLICATION_PROPERTIES
 _DATA: Final = _sections.DATA
 _DEFAULTS: Final = Header()
 _PRIORITIES: Final = ((4, b""), (4, b"\x40"), *[(level, bytes((0x50, level))) for level in range(10)])
@@ -407,11 +404,11 @@ class Message:
 
     def _open_carefully(self) -> tuple[int, int, int, bool]:
         index = self._located()
-        if _HEADER not in index:
+        if _sections.HEADER not in index:
             self._header = None
         # Straight-line code stops at the end of the octets.
         care = len(self._payload)
-        starts = [index.get(number, -3) for number in (_PROPERTIES, _APPLICATION_PROPERTIES, _DATA)]
+        starts = [index.get(number, -3) for number in (_sections.PROPERTIES, _sections.APPLICATION_PROPERTIES, _DATA)]
         properties, application_properties, data = [start + 3 if start.__class__ is int else care for start in starts]
         places = self._places = (properties, application_properties, 0 if data == care else data, False)
         return places
@@ -441,7 +438,7 @@ class Message:
                 found.delivery_count = 0
                 found.wire = octets
         except READ_FAULTS:
-            found = self._read_record(Header, _HEADER)
+            found = self._read_record(Header, _sections.HEADER)
         self._header = found
         return found
 
@@ -460,7 +457,7 @@ class Message:
         try:
             found, _ = Properties.fast(payload, at, len(payload), at - 3)
         except READ_FAULTS:
-            found = self._read_record(Properties, _PROPERTIES)
+            found = self._read_record(Properties, _sections.PROPERTIES)
         self._properties = found
         return found
 
@@ -499,7 +496,7 @@ class Message:
             values, stop = read_properties(payload, at, len(payload))
             found = Map.from_wire(payload[at:stop], values)
         except READ_FAULTS:
-            found = self._read_map(_APPLICATION_PROPERTIES)
+            found = self._read_map(_sections.APPLICATION_PROPERTIES)
         self._application_properties = found
         return found
 
@@ -517,7 +514,7 @@ class Message:
             return _EMPTY
         payload = self._payload
         _, _, at, stop = section
-        if number != _APPLICATION_PROPERTIES:
+        if number != _sections.APPLICATION_PROPERTIES:
             try:
                 return Map.from_wire(payload[at:stop], read_symbols(payload, at, stop)[0])
             except READ_FAULTS:

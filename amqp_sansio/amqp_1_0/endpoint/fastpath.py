@@ -13,7 +13,7 @@ from ..._core.serial import HALF, MASK
 from ...errors import CodecError
 from ...events import Settled
 from ..codec.frames import PLAIN
-from ..codec.octets import NEW
+from ..codec.octets import ACCEPTED_OCTETS, NEW
 from ..codec.performatives import ACCEPTED
 from ..model.states import MAPPED, OPEN, SENT, SND_SETTLED, SND_UNSETTLED
 from .events import Delivery
@@ -51,12 +51,7 @@ _FLAGS: Final = {
     },
 }
 """Octets that may follow the message-format of a plain transfer: whether it is settled, and flags that aren't set."""
-_OUTCOMES: Final = {
-    b"\x41\x00\x53\x24\x45": 5,
-    b"\x41\x00\x53\x24\x45\x40": 6,
-    b"\x41\x00\x53\x24\x45\x41": 6,
-    b"\x41\x00\x53\x24\x45\x42": 6,
-}
+_OUTCOMES: Final = {b"\x41" + ACCEPTED_OCTETS + flag: 5 + len(flag) for flag in (b"", b"\x40", b"\x41", b"\x42")}
 """The octets that may follow the deliveries of a disposition: settled as accepted; how many fields it has with that."""
 
 

@@ -118,8 +118,7 @@ class Handshake(SaslExchange[Config]):
         """The connection's state by its name in 1.0 part 2 section 2.4.6, such as "OPENED"."""
         if self._stage is Stage.ENDED:
             return "END"
-        peer = self._model.halves[1 - self._side].state
-        name = states.connection_state(self._half.state, peer)
+        name = states.connection_state(self._half.state, self._model.halves[1 - self._side].state)
         later = self._report_later
         failed = later is not None and later.by is By.LOCAL and later.condition
         return "DISCARDING" if name == "CLOSE_SENT" and failed else name
@@ -360,8 +359,7 @@ class Handshake(SaslExchange[Config]):
             text = f"what the server sent is no protocol header: {header!r}"
             text = f"{text}; {hint}" if hint else text
         error = RemoteProtocolError(text, offset=self._unit_offset, rule=f"1.0/{rule}")
-        report = CloseReport(by, 0, text, hint=hint, rule=error.rule)
-        self._end_with(error, report, CloseHint.CLOSE_WHEN_SENT)
+        self._end_with(error, CloseReport(by, 0, text, hint=hint, rule=error.rule), CloseHint.CLOSE_WHEN_SENT)
 
     # TLS (part 5 section 5.2).
 
@@ -376,8 +374,7 @@ class Handshake(SaslExchange[Config]):
         octets = amqp_frame(0, open_.encode())
         most = self._max_frame
         if len(octets) > most:
-            unknown = self.peer_open is None
-            rule = "connection/pre-open-limits" if unknown else "open/max-frame-size"
+            rule = "connection/pre-open-limits" if self.peer_open is None else "open/max-frame-size"
             raise LocalProtocolError(
                 f"open takes a frame of {len(octets)} octets, {most} are allowed; "
                 "make properties and capabilities shorter",
@@ -410,8 +407,7 @@ class Handshake(SaslExchange[Config]):
         if 0 < idle < config.least_idle_time_out * 1000:
             text = f"idle-time-out {idle} ms is too short, {ceil(config.least_idle_time_out * 1000)} ms is the least"
             raise Violation(conditions.NOT_ALLOWED, text, rule="transport/connection/idle-unsupported")
-        offered = open_.offered_capabilities
-        missing = [name for name in config.required_capabilities if name not in offered]
+        missing = [name for name in config.required_capabilities if name not in open_.offered_capabilities]
         if missing:
             text = f"the peer doesn't offer {', '.join(missing)}"
             raise Violation(conditions.NOT_IMPLEMENTED, text, rule="transport/open/offered-missing")
@@ -482,8 +478,7 @@ class Handshake(SaslExchange[Config]):
         condition = conditions.UNAUTHORIZED_ACCESS if denied else conditions.INTERNAL_ERROR
         hint = "wrong user, password or token, or the mechanism isn't allowed to this user" if denied else ""
         report = CloseReport(By.REMOTE, code, text, hint=hint, condition=condition)
-        error = RemoteProtocolError(text, condition=condition)
-        self._end_with(error, report, CloseHint.CLOSE_WHEN_SENT)
+        self._end_with(RemoteProtocolError(text, condition=condition), report, CloseHint.CLOSE_WHEN_SENT)
 
     def _init(self, init: SaslInit) -> None:
         name = str(init.mechanism)
@@ -522,8 +517,7 @@ class Handshake(SaslExchange[Config]):
         self._waiting_for = None
         self._send_sasl(SaslOutcome(code))
         condition = conditions.UNAUTHORIZED_ACCESS if code == SaslCode.AUTH else conditions.INTERNAL_ERROR
-        report = CloseReport(By.LOCAL, code, text, condition=condition)
-        self._end(report, CloseHint.CLOSE_WHEN_SENT)
+        self._end(CloseReport(By.LOCAL, code, text, condition=condition), CloseHint.CLOSE_WHEN_SENT)
 
     _STEPS: ClassVar[Mapping[type[SaslFrame], Callable[[Any, Any], None]]] = {
         SaslMechanisms: _mechanisms,

@@ -103,8 +103,7 @@ class Link(LinkModel):
     @property
     def address(self) -> str | None:
         """The address of the node at the peer: that of the source for a receiver, of the target for a sender."""
-        terminus = self.source if self.ROLE else self.target
-        address = getattr(terminus, "address", None)
+        address = getattr(self.source if self.ROLE else self.target, "address", None)
         return None if address is None else str(address)
 
     @property
@@ -276,8 +275,7 @@ class Link(LinkModel):
         asked = self.requested
         assert asked is not None
         source, target = (asked.source, None) if self.ROLE else (None, asked.target)
-        modes = (asked.snd_settle_mode, asked.rcv_settle_mode, 0)
-        self._answer(source, target, modes, (None, (), ()))
+        self._answer(source, target, (asked.snd_settle_mode, asked.rcv_settle_mode, 0), (None, (), ()))
 
     def _answer(self, source: Any, target: Any, modes: tuple[int, int, int], more: More) -> None:
         self._send_attach(source, target, modes, more)

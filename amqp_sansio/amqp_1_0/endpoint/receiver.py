@@ -241,8 +241,7 @@ class Receiver(Link):
         for tag, delivery in self.unsettled.items():
             told = delivery.states[side]
             if delivery.progress is SENDING:
-                payload = b"".join(delivery.parts)
-                yield SavedDelivery(tag, delivery.message_format, payload, None, None)
+                yield SavedDelivery(tag, delivery.message_format, b"".join(delivery.parts), None, None)
             elif is_outcome(told):
                 # Undecided ones aren't kept: the sender sends them again as new ones (part 3 section 3.4.6, tag 4).
                 yield SavedDelivery(tag, delivery.message_format, None, told, None)

@@ -277,8 +277,7 @@ class Sender(Link):
 
     def update(self, which: Pending[Any] | bytes, state: DeliveryState) -> None:
         """Tell the receiver the state of a delivery here without settling it."""
-        delivery = self._find(which)
-        self.session.disposition(False, [delivery.delivery_id], state, False)
+        self.session.disposition(False, [self._find(which).delivery_id], state, False)
 
     def send_again(self, state: LinkState) -> int:
         """Send the unsettled messages of an earlier attachment as new deliveries, as credit comes; return how many.

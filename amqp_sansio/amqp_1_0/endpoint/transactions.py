@@ -182,8 +182,7 @@ class Resource:
         source = control.source
         outcomes = source.outcomes if isinstance(source, Source) else ()
         if not outcomes or _REJECTED in outcomes:
-            error = Error(Symbol(condition), description or None)
-            control.update([request.delivery], Rejected(error), settled=True)
+            control.update([request.delivery], Rejected(Error(Symbol(condition), description or None)), settled=True)
         else:
             control.close(condition, description)
 
@@ -202,8 +201,7 @@ class Resource:
             return None
         transaction.posted.append((delivery, outcome))
         if not delivery.settled:
-            told = TransactionalState(state.txn_id, outcome)
-            receiver.update([delivery], told, settled=settled)
+            receiver.update([delivery], TransactionalState(state.txn_id, outcome), settled=settled)
         return transaction
 
     def retire(

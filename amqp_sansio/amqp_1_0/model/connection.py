@@ -220,8 +220,7 @@ class ConnectionModel:
         return session, answers
 
     def _answered(self, side: int, channel: int, remote_channel: int) -> SessionModel:
-        other = self.halves[1 - side]
-        session = other.channels.get(remote_channel)
+        session = self.halves[1 - side].channels.get(remote_channel)
         if session is None and self.halves[side].assumed:
             session = self.new_session(None)
         if session is None or session.halves[side].state is not states.Session.UNMAPPED:
@@ -264,8 +263,7 @@ class ConnectionModel:
         if not wrong and frame.handle is None and of_link:
             wrong, rule = "fields of a link without a handle", "transport/flow/no-handle"
         if wrong:
-            text = f"flow on channel {channel}: {wrong}"
-            raise session.error(side, conditions.INVALID_FIELD, text, rule)
+            raise session.error(side, conditions.INVALID_FIELD, f"flow on channel {channel}: {wrong}", rule)
         own.renumber(frame.next_outgoing_id)
         _open_window(other, frame)
         if frame.handle is None:

@@ -64,8 +64,7 @@ def named(deliveries: dict[int, DeliveryModel], frame: Disposition) -> list[Deli
         one = deliveries.get(first)
         return [] if one is None else [one]
     if count < len(deliveries):
-        ids = [add(first, index) for index in range(count + 1)]
-        return [deliveries[each] for each in ids if each in deliveries]
+        return [deliveries[each] for index in range(count + 1) if (each := add(first, index)) in deliveries]
     return [each for number, each in deliveries.items() if 0 <= distance(first, number) <= count]
 
 
@@ -324,8 +323,7 @@ class SessionModel:
         or a frame of 58 octets could cost a step for each delivery, again and again.
         """
         # role names the issuer's end: a receiver speaks of what the other side sent.
-        owner = 1 - side if frame.role else side
-        half = self.halves[owner]
+        half = self.halves[1 - side if frame.role else side]
         deliveries = half.deliveries
         first = frame.first
         state, settled = frame.state, frame.settled

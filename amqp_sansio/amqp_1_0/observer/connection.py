@@ -308,8 +308,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         answers = None
         side = direction.number
         if isinstance(frame, SaslFrame) or rest:
-            text = f"an AMQP frame with {with_rest(frame, rest)}"
-            self.blame("transport/frame/performative", text, self.offset)
+            self.blame("transport/frame/performative", f"an AMQP frame with {with_rest(frame, rest)}", self.offset)
         if not isinstance(frame, SaslFrame):
             direction.layer = AMQP
             answers = self._take(direction, number, frame, 0, self.size)
@@ -419,8 +418,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             if content.opaque or sections is None:
                 return None, None, content.octets, None
             head = sections.head
-            properties = None if head is None else Message.from_wire(bytes(head))
-            return properties, None, sections.size, None
+            return None if head is None else Message.from_wire(bytes(head)), None, sections.size, None
         parts = content.parts
         payload = parts[0] if len(parts) == 1 else b"".join(parts)
         if content.opaque:

@@ -205,8 +205,7 @@ class ObservedModel(ConnectionModel):
             self.sent = found
             self.bound(side, found.link.session)
         elif isinstance(frame, Disposition):
-            deliveries = self.disposition(side, channel, frame)[1]
-            self.outcomes.stated(deliveries, side, frame.state, frame.settled)
+            self.outcomes.stated(self.disposition(side, channel, frame)[1], side, frame.state, frame.settled)
         elif isinstance(frame, Begin):
             found, answers = self.begin(side, channel, frame)
             found.begun[side] = seq

@@ -76,8 +76,7 @@ class ObservedDelivery(DeliveryModel):
     @property
     def numbered(self) -> bool:
         """Whether dispositions can still refer to it by its delivery-id."""
-        deliveries = self.link.session.halves[self.link.sender].deliveries
-        return deliveries.get(self.delivery_id) is self
+        return self.link.session.halves[self.link.sender].deliveries.get(self.delivery_id) is self
 
     def told(self) -> Outcome | None:
         """The outcome that a side has stated outside of transactions; the sender's word is the last."""

@@ -125,8 +125,7 @@ class Records(SharedRecords):
             facts["server_container"] = frame.container_id
         if frame.idle_time_out:
             # It limits the other side (part 2 section 2.4.5).
-            other = "server" if event.sender is Side.CLIENT else "client"
-            facts[f"{other}_timeout"] = frame.idle_time_out / 1000
+            facts[f"{event.sender.other.value}_timeout"] = frame.idle_time_out / 1000
         self.name_peer(event, frame.properties)
         opens = self.opens.values()
         facts["channel_max"] = min([each.channel_max for each in opens])

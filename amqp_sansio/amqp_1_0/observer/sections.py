@@ -57,8 +57,7 @@ class Sections:
                 self._take(data, pos, stop, self.section in _KINDS, body)
             else:
                 stop = (self._constructor if self._values else self._descriptor)(data, pos, end)
-                in_body = self.section in _KINDS and self.section != DATA
-                self._take(data, pos, stop, in_body, body)
+                self._take(data, pos, stop, self.section in _KINDS and self.section != DATA, body)
             if stop == pos:
                 self._pending = b"" if self.broken else data[pos:]
                 return
