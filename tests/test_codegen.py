@@ -167,6 +167,7 @@ def test_a_composite_type_is_read_as_it_is_written(tmp_path: Path) -> None:
     for part in composites.PARTS:
         rows = extract.composite_rows(root) if part == 3 else ()
         (tmp_path / f"1.0-part-{part}.jsonl").write_text(to_text(rows), encoding="utf-8")
+    assert '"seconds": "uint",' in restrictions.generate(tmp_path)[restrictions.SOURCES]
     (found,) = composites.load(tmp_path)
     assert (found.name, found.code, found.symbol) == ("thing-state", 1 << 32 | 2, "amqp:thing-state:list")
     assert (found.python_name, found.base, found.outcome, found.part) == ("ThingState", "DeliveryState", True, 3)

@@ -21,8 +21,10 @@ MEANINGS = {
     "std-dist-mode.move": "The distribution mode that takes messages from the node.",
     "std-dist-mode.copy": "The distribution mode that leaves messages at the node.",
     "sender-settle-mode": "When a sender settles: attach.snd-settle-mode (1.0 part 2 section 2.8.2).",
-    "receiver-settle-mode": "When a receiver settles: rcv-settle-mode, attach and transfer (1.0 part 2 section 2.8.3).",
-    "terminus-durability": "The part of a terminus that survives: its `durable` (1.0 part 3 section 3.5.5).",
+    "receiver-settle-mode": "When a receiver settles: attach.rcv-settle-mode and transfer.rcv-settle-mode "
+    "(1.0 part 2 section 2.8.3).",
+    "terminus-durability": "The part of a terminus that survives: source.durable and target.durable "
+    "(1.0 part 3 section 3.5.5).",
     "terminus-expiry-policy": "When a terminus begins to expire: expiry-policy (1.0 part 3 section 3.5.6).",
     "sasl-code": "How an authentication ended: sasl-outcome.code (1.0 part 5 section 5.3.3.6).",
 }

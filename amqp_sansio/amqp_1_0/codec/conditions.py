@@ -67,14 +67,14 @@ class SenderSettleMode:
 
 
 class ReceiverSettleMode:
-    """When a receiver settles: rcv-settle-mode, attach and transfer (1.0 part 2 section 2.8.3)."""
+    """When a receiver settles: attach.rcv-settle-mode and transfer.rcv-settle-mode (1.0 part 2 section 2.8.3)."""
 
     FIRST: Final = 0
     SECOND: Final = 1
 
 
 class TerminusDurability:
-    """The part of a terminus that survives: its `durable` (1.0 part 3 section 3.5.5)."""
+    """The part of a terminus that survives: source.durable and target.durable (1.0 part 3 section 3.5.5)."""
 
     NONE: Final = 0
     CONFIGURATION: Final = 1
