@@ -3,9 +3,10 @@
 # pyright: reportPrivateUsage=false
 from typing import Any
 
+from amqp_sansio._core.deadlines import _SPARE
 from amqp_sansio._core.serial import distance
 from amqp_sansio.amqp_0_10.model.command_ids import ReceiveState, SendState
-from amqp_sansio.amqp_0_10.model.dtx import _RUNNING, _SPARE_TIMERS, Branches
+from amqp_sansio.amqp_0_10.model.dtx import _RUNNING, Branches
 from amqp_sansio.amqp_0_10.model.dtx_states import DOOMED, Association, Branch
 
 
@@ -34,7 +35,7 @@ def check_branches(books: Branches) -> None:
         doomed = known.state in DOOMED
         assert doomed or bool(known.sessions) == (known.state is Branch.ACTIVE), (xid, known.state)
         assert (xid in books._undone) == (doomed and not known.sessions), (xid, known.state)
-        assert known.timer is None or known.state in _RUNNING, (xid, known.state)
+        assert xid not in books._deadlines._serials or known.state in _RUNNING, (xid, known.state)
         assert not (doomed and Association.SUSPENDED in known.sessions.values()), xid
     for owner, session in books._sessions.items():
         assert list(session.branches) == [xid for xid in session.branches if owner in books._branches[xid].sessions]
@@ -44,4 +45,4 @@ def check_branches(books: Branches) -> None:
     assert sum(len(known.sessions) for known in books._branches.values()) == sum(
         len(session.branches) for session in books._sessions.values()
     )
-    assert len(books._timers) <= 2 * books.limit + _SPARE_TIMERS
+    assert len(books._deadlines._heap) <= 2 * books.limit + _SPARE

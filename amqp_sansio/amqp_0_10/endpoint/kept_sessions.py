@@ -4,17 +4,15 @@ session.attach and session.request-timeout).
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from ..._core.deadlines import Deadlines
 from ...errors import LocalProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from ..model.session_state import SessionState
-
-_SPARE: Final = 64
 
 
 class KeptSessions:
@@ -34,9 +32,8 @@ class KeptSessions:
     def __init__(self, *, limit: int = 10_000) -> None:
         self.limit = limit
         self._owners: dict[tuple[str, bytes], Hashable] = {}
-        self._kept: dict[tuple[str, bytes], tuple[SessionState, int]] = {}
-        self._times: list[tuple[float, int, tuple[str, bytes]]] = []
-        self._serial = 0
+        self._kept: dict[tuple[str, bytes], SessionState] = {}
+        self._deadlines: Deadlines[tuple[str, bytes]] = Deadlines()
 
     def __len__(self) -> int:
         """Number of detached sessions."""
@@ -57,8 +54,8 @@ class KeptSessions:
                 f"session {name!r} of {user!r} is attached", rule="0-10/session.attach/one-transport"
             )
         self._owners[key] = owner
-        kept = self._kept.pop(key, None)
-        return None if kept is None else kept[0]
+        self._deadlines.clear(key)
+        return self._kept.pop(key, None)
 
     def detach(self, user: str, name: bytes, state: SessionState | None, now: float) -> list[tuple[str, SessionState]]:
         """Detach the session and keep `state`; None ends the session. Return the sessions dropped because there are too
@@ -68,37 +65,26 @@ class KeptSessions:
         self._owners.pop(key, None)
         if state is None or state.timeout == 0:
             return []
-        self._serial += 1
-        self._kept[key] = state, self._serial
+        self._kept[key] = state
+        self._deadlines.clear(key)
         if state.timeout is not None:
-            heappush(self._times, (now + state.timeout, self._serial, key))
-        if len(self._times) > 2 * len(self._kept) + _SPARE:
-            self._times = [each for each in self._times if self._runs(each)]
-            heapify(self._times)
+            self._deadlines.set(key, now + state.timeout)
         return [self._forget_one()] if len(self._kept) > self.limit else []
 
     @property
     def next_deadline(self) -> float | None:
         """When to call `expire`; None: never."""
-        times = self._times
-        while times and not self._runs(times[0]):
-            heappop(times)
-        return times[0][0] if times else None
+        return self._deadlines.next
 
     def expire(self, now: float) -> list[tuple[str, SessionState]]:
         """Drop the sessions that are due; return their users and states."""
         found: list[tuple[str, SessionState]] = []
-        while (deadline := self.next_deadline) is not None and deadline <= now:
-            key = heappop(self._times)[2]
-            found.append((key[0], self._kept.pop(key)[0]))
+        while (key := self._deadlines.pop_due(now)) is not None:
+            found.append((key[0], self._kept.pop(key)))
         return found
 
     def _forget_one(self) -> tuple[str, SessionState]:
         """Drop the session that would expire first; of those kept forever, the oldest."""
-        key = self._times[0][2] if self.next_deadline is not None else next(iter(self._kept))
-        return key[0], self._kept.pop(key)[0]
-
-    def _runs(self, time: tuple[float, int, tuple[str, bytes]]) -> bool:
-        """Whether a deadline still belongs to a kept session."""
-        kept = self._kept.get(time[2])
-        return kept is not None and kept[1] == time[1]
+        key = self._deadlines.first or next(iter(self._kept))
+        self._deadlines.clear(key)
+        return key[0], self._kept.pop(key)

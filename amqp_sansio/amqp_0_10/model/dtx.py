@@ -23,9 +23,9 @@ Where the text of the specification says two things, or none:
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from ..._core.deadlines import Deadlines
 from ..._core.timers import Clock
 from ...errors import LocalProtocolError
 from ..codec import records
@@ -85,8 +85,7 @@ class Branches:
     """
 
     __slots__ = (
-        "_branches", "_clock", "_outcomes", "_serial", "_sessions", "_timers", "_undone", "default_timeout", "join",
-        "limit",
+        "_branches", "_clock", "_deadlines", "_outcomes", "_sessions", "_undone", "default_timeout", "join", "limit",
     )  # fmt: skip
 
     def __init__(self, *, join: bool = True, default_timeout: int = 0, limit: int = 65_536) -> None:
@@ -98,8 +97,7 @@ class Branches:
         self._undone: dict[records.Xid, None] = {}
         self._outcomes: list[tuple[records.Xid, Outcome]] = []
         self._clock = Clock()
-        self._timers: list[tuple[float, int, records.Xid]] = []
-        self._serial = 0
+        self._deadlines: Deadlines[records.Xid] = Deadlines()
 
     def execute(self, owner: Hashable, command: Command[Any], now: float) -> DtxResult:
         """Execute a command of class dtx that the session `owner` sent; its result, None where it has none.
@@ -186,10 +184,7 @@ class Branches:
     @property
     def next_deadline(self) -> float | None:
         """When `handle_timeout` is due, None: never."""
-        timers = self._timers
-        while timers and not self._runs(timers[0]):
-            heappop(timers)
-        return timers[0][0] if timers else None
+        return self._deadlines.next
 
     def handle_timeout(self, now: float) -> tuple[records.Xid, ...]:
         """Time out the branches whose time is up: they become rollback-only, their status is xa-rbtimeout.
@@ -198,8 +193,7 @@ class Branches:
         """
         self._clock.advance(now)
         timed_out: list[records.Xid] = []
-        while (deadline := self.next_deadline) is not None and deadline <= now:
-            xid = heappop(self._timers)[2]
+        while (xid := self._deadlines.pop_due(now)) is not None:
             self._enter(xid, BRANCH[self._branches[xid].state][BranchInput.TIMEOUT])
             if xid not in self._undone:
                 self._outcomes.append((xid, "rolled-back"))
@@ -349,7 +343,7 @@ class Branches:
         known = self._branches[xid]
         known.state = state
         if state not in _RUNNING:
-            known.timer = None
+            self._deadlines.clear(xid)
         if state is Branch.NON_EXISTENT:
             del self._branches[xid]
             self._undone.pop(xid, None)
@@ -362,37 +356,26 @@ class Branches:
 
     def _arm(self, xid: records.Xid, known: _Known, now: float) -> None:
         """The branch's time begins anew."""
-        known.timer = None
         seconds = known.timeout or self.default_timeout
-        if not seconds:
-            return
-        if len(self._timers) >= 2 * len(self._branches) + _SPARE_TIMERS:
-            # Those that don't run any more are else dropped only when their time comes.
-            self._timers = [timer for timer in self._timers if self._runs(timer)]
-            heapify(self._timers)
-        self._serial += 1
-        known.timer = self._serial
-        heappush(self._timers, (now + seconds, self._serial, xid))
-
-    def _runs(self, timer: tuple[float, int, records.Xid]) -> bool:
-        known = self._branches.get(timer[2])
-        return known is not None and known.timer == timer[1]
+        if seconds:
+            self._deadlines.set(xid, now + seconds)
+        else:
+            self._deadlines.clear(xid)
 
 
 class _Known:
     """A known branch: its state, the sessions that are associated with it, whether it has work, and its timeout.
 
-    `timeout` is that of the last set-timeout in seconds, 0: the default one; `timer` the number of its running timer.
+    `timeout` is that of the last set-timeout in seconds, 0: the default one.
     """
 
-    __slots__ = ("sessions", "state", "timeout", "timer", "worked")
+    __slots__ = ("sessions", "state", "timeout", "worked")
 
     def __init__(self, state: Branch) -> None:
         self.state = state
         self.sessions: dict[Hashable, Association] = {}
         self.worked = False
         self.timeout = 0
-        self.timer: int | None = None
 
 
 class _Session:
@@ -404,8 +387,6 @@ class _Session:
         self.current: records.Xid | None = None
         self.branches: dict[records.Xid, None] = {}
 
-
-_SPARE_TIMERS: Final = 16
 
 _RUNNING: Final = (Branch.ACTIVE, Branch.IDLE)
 _IN_DOUBT: Final = (Branch.PREPARED, *HEURISTIC)

@@ -54,4 +54,4 @@ def test_sessions_are_kept_for_their_time() -> None:
     for turn in range(500):
         kept.detach("me", b"again", state_of(b"again", 1000), 300.0 + turn)
         kept.attach("me", b"again", turn)
-    assert len(kept._times) < 100  # pyright: ignore[reportPrivateUsage]
+    assert len(kept._deadlines._heap) < 100  # pyright: ignore[reportPrivateUsage]
