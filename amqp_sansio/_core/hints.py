@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from enum import Enum
 
 LOGIN_FAILED: Final = "the user doesn't exist, the password is wrong, or the mechanism isn't allowed"
 HUNG_UP: Final = {
@@ -11,12 +15,23 @@ HUNG_UP: Final = {
     "tuned": "the server hung up before open-ok: the virtual host is missing or forbidden, or the tuning was refused",
 }
 """The usual cause of a server that hangs up in this phase of the opening, before 1.0."""
+_PHASES: Final = {
+    "header sent": "header",
+    **dict.fromkeys(("started", "authenticating", "challenged"), "login"),
+    **dict.fromkeys(("tuned", "opening"), "tuned"),
+}
+"""The phases by the connection's states."""
 _TLS_RECORDS: Final = (0x15, 0x16)
 
 
 def header_numbers(header: bytes) -> str:
     """The numbers of a protocol header, such as "0-0-9-1"."""
     return "-".join(map(str, header[4:]))
+
+
+def of_state(state: Enum, causes: Mapping[str, str] = HUNG_UP) -> str:
+    """The usual cause of a server that hangs up in this state of a connection before 1.0."""
+    return causes.get(_PHASES.get(state.value, ""), "")
 
 
 def of_first_octets(first: bytes) -> str:

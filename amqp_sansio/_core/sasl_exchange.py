@@ -8,6 +8,7 @@ from .. import sasl
 from ..errors import LocalProtocolError, RemoteProtocolError
 from ..events import AuthenticationRequested, By, CloseReport, ScramKeysRequested
 from .connection import BaseConfig, BaseConnection
+from .violation import SILENT, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,7 +125,7 @@ class SaslExchange(BaseConnection[_C]):
 
     def _too_many_challenges(self, text: str) -> Exception:
         """The violation of a server that never comes to an end."""
-        raise NotImplementedError
+        return Violation(SILENT, text)
 
     # Client.
 

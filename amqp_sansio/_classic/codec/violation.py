@@ -1,7 +1,7 @@
-"""Violation: how the rules of 0-8 and 0-9-1 say no, before it becomes an exception, an event or a row.
+"""Reply codes of 0-8 and 0-9-1, and the violations that several rules share.
 
-Reply codes are those of 0-9-1 section 1.2 and of the 0-8 constants; where a version has no code of its own for a
-case, `Codes` says which is used instead.
+The codes are those of 0-9-1 section 1.2 and of the 0-8 constants; where a version has no code of its own for a case,
+`Codes` says which is used instead.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from ..._core.record import record
+from ..._core.violation import SILENT as SILENT
+from ..._core.violation import Violation as Violation
 from ...errors import LocalProtocolError, Scope
-from ...printing import printable
 from ...versions import AMQP_0_8, Version
 from .rule_ids import rule_id
 
@@ -23,9 +24,6 @@ CHANNEL_ERROR: Final = 504
 RESOURCE_ERROR: Final = 506
 NOT_ALLOWED: Final = 530
 NOT_IMPLEMENTED: Final = 540
-
-SILENT: Final = 0
-"""The code of a violation that the specification answers by closing the socket without a word."""
 
 
 @record
@@ -52,21 +50,6 @@ def misuse(
 ) -> LocalProtocolError:
     """Make the error for a caller who breaks `rule` (an identifier without the version)."""
     return kind(text, rule=rule_id(version, rule) if rule else None)
-
-
-class Violation(Exception):
-    """A broken rule. Raised inside the engine only; each door turns it into what its caller expects.
-
-    `code` is the reply code, SILENT when the specification wants the socket closed without a word; `rule` the rule's
-    identifier without the version.
-    """
-
-    def __init__(self, code: int, text: str, *, rule: str | None = None, scope: Scope = Scope.CONNECTION) -> None:
-        super().__init__(printable(text))
-        self.code = code
-        self.text = printable(text)
-        self.rule = rule
-        self.scope = scope
 
 
 def misplaced(version: Version, text: str) -> Violation:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from ... import sasl
 from ..._core.connection import ERROR, PRODUCT, header_numbers
 from ..._core.sasl_exchange import AUTHENTICATION, SaslExchange, ServerLogin
+from ..._core.violation import refuse
 from ...endpoint import CloseHint, Role, Side
 from ...errors import EndpointClosed, LocalProtocolError, RemoteProtocolError, Scope
 from ...events import By, CloseReport, Failed, OpenRequested
@@ -259,12 +260,9 @@ class Handshake(SaslExchange[Config]):
         response = self._answer_challenge(secure.challenge)
         self._outgoing.answer(0, self.dialect.named["connection.secure-ok"](response))
 
-    def _too_many_challenges(self, text: str) -> Exception:
-        return Violation(SILENT, text)
-
     def _tune(self, tune: Any) -> None:
         self._complete_login()
-        _refuse_first(check_tune(tune))
+        refuse(*check_tune(tune))
         config = self.config
         channel_max, frame_max, heartbeat = _offered(config)
         channel_max = _lower(channel_max, tune.channel_max)
@@ -305,7 +303,7 @@ class Handshake(SaslExchange[Config]):
         self.peer_properties = start_ok.client_properties
         if self.config.dialect is None and is_of_qpid(start_ok.client_properties):
             self._use_dialect(get_dialect(f"{self.VERSION.label}-qpid"))
-        _refuse_first(check_start_ok(self._offer, start_ok))
+        refuse(*check_start_ok(self._offer, start_ok))
         self.mechanism = start_ok.mechanism
         self._start_login(start_ok.mechanism, start_ok.response)
 
@@ -331,7 +329,7 @@ class Handshake(SaslExchange[Config]):
             self._end(CloseReport(By.LOCAL, 0, text), CloseHint.CLOSE_WHEN_SENT)
 
     def _tune_ok(self, tune_ok: Any) -> None:
-        _refuse_first(check_tune_ok(self._offer, tune_ok))
+        refuse(*check_tune_ok(self._offer, tune_ok))
         self._agree(tune_ok.channel_max, tune_ok.frame_max, tune_ok.heartbeat)
 
     def _open(self, open_: Any) -> None:
@@ -405,12 +403,6 @@ class Handshake(SaslExchange[Config]):
         self._outgoing.publishes.clear()
         self._outgoing.delivers.clear()
         self._client_login = self._server_login = None
-
-
-def _refuse_first(broken: list[Violation]) -> None:
-    """Raise the first of the broken rules."""
-    if broken:
-        raise broken[0]
 
 
 def report_of(close: Any) -> CloseReport:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..._core.hints import HUNG_UP, LOGIN_FAILED
+from ..._core.hints import LOGIN_FAILED
 from ..._core.hints import of_first_octets as of_first_octets
-from .states import Connection as State
+from ..._core.hints import of_state as of_state
 
 LOOKED_AT: Final = 5
 """How many first octets tell what a stream is."""
@@ -40,12 +40,3 @@ def for_close(code: int, text: str, class_id: int = 0, method_id: int = 0) -> st
         if part in text:
             return hint
     return _BY_CODE.get(code, "")
-
-
-def of_state(state: State) -> str:
-    """The usual cause of a server that hangs up in this state."""
-    if state is State.HEADER_SENT:
-        return HUNG_UP["header"]
-    if state in (State.AUTHENTICATING, State.CHALLENGED, State.STARTED):
-        return HUNG_UP["login"]
-    return HUNG_UP["tuned"] if state in (State.TUNED, State.OPENING) else ""

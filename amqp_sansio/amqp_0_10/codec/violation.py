@@ -1,12 +1,13 @@
-"""Violation: what the peer did wrong, with the code, scope and rule that go with it (0-10 classes 1 to 3)."""
+"""Codes of 0-10, and the violations and errors that have them (classes 1 to 3)."""
 
 from __future__ import annotations
 
 from enum import Enum
 from typing import Final
 
+from ..._core.violation import SILENT as SILENT
+from ..._core.violation import Violation as Violation
 from ...errors import CodecError, LocalProtocolError, Scope
-from ...printing import printable
 
 NORMAL: Final = 200
 CONNECTION_FORCED: Final = 320
@@ -19,9 +20,6 @@ CLOSE_CODES: Final = {
     FRAMING_ERROR: "framing-error",
 }
 """The names of the codes of connection.close (connection.close-code)."""
-
-SILENT: Final = 0
-"""The code of a violation that is answered by closing the socket without a word."""
 
 
 class DetachCode(Enum):
@@ -36,26 +34,6 @@ class DetachCode(Enum):
 
 DETACH_CODES: Final = {each.value: each.name.lower().replace("_", "-") for each in DetachCode}
 """Their names by their numbers."""
-
-
-class Violation(Exception):
-    """Raised while a frame is looked at; never leaves the core.
-
-    `code` is that of connection.close (or SILENT), in the scope of a session that of execution.exception; `detach`
-    stands instead of it where session.detached tells the error. `rule` is the rule's identifier without the version.
-    `harmless`: observers warn of it, since it's ignored or only untidy.
-    """
-
-    def __init__(
-        self, code: int, text: str, *, rule: str | None = None, scope: Scope = Scope.CONNECTION,
-        detach: DetachCode | None = None, harmless: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(printable(text))
-        self.code = code
-        self.rule = rule
-        self.scope = scope
-        self.detach = detach
-        self.harmless = harmless
 
 
 def exception(code: int, text: str, rule: str | None = None, *, harmless: bool = False) -> Violation:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from ... import sasl
 from ..._core.connection import PRODUCT, header_numbers
 from ..._core.sasl_exchange import AUTHENTICATION, SaslExchange, ServerLogin
+from ..._core.violation import refuse
 from ...endpoint import CloseHint, Role, Side
 from ...errors import CodecError, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
 from ...events import By, CloseReport, Failed, OpenRequested
@@ -149,16 +150,16 @@ class Handshake(SaslExchange[Config]):
     def _step(self, by: Side, name: str) -> None:
         self._state = CONNECTION[self._state][INPUTS[by, name]]
 
-    def _send_control(self, channel: int, control: Control) -> None:
+    def _send_control(self, control: Control) -> None:
         segments = [(frames.CONTROL, control.encode_assembly())]
-        self._out.queue(frames.encode_assembly(channel, segments, self._max_frame))
+        self._out.queue(frames.encode_assembly(0, segments, self._max_frame))
 
     def _send_step(self, control: Control) -> None:
-        self._send_control(0, control)
+        self._send_control(control)
         self._step(self.role, name_in_class(control))
 
     def _keep_alive(self, now: float) -> None:
-        self._send_control(0, records.ConnectionHeartbeat())
+        self._send_control(records.ConnectionHeartbeat())
 
     def _send_deadline(self) -> float | None:
         return super()._send_deadline() if self._state in _BEATING else None
@@ -232,21 +233,15 @@ class Handshake(SaslExchange[Config]):
     def _secure(self, secure: records.ConnectionSecure) -> None:
         self._send_step(records.ConnectionSecureOk(self._answer_challenge(secure.challenge or b"")))
 
-    def _too_many_challenges(self, text: str) -> Exception:
-        return Violation(SILENT, text)
-
     def _tune(self, tune: records.ConnectionTune) -> None:
         self._complete_login()
-        broken = check_tune(tune)
-        if broken is not None:
-            raise broken
-        size = tune.max_frame_size
+        refuse(check_tune(tune))
         config = self.config
         channels = own_channel_max(config)
         if tune.channel_max is not None:
             # Servers write 0 for no limit too.
             channels = min(channels, tune.channel_max or channels)
-        frame = min(config.max_frame_size, size or frames.LARGEST_FRAME)
+        frame = min(config.max_frame_size, tune.max_frame_size or frames.LARGEST_FRAME)
         beat = _heartbeat(config.heartbeat, tune.heartbeat_min, tune.heartbeat_max)
         self._send_step(records.ConnectionTuneOk(channels, frame, beat))
         self._agree(channels, frame, beat)
@@ -265,9 +260,7 @@ class Handshake(SaslExchange[Config]):
         self._become_open()
 
     def _redirect(self, redirect: records.ConnectionRedirect) -> None:
-        broken = check_redirect(self.config.insist)
-        if broken is not None:
-            raise broken
+        refuse(check_redirect(self.config.insist))
         hosts = tuple([str(host) for host in redirect.known_hosts or ()])
         self._events.append(Redirected(redirect.host or "", hosts))
         text = f"redirected to {redirect.host}"
@@ -276,9 +269,7 @@ class Handshake(SaslExchange[Config]):
     def _start_ok(self, start_ok: records.ConnectionStartOk) -> None:
         self.peer_properties = Map(start_ok.client_properties)
         config = self.config
-        broken = check_mechanism(start_ok, config.mechanisms)
-        if broken is not None:
-            raise broken
+        refuse(check_mechanism(start_ok, config.mechanisms))
         self.mechanism = start_ok.mechanism or ""
         locale = start_ok.locale or DEFAULT_LOCALE
         self.locale = locale if locale in config.locales else DEFAULT_LOCALE
@@ -308,8 +299,7 @@ class Handshake(SaslExchange[Config]):
     def _tune_ok(self, tune_ok: records.ConnectionTuneOk) -> None:
         """Too much asked is answered by closing the socket (rules of connection.tune-ok)."""
         config = self.config
-        for broken in check_tune_ok(tune_ok, _offer(config)):
-            raise broken
+        refuse(*check_tune_ok(tune_ok, _offer(config)))
         channels, size, beat = tune_ok.channel_max, tune_ok.max_frame_size, tune_ok.heartbeat
         self._agree(channels or own_channel_max(config), size or config.max_frame_size, beat)
 
@@ -335,7 +325,7 @@ class Handshake(SaslExchange[Config]):
         return self._state.value
 
     def _cause_of_hangup(self) -> str:
-        return hints.of_state(self._state)
+        return hints.of_state(self._state, hints.HUNG_UP)
 
     # Closing.
 

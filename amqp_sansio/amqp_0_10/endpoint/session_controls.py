@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ..._core.ends import failed, tell_abandoned
 from ..._core.serial import add, distance
+from ..._core.violation import refuse
 from ...errors import EndpointClosed, LocalProtocolError, RemoteProtocolError, Scope
 from ...events import By, CloseReport, Failed, Opened, Pending, Replied
 from ..codec import records
@@ -341,9 +342,7 @@ class Controls:
         """The ids, when all were sent. Raises Violation."""
         if not ids:
             return _NOTHING
-        broken = never_sent(ids, self.state.sending.next_id)
-        if broken is not None:
-            raise broken
+        refuse(never_sent(ids, self.state.sending.next_id))
         return ids
 
     def _known_completed(self, control: records.SessionKnownCompleted) -> None:

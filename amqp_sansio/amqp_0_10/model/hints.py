@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..._core.hints import HUNG_UP as IN_EVERY_VERSION
 from ..._core.hints import of_foreign
+from ..._core.hints import of_state as of_state
 from ...versions import version_of
-from .states import Connection as State
 
 LOOKED_AT: Final = 8
 """How many first octets tell what a stream is."""
 OTHER_VERSION: Final = "connect with the version the server offers; of today's brokers only Qpid speaks 0-10"
 
+HUNG_UP: Final = {
+    **IN_EVERY_VERSION,
+    "header": "the server hung up on the protocol header; it may want TLS, or not speak 0-10",
+    "tuned": "the server hung up before open-ok: the virtual host is missing, or the tuning was refused",
+}
 _BY_CODE: Final = {
     320: "the server is shutting down, an operator closed the connection, or the login was refused",
     402: "the virtual host does not exist",
@@ -35,14 +41,3 @@ def of_first_octets(first: bytes) -> str:
 def for_close(code: int) -> str:
     """The usual cause behind a peer's close."""
     return _BY_CODE.get(code, "")
-
-
-def of_state(state: State) -> str:
-    """The usual cause of a server that hangs up in this state."""
-    if state is State.HEADER_SENT:
-        return "the server hung up on the protocol header; it may want TLS, or not speak 0-10"
-    if state in (State.AUTHENTICATING, State.CHALLENGED, State.STARTED):
-        return "the server hung up during the login: wrong user, password or mechanism"
-    if state in (State.TUNED, State.OPENING):
-        return "the server hung up before open-ok: the virtual host is missing, or the tuning was refused"
-    return ""
