@@ -336,6 +336,11 @@ def test_a_branch_is_decided_while_its_session_is_detached(world: World, peer: P
         other.call(helper, amqp.DtxRollback(X))
     again = other.resume(session.detached_state())
     assert other.drain(helper, "q") == ([] if committed else [b"1"])
+    # The broker's engine has settled what was accepted, or waits for its outcome again.
+    (core,) = [each.core for each in register_of(world.hub).known.values() if each.key[2] == b"lasting"]
+    assert core is not None
+    outcome = (b"lasting", "server", one.command_id, "outcome")
+    assert (outcome in [each.key for each in core.pending]) is not committed
     other.result(again.accept(two.command_id, sync=True))
     assert world.hub.model.vhosts["/"].queues["q"].messages == 0
 
