@@ -7,17 +7,7 @@ from struct import Struct
 from struct import error as StructError
 from typing import Any, Final
 
-from .table_rules import (
-    FieldValue,
-    TableOctets,
-    TableRules,
-    Timestamp,
-    Typed,
-    name_fault,
-    syntax_error,
-    write_decimal,
-    write_integer,
-)
+from .table_rules import FieldValue, TableOctets, TableRules, Timestamp, Typed, name_fault, syntax_error, write_decimal
 
 _LENGTH: Final = Struct(">I").pack
 _TAG_LENGTH: Final = Struct(">BI").pack
@@ -92,7 +82,7 @@ def _encode_dict(values: dict[str, FieldValue], rules: TableRules, depth: int) -
             if -0x8000_0000 <= value <= 0x7FFF_FFFF:
                 parts += OCTET[len(key)], key, _TAG_I32(73, value)
             else:
-                parts += OCTET[len(key)], key, write_integer(rules.wide, value, rules)
+                parts += OCTET[len(key)], key, _integer(rules.wide, value, rules)
         elif kind is bool:
             parts += OCTET[len(key)], key, b"t\1" if value else b"t\0"
         elif kind is dict:
@@ -200,7 +190,10 @@ def _encode_typed(tag: str, value: Any, rules: TableRules, depth: int) -> bytes:
             data = _encode(value, rules, depth + 1)
             return _TAG_LENGTH(70, len(data)) + data
         if tag == "A":
-            return _encode_array(value, rules, depth + 1)
+            if depth >= rules.depth:
+                raise syntax_error(f"the array nests deeper than {rules.depth} levels")
+            data = b"".join([_encode_value(each, rules, depth + 1) for each in value])
+            return _TAG_LENGTH(65, len(data)) + data
         if tag == "t":
             return b"t\1" if value else b"t\0"
         if tag == "V" and value is None:
@@ -215,17 +208,14 @@ def _encode_typed(tag: str, value: Any, rules: TableRules, depth: int) -> bytes:
             data = _text(value, "the string")
             return b"s" + OCTET[len(data)] + data
         if tag in rules.integers:
-            return write_integer(tag, value, rules)
+            return _integer(tag, value, rules)
     except (AttributeError, IndexError, OverflowError, TypeError, StructError):
         pass
     raise syntax_error(f"{value!r:.60} doesn't fit the table type {tag!r}")
 
 
-def _encode_array(values: Iterable[FieldValue], rules: TableRules, depth: int) -> bytes:
-    if depth > rules.depth:
-        raise syntax_error(f"the array nests deeper than {rules.depth} levels")
-    data = b"".join([_encode_value(value, rules, depth) for value in values])
-    return _TAG_LENGTH(65, len(data)) + data
+def _integer(tag: str, value: int, rules: TableRules) -> bytes:
+    return tag.encode() + Struct(rules.integers[tag]).pack(value)
 
 
 def _text(value: Any, what: str) -> bytes:

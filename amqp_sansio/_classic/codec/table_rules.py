@@ -7,7 +7,6 @@ those two and the implementations disagree, the rules of each dialect say whom i
 from __future__ import annotations
 
 from struct import Struct
-from struct import error as StructError
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..._core.record import record
@@ -258,14 +257,6 @@ def name_fault(name: str) -> str | None:
     if not all([character.isalnum() or character in "$#_" for character in name]):
         return "has more than letters, digits, $, # and _"
     return None
-
-
-def write_integer(tag: str, value: int, rules: TableRules) -> bytes:
-    """The tag and octets of an integer. Raises CodecError when it doesn't fit the tag."""
-    try:
-        return tag.encode() + Struct(rules.integers[tag]).pack(value)
-    except StructError:
-        raise syntax_error(f"{value!r:.60} doesn't fit the table type {tag!r}") from None
 
 
 def write_decimal(value: Any) -> bytes:

@@ -131,16 +131,11 @@ def _needed(method: Any) -> None:
         raise _wrong(rule, f"{method.NAME} without {what}")
 
 
-def _operation(method: Any) -> None:
-    if method.operation >= OPERATIONS:
-        raise _wrong(f"{method.NAME}/op-enum", f"{method.NAME} with operation {method.operation}, 2 is the highest")
-
-
-def _table_operations(method: Any) -> None:
-    for name in ("integer_op", "string_op"):
-        if getattr(method, name) >= OPERATIONS:
-            rule = f"test.table/{name.replace('_op', '-op-enum')}"
-            raise _wrong(rule, f"test.table with {name} {getattr(method, name)}, 2 is the highest")
+def _operations(method: Any) -> None:
+    for name in ("operation", "integer_op", "string_op"):
+        if getattr(method, name, 0) >= OPERATIONS:
+            rule = f"{method.NAME}/{name.replace('operation', 'op').replace('_', '-')}-enum"
+            raise _wrong(rule, f"{method.NAME} with {name} {getattr(method, name)}, 2 is the highest")
 
 
 # A close is answered whatever it says.
@@ -164,9 +159,7 @@ _FILLED: Final = {
 
 _ALWAYS: Final[dict[str, Callable[[Any], None]]] = {
     **dict.fromkeys(_NEEDED, _needed),
-    "test.integer": _operation,
-    "test.string": _operation,
-    "test.table": _table_operations,
+    **dict.fromkeys(("test.integer", "test.string", "test.table"), _operations),
 }
 
 _STRICT: Final[dict[str, Callable[[Version, str, str, Any], None]]] = {
