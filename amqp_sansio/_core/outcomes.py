@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
+from ..endpoint import Side
 from ..errors import CodecError
 from ..versions import AMQP_0_10, AMQP_1_0
 from .hints import HUNG_UP, header_numbers
@@ -15,7 +16,6 @@ from .record import record
 from .settlements import AT_ONCE, ENDED, SETTLED, STAGED, TOLD
 
 if TYPE_CHECKING:
-    from ..endpoint import Side
     from ..limits import Limits
     from ..versions import Version
     from .observation import Observed, Skipped
@@ -375,6 +375,9 @@ class ConnectionClassRecords(Records):
 
     __slots__ = ("phase",)
 
+    own_header: ClassVar[bytes] = b""
+    """The header of a server that takes the version; b"" where only one that refuses it sends a header."""
+
     def __init__(self, version: Version) -> None:
         super().__init__(version)
         self.phase: str | None = None
@@ -390,6 +393,8 @@ class ConnectionClassRecords(Records):
     def _header(self, event: Observed, header: bytes) -> None:
         if self.phase is None:
             self.phase = "header"
+        if event.sender is Side.SERVER and header != self.own_header:
+            self.facts.update(refused_version(header))
 
     def _start(self, event: Observed, method: Any) -> None:
         self.phase = "login"

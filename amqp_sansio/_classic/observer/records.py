@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ..._core.outcomes import ConnectionClassRecords, refused_version
-from ...endpoint import Side
+from ..._core.outcomes import ConnectionClassRecords
 from ...errors import CodecError
 from ..codec.table import Table
 from ..codec.table_rules import RABBIT
@@ -106,14 +105,8 @@ class Records(ConnectionClassRecords):
         """The usual cause behind a peer's close."""
         return hints.for_close(close.reply_code, close.reply_text)
 
-    def _answer(self, event: Observed, header: bytes) -> None:
-        """Take a header. Only a server that refuses the version sends one (0-9-1 section 4.2.2)."""
-        self._header(event, header)
-        if event.sender is Side.SERVER:
-            self.facts.update(refused_version(header))
-
     def _tune_ok(self, event: Observed, method: Any) -> None:
         super()._tune_ok(event, method)
         self.facts["frame_max"] = method.frame_max
 
-    notes: ClassVar = {**ConnectionClassRecords.notes, "protocol-header": _answer, "connection.tune-ok": _tune_ok}
+    notes: ClassVar = {**ConnectionClassRecords.notes, "connection.tune-ok": _tune_ok}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ..._core.hints import LOGIN_FAILED
-from ..._core.outcomes import ConnectionClassRecords, refused_version
+from ..._core.outcomes import ConnectionClassRecords
 from ...endpoint import Side
 from ...errors import CodecError
 from ..codec.frames import PROTOCOL_HEADER
@@ -83,6 +83,7 @@ class Records(ConnectionClassRecords):
     __slots__ = ()
 
     messages: ClassVar = _MESSAGES
+    own_header: ClassVar = PROTOCOL_HEADER
     peer_names: ClassVar = {"product": "product", "qpid.client_version": "version", "version": "version"}
     """Qpid's clients have their version under a name of their own."""
     own_names: ClassVar = ("connection_name", "qpid.client_process")
@@ -101,12 +102,6 @@ class Records(ConnectionClassRecords):
         refused = event.sender is Side.SERVER and self.phase == "login"
         return LOGIN_FAILED if refused else hints.for_close(close.reply_code)
 
-    def _answer(self, event: Observed, header: bytes) -> None:
-        """Take a header. A server that supports the version answers with the same (section 4.3)."""
-        self._header(event, header)
-        if event.sender is Side.SERVER and header != PROTOCOL_HEADER:
-            self.facts.update(refused_version(header))
-
     def _tune(self, event: Observed, control: Any) -> None:
         """Note the server's wishes; a client that says nothing of the frames' size takes them."""
         self.facts["frame_max"] = control.max_frame_size
@@ -116,9 +111,4 @@ class Records(ConnectionClassRecords):
         if method.max_frame_size is not None:
             self.facts["frame_max"] = method.max_frame_size
 
-    notes: ClassVar = {
-        **ConnectionClassRecords.notes,
-        "protocol-header": _answer,
-        "connection.tune": _tune,
-        "connection.tune-ok": _tune_ok,
-    }
+    notes: ClassVar = {**ConnectionClassRecords.notes, "connection.tune": _tune, "connection.tune-ok": _tune_ok}
