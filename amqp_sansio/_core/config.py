@@ -9,7 +9,7 @@ from ..endpoint import Side
 from ..errors import AmqpError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ..endpoint import Role
     from .sasl_exchange import LoginConfig
@@ -23,6 +23,14 @@ def check_ranges(config: object, highest: Iterable[tuple[str, float]]) -> None:
             raise ValueError(f"Config.{name} {value} is outside 0 to {most}")
 
 
+def check_written(kind: Callable[..., object], *arguments: object, **named: object) -> None:
+    """Raise ValueError for what can't be written, as making it of the arguments tells."""
+    try:
+        kind(*arguments, **named)
+    except AmqpError as error:
+        raise ValueError(f"Config: {error}") from error
+
+
 def check_login(config: LoginConfig, role: Role, offered: Sequence[str], *, success_data: bool = False) -> None:
     """Raise ValueError for a server that offers no mechanism, or one that isn't known, and a client without one."""
     if role is Side.CLIENT:
@@ -31,8 +39,5 @@ def check_login(config: LoginConfig, role: Role, offered: Sequence[str], *, succ
         return
     if not offered:
         raise ValueError("Config.mechanisms is empty, a server offers at least one")
-    try:
-        for mechanism in offered:
-            sasl.server_mechanism(mechanism, nonce=config.nonce, success_data=success_data)
-    except AmqpError as error:
-        raise ValueError(f"Config: {error}") from error
+    for mechanism in offered:
+        check_written(sasl.server_mechanism, mechanism, nonce=config.nonce, success_data=success_data)

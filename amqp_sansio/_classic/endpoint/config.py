@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.config import check_login, check_ranges
+from ..._core.config import check_login, check_ranges, check_written
 from ..._core.record import record
 from ...endpoint import Side
-from ...errors import AmqpError, CodecError
+from ...errors import CodecError
 from ...limits import Limits
 from ..codec.table import Table
 from ..codec.violation import Violation
@@ -95,10 +95,7 @@ def check_config(config: Config, role: Side, dialect: Dialect) -> None:
     for name in ("vhost", "locale", "known_hosts"):
         if len(getattr(config, name).encode()) > 255:
             raise ValueError(f"Config.{name} is longer than 255 octets")
-    try:
-        Table(config.properties, rules=dialect.tables)
-    except AmqpError as error:
-        raise ValueError(f"Config: {error}") from error
+    check_written(Table, config.properties, rules=dialect.tables)
     check_login(config, role, config.mechanisms)
     if role is Side.SERVER and "en_US" not in config.locale.split():
         raise ValueError(f"Config.locale {config.locale!r} lacks en_US, which every server offers")

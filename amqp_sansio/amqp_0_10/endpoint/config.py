@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.config import check_login, check_ranges
+from ..._core.config import check_login, check_ranges, check_written
 from ..._core.record import record
 from ...endpoint import Side
-from ...errors import AmqpError
 from ...limits import Limits
 from ..codec.dialect import Dialect
 from ..codec.frames import LARGEST_FRAME, MIN_MAX_FRAME_SIZE
@@ -107,10 +106,7 @@ def check_config(config: Config, role: Side) -> None:
         raise ValueError("Config.vhost is longer than 255 octets")
     if not config.locales:
         raise ValueError("Config.locales is empty")
-    try:
-        Map(config.properties)
-    except AmqpError as error:
-        raise ValueError(f"Config: {error}") from error
+    check_written(Map, config.properties)
     check_login(config, role, config.mechanisms)
     if role is Side.CLIENT:
         return
