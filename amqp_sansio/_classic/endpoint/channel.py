@@ -27,15 +27,12 @@ from .outgoing import method_ids
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ...endpoint import Role
-    from ..codec.dialect import Dialect
     from ..codec.method import Method
     from ..codec.method import Request as RequestMethod
     from ..codec.methods import BasicGet, BasicGetEmpty, BasicGetOk
     from ..codec.properties import Properties
     from ..codec.table import Table
     from ..model.channel_state import ContentState, Outcome
-    from .config import Config
     from .events import Message, Returned
     from .outgoing import Outgoing
 
@@ -64,12 +61,6 @@ Key: TypeAlias = "tuple[str, str, int, int]"
 class Owner(Protocol):
     """The connection of a channel, as far as its channels need it."""
 
-    @property
-    def role(self) -> Role: ...
-    @property
-    def config(self) -> Config: ...
-    @property
-    def dialect(self) -> Dialect: ...
     @property
     def peer_properties(self) -> Table: ...
     @property
@@ -141,7 +132,7 @@ class Channel(ChannelState):
 
     def __init__(self, connection: Owner, outgoing: Outgoing, number: int) -> None:
         ChannelState.__init__(self, number)
-        if connection.role is Side.SERVER:
+        if outgoing.role is Side.SERVER:
             self.allowance = 0
         self.connection = connection
         self._outgoing = outgoing
@@ -173,7 +164,7 @@ class Channel(ChannelState):
         A reply with content ends it with a `Message`. With `no_wait` the pending is done at once, its result None.
         Content (`properties`, `body`) belongs to the requests that carry it.
         """
-        if not self.connection.dialect.replies.get(method.ID):
+        if not self._outgoing.model.dialect.replies.get(method.ID):
             raise self._misuse(f"{method.NAME} has no reply; use send", "method/sync-reply")
         outgoing = self._outgoing
         pending: Pending[Any] = Pending((self.number, outgoing.calls + 1))
@@ -185,7 +176,7 @@ class Channel(ChannelState):
 
     def send(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> None:
         """Send a method that has no reply, such as BasicAck, with its content if it carries one."""
-        if self.connection.dialect.replies.get(method.ID) and not method.IS_REPLY:
+        if self._outgoing.model.dialect.replies.get(method.ID) and not method.IS_REPLY:
             raise self._misuse(f"{method.NAME} has a reply; use call", "method/sync-reply")
         self._transmit(method, None, properties, body)
 
@@ -193,8 +184,8 @@ class Channel(ChannelState):
         """Answer the oldest request of the peer that waits, with content if the reply carries one."""
         if not method.IS_REPLY:
             raise LocalProtocolError(f"{method.NAME} is not a reply; use send or call")
-        calls = self.calls(self.connection.role is Side.SERVER)
-        if calls and type(method) not in self.connection.dialect.replies[calls[0].request.ID]:
+        calls = self.calls(self._outgoing.role is Side.SERVER)
+        if calls and type(method) not in self._outgoing.model.dialect.replies[calls[0].request.ID]:
             oldest = f"{calls[0].request.NAME} on channel {self.number}"
             raise self._misuse(f"{oldest} is to be answered before what {method.NAME} answers", "method/sync-reply")
         self._transmit(method, None, properties, body)
@@ -251,7 +242,7 @@ class Channel(ChannelState):
         if frame_max and (len(start) > frame_max or len(raw) + 20 > frame_max):
             raise outgoing.too_large(max(len(start), len(raw) + 20))
         if out.size + size > out.hard:
-            outgoing.check_backlog(size)
+            outgoing.buffer.check_room(size)
         pending: Pending[Any] | None = None
         if self.mode is Mode.CONFIRM:
             pending = self._expect_confirm()
@@ -389,7 +380,7 @@ class Channel(ChannelState):
         raw = outgoing.encode(properties)
         payload = outgoing.encode(method)
         outgoing.check_frame(max(len(payload) + OVERHEAD, len(raw) + 20))
-        outgoing.check_backlog(len(payload) + len(raw))
+        outgoing.buffer.check_room(len(payload) + len(raw))
         model = outgoing.model
         pending: Pending[Any] | None = None
         if (
@@ -418,7 +409,7 @@ class Channel(ChannelState):
         octets = data if type(data) is bytes else bytes(memoryview(data))
         if not octets:
             return
-        outgoing.check_backlog(len(octets))
+        outgoing.buffer.check_room(len(octets))
         content = outgoing.locally(outgoing.model.body, outgoing.role, self.number, len(octets))
         outgoing.buffer.queue(b"".join(body_frames(self.number, octets, outgoing.frame_max)))
         if content is None:
@@ -506,23 +497,23 @@ class Channel(ChannelState):
     @property
     def own_content(self) -> ContentState | None:
         """The content that this end has under way, between `begin` and the last `continue_body`."""
-        return self.content(self.connection.role is Side.CLIENT)
+        return self.content(self._outgoing.role is Side.CLIENT)
 
     def _check(self) -> None:
         if self.state is State.CLOSED:
             raise EndpointClosed(f"channel {self.number} is closed: {self.report}", self.report)
         self.connection.check_open()
-        if self.state not in (State.OPEN, State.OPENING):
+        if self.state not in LIVE:
             raise EndpointClosed(f"channel {self.number} is closing: {self.report}", self.report)
 
     def _check_kind(self, method: Method) -> None:
-        dialect = self.connection.dialect
+        dialect = self._outgoing.model.dialect
         if type(method) is not dialect.methods.get(method.ID):
             raise LocalProtocolError(f"{type(method).__name__} is not a method of {dialect.name}")
 
     def _check_content(self, method: Method) -> None:
         """Whether content can begin now; a stopped flow leaves out replies (basic.get-ok)."""
-        client = self.connection.role is Side.CLIENT
+        client = self._outgoing.role is Side.CLIENT
         if not method.HAS_CONTENT:
             raise LocalProtocolError(f"{method.NAME} carries no content")
         if (self.client_stopped if client else self.server_stopped) and not method.IS_REPLY:
@@ -530,12 +521,12 @@ class Channel(ChannelState):
             raise self._misuse(text, "channel.flow/react")
 
     def _settle(self, name: str, delivery_tag: int, option: bool) -> None:
-        if self.connection.role is not Side.CLIENT:
+        if self._outgoing.role is not Side.CLIENT:
             raise LocalProtocolError("only a client settles deliveries; a server confirms publishes")
         if any([call.request.NAME == "basic.recover" for call in self.client_calls or ()]):
             self._check()
             raise LocalProtocolError("basic.recover is under way, the deliveries come again; wait for its end")
-        method = self.connection.dialect.named[name](delivery_tag, option)
+        method = self._outgoing.model.dialect.named[name](delivery_tag, option)
         self._transmit(method, None, None, None)
 
     def _content_sent(self, method: Any, size: int, crc: int) -> None:
@@ -570,7 +561,7 @@ class Channel(ChannelState):
 
     def _refuse_publish(self) -> None:
         self._check()
-        if self.connection.role is not Side.CLIENT:
+        if self._outgoing.role is not Side.CLIENT:
             raise LocalProtocolError("only a client publishes; a server delivers")
         if self.client_stopped:
             self._check_content(BasicPublish())
@@ -607,7 +598,7 @@ class Channel(ChannelState):
         needed = _ANNOUNCED.get(method.NAME)
         if (
             needed is not None
-            and Side.SERVER in self.connection.dialect.senders.get(method.ID, ())
+            and Side.SERVER in self._outgoing.model.dialect.senders.get(method.ID, ())
             and outgoing.role is Side.SERVER
             and not announces(self.connection.peer_properties, needed[0])
         ):
@@ -623,11 +614,11 @@ class Channel(ChannelState):
             return
         self._check_content(method)
         if properties is None:
-            properties = self.connection.dialect.properties[method.CLASS_ID]()
+            properties = self._outgoing.model.dialect.properties[method.CLASS_ID]()
         body = bytes(memoryview(body)) if body else b""
         raw = outgoing.encode(properties)
         outgoing.check_frame(len(raw) + 20)
-        outgoing.check_backlog(len(body))
+        outgoing.buffer.check_room(len(body))
         header = header_frame(self.number, method.CLASS_ID, len(body), raw)
         content = b"".join((header, *body_frames(self.number, body, outgoing.frame_max)))
         outgoing.send(self.number, method, token, content, len(body))
@@ -717,14 +708,12 @@ class Channel(ChannelState):
     def _take_blamed(self, pendings: list[Pending[Any]], report: CloseReport) -> list[Pending[Any]]:
         """The oldest open call of the method that the peer blames, taken out of `pendings`."""
         blamed = report.class_id << 16 | report.method_id
-        if self.opening is not None and blamed == self.connection.dialect.named["channel.open"].ID:
-            pendings.remove(self.opening)
-            return [self.opening]
-        for calls in (self.client_calls, self.server_calls):
-            for call in calls or ():
-                if blamed == call.request.ID and call.token in pendings:
-                    pendings.remove(call.token)
-                    return [call.token]
+        opening = self._outgoing.model.dialect.named["channel.open"].ID, self.opening
+        calls = [*(self.client_calls or ()), *(self.server_calls or ())]
+        for method_id, pending in [opening, *[(call.request.ID, call.token) for call in calls]]:
+            if method_id == blamed and pending is not None and pending in pendings:
+                pendings.remove(pending)
+                return [pending]
         return []
 
     def _abandon(self, pendings: list[Pending[Any]], error: EndpointClosed, report: CloseReport) -> None:

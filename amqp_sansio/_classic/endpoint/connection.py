@@ -76,8 +76,8 @@ class EndpointModel(ConnectionModel):
         return Channel(self._owner, self._outgoing, number)
 
     def _check_room(self, number: int) -> None:
-        assert self._owner is not None
-        if self._owner.role is Side.CLIENT or not self.dialect.counts_channels:
+        assert self._outgoing is not None
+        if self._outgoing.role is Side.CLIENT or not self.dialect.counts_channels:
             super()._check_room(number)
         elif len(self.channels) >= self.channel_max:
             opened = f"number of channels opened ({len(self.channels)})"
@@ -92,7 +92,7 @@ class Connection(Handshake):
     snapshot at any step. Commands take no time; anything random comes from the configuration.
     """
 
-    SCHEMA: ClassVar[int] = 5
+    SCHEMA: ClassVar[int] = 6
 
     __slots__ = (
         "_channels", "_fast_path", "_free_from", "_full_channel", "_unit_channel", "_unit_method", "_validate",
@@ -123,9 +123,9 @@ class Connection(Handshake):
         if events:
             return events.popleft()
         buffer = self._buffer
-        if buffer.need and len(buffer) < buffer.need and self._waits_for_octets():
-            return NEED_DATA
         if self._full_channel is None:
+            if buffer.need and len(buffer) < buffer.need and self._waiting_for is None and self._ending is None:
+                return NEED_DATA
             event = self._fast_path.read(buffer, None)
             if event is not None and (event is not NEED_DATA or self._ending is None):
                 return event
@@ -200,9 +200,6 @@ class Connection(Handshake):
 
     # Inside.
 
-    def _waits_for_octets(self) -> bool:
-        return self._waiting_for is None and self._full_channel is None and self._ending is None
-
     def _lowest_free(self) -> int:
         for number in range(self._free_from, self.channel_max + 1):
             if number not in self._channels:
@@ -219,9 +216,7 @@ class Connection(Handshake):
         self._unit_channel = self._unit_method = 0
         try:
             if not self._started:
-                if self.role is Side.SERVER or buffer.data[buffer.pos : buffer.pos + 1] != b"\x01":
-                    return self._receive_header()
-                self._started = True
+                return self._receive_header()
             frame = next_frame(buffer, self.dialect.version, self._body_max, self._other_max)
             if frame is None:
                 return False

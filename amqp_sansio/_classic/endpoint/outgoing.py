@@ -58,7 +58,7 @@ class Outgoing:
         """Step the model with one whole method, queue it and its encoded content of `size` octets; all or nothing."""
         payload = self.encode(method)
         self.check_frame(len(payload) + OVERHEAD)
-        self.check_backlog(len(payload))
+        self.buffer.check_room(len(payload))
         step = self.locally(self.model.step, self.role, number, method, token, True, size)
         frame = method_frame(number, payload)
         self.buffer.queue(frame + content if content is not None else frame)
@@ -140,22 +140,13 @@ class Outgoing:
             "wire/frame-oversize-send",
         )
 
-    def check_backlog(self, octets: int) -> None:
-        """Refuse so many octets more if too many wait already."""
-        self.buffer.check_room(octets)
-
     def misuse(self, text: str, rule: str | None) -> LocalProtocolError:
         """The error of a caller who breaks `rule`."""
         return misuse(self.model.dialect.version, text, rule)
 
-    def __getstate__(self) -> dict[str, object]:
+    def __getstate__(self) -> tuple[None, dict[str, object]]:
         # Octets that are kept to be sent again are encoded anew.
-        state: dict[str, object] = {name: getattr(self, name) for name in self.__slots__}
-        return {**state, "publishes": {}, "delivers": {}}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
+        return None, {**{name: getattr(self, name) for name in self.__slots__}, "publishes": {}, "delivers": {}}
 
 
 def method_ids(cause: type[Method] | Method | None) -> tuple[int, int]:

@@ -49,12 +49,6 @@ class Call:
         self.token = token
         self.remaining = remaining
 
-    def __getstate__(self) -> tuple[object, ...]:
-        return self.request, self.token, self.remaining
-
-    def __setstate__(self, state: tuple[Method, Any, int | None]) -> None:
-        self.request, self.token, self.remaining = state
-
 
 class ContentState:
     """Content under way: what began it and how much of it came. `crc` is the checksum of a body sent in pieces."""
@@ -381,7 +375,9 @@ def check_staged(answered: Call | None, size: int) -> None:
 def _consume(step: Step) -> None:
     _current_queue(step)
     channel, tag = step.channel, step.method.consumer_tag
-    if tag and (tag in channel.consumers or _is_asked_for(channel, step.method.NAME, tag)):
+    requests: list[Any] = [call.request for call in channel.client_calls or ()]
+    asked_for = [each.consumer_tag for each in requests if each.NAME == step.method.NAME]
+    if tag and (tag in channel.consumers or tag in asked_for):
         text = f"consumer tag {tag!r} is in use on channel {channel.number}; cancel it first or take another"
         raise Violation(NOT_ALLOWED, text, rule="basic.consume/tag-in-use")
     if len(channel.consumers) >= step.limits.consumers:
@@ -390,24 +386,15 @@ def _consume(step: Step) -> None:
         _add_consumer(channel, tag, step.method)
 
 
-def _is_asked_for(channel: ChannelState, name: str, tag: str) -> bool:
-    requests: list[Any] = [call.request for call in channel.client_calls or ()]
-    return any([name == request.NAME and request.consumer_tag == tag for request in requests])
-
-
 def _consume_ok(step: Step) -> None:
     _add_consumer(step.channel, step.method.consumer_tag, step.answered.request)
 
 
 def _add_consumer(channel: ChannelState, tag: str, request: Any) -> None:
-    channel.consumers[tag] = _without_ack(request)
+    # Stream consumers (0-8) get deliveries that need no settlement, always.
+    channel.consumers[tag] = bool(getattr(request, "no_ack", True))
     if channel.cancelled is not None:
         channel.cancelled.pop(tag, None)
-
-
-def _without_ack(request: Any) -> bool:
-    """Whether a consumer gets deliveries that need no settlement; stream consumers (0-8) always do."""
-    return bool(getattr(request, "no_ack", True))
 
 
 def _cancel(step: Step) -> None:

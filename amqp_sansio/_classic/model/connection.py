@@ -134,8 +134,7 @@ class ConnectionModel:
         if given is ChannelInput.C_OPEN:
             self.channels[number] = channel
         if content is not None and not whole:
-            state = ContentState(method, step.answered, token)
-            channel.set_content(client, state)
+            channel.set_content(client, ContentState(method, step.answered, token))
         elif given in (ChannelInput.C_CLOSE, ChannelInput.S_CLOSE, ChannelInput.C_CLOSE_OK, ChannelInput.S_CLOSE_OK):
             self._drop_content(channel, client)
         if after is Channel.CLOSED:
@@ -172,7 +171,7 @@ class ConnectionModel:
         content.size = size
         content.state = CONTENT[content.state][ContentInput.HEADER if size else ContentInput.EMPTY_HEADER]
         if not size:
-            self._end_content(channel, client)
+            self._end_content(channel, client, content)
         return content
 
     def body(self, side: Side, number: int, length: int) -> ContentState | None:
@@ -188,7 +187,7 @@ class ConnectionModel:
         content.received = received
         if received == content.size:
             content.state = CONTENT[content.state][ContentInput.LAST_BODY]
-            self._end_content(channel, client)
+            self._end_content(channel, client, content)
         return content
 
     def discards(self, channel: ChannelState | None, client: bool) -> bool:
@@ -366,10 +365,8 @@ class ConnectionModel:
             return
         raise Violation(CONTENT_TOO_LARGE, text, scope=Scope.CHANNEL)
 
-    def _end_content(self, channel: ChannelState, client: bool) -> None:
-        content = channel.content(client)
-        if content is not None:
-            self.bodies -= content.counted
+    def _end_content(self, channel: ChannelState, client: bool, content: ContentState) -> None:
+        self.bodies -= content.counted
         channel.set_content(client, None)
 
     def drop_contents(self, channel: ChannelState) -> None:
@@ -380,7 +377,7 @@ class ConnectionModel:
     def _drop_content(self, channel: ChannelState, client: bool) -> None:
         content = channel.content(client)
         if content is not None:
-            self._end_content(channel, client)
+            self._end_content(channel, client, content)
             if content.answered is not None:
                 # The reply never came whole: its call is open as before.
                 channel.add_call(not client, content.answered, first=True)
