@@ -19,8 +19,8 @@ def check_sending(state: SendState[Any]) -> None:
 
 def check_receiving(state: ReceiveState) -> None:
     """Assert the invariant of `ReceiveState`."""
-    assert not state.completed - state.received
-    for number in state.received:
+    assert not state.completed - state.known.set
+    for number in state.known.set:
         assert state.next_id is not None
         assert distance(number, state.next_id) > 0, (number, state.next_id)
     if state.point is not None:

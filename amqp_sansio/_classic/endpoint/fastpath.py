@@ -1,8 +1,4 @@
-"""ClientFastPath, ServerFastPath: a deliver, publish or ack that is all there, on an open channel, becomes its event.
-
-They do what the general step does with the same octets; a test feeds both. They leave everything but the common case,
-an error included, to the general step, with nothing changed.
-"""
+"""ClientFastPath, ServerFastPath: a whole deliver, publish or ack on an open channel becomes its event at once."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""ObserverFastPath: a whole deliver, publish or single ack, on an open channel, becomes its unit at once.
-
-It does what `ObservedModel` and the general step do with the same octets; a test takes both ways. It leaves everything
-but the common case, an error included, to the general step, with nothing changed.
-"""
+"""ObserverFastPath: a whole deliver, publish or single ack, on an open channel, becomes its unit at once."""
 
 from __future__ import annotations
 

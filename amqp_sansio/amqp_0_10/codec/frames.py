@@ -27,6 +27,8 @@ BEGINS: Final = FIRST_SEGMENT | FIRST_FRAME
 ENDS: Final = LAST_SEGMENT | LAST_FRAME
 ALONE: Final = FIRST_FRAME | LAST_FRAME
 """The only frame of its segment."""
+FIRST_ALONE: Final = FIRST_SEGMENT | ALONE
+"""The only frame of a first segment, behind which more segments come."""
 
 CONTROL: Final = 0
 COMMAND: Final = 1
@@ -37,6 +39,12 @@ SEGMENTS: Final = ("control", "command", "header", "body")
 
 CONTROL_TRACK: Final = 0
 COMMAND_TRACK: Final = 1
+
+HEADER_FRAME: Final = ALONE << 8 | HEADER
+"""Flags and type of a header's only frame, behind which the body comes."""
+BODY_FRAME: Final = (LAST_SEGMENT | ALONE) << 8 | BODY
+PLACE: Final = COMMAND_TRACK << 16
+"""The track of commands, with room for the channel."""
 
 
 def encode_assembly(channel: int, segments: Sequence[tuple[int, bytes]], max_frame_size: int = LARGEST_FRAME) -> bytes:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from ...endpoint import Side
 from ...errors import EndpointClosed
-from ..codec.frames import COMMAND, CONTROL, FRAME, FRAME_HEADER_SIZE, MIN_MAX_FRAME_SIZE, encode_assembly
+from ..codec.frames import COMMAND, CONTROL, FRAME, FRAME_HEADER_SIZE, MIN_MAX_FRAME_SIZE, WHOLE, encode_assembly
 from ..model.states import ATTACHMENT, Attachment, AttachmentInput
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..model.session_state import Segments
     from .config import Config
 
-_WHOLE_COMMAND: Final = 0x0F
-"""The flags of the only frame of a command that carries no message."""
 _MORE_FRAMES: Final = 12
 """More than those of the segments, of a flush, a result and session.completed, with what is in the latter."""
 _RANGE: Final = 8
@@ -116,24 +114,15 @@ class Transport:
         """The number that `new_serial` returns next."""
         return self._serial + 1
 
-    def check_backlog(self, octets: int) -> None:
-        """Raise LimitExceeded when so many octets more exceed `Limits.backlog_hard`."""
-        self.out.check_room(octets)
-
     def send(self, channel: int, control: Control) -> None:
         """Queue a control on a channel. Raises CodecError, LimitExceeded."""
         segments = [(CONTROL, control.encode_assembly())]
         octets = encode_assembly(channel, segments, self.owner.max_frame_size)
-        self.check_backlog(len(octets))
+        self.out.check_room(len(octets))
         self.queue(octets)
 
-    def __getstate__(self) -> dict[str, object]:
-        state = {name: getattr(self, name) for name in self.__slots__}
-        return {**state, "route": None}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
+    def __getstate__(self) -> tuple[None, dict[str, object]]:
+        return None, {**{name: getattr(self, name) for name in self.__slots__}, "route": None}
 
 
 class Channel:
@@ -189,7 +178,7 @@ class Channel:
         `ranges` are those of the ids that are completed.
         """
         frames = octets // (MIN_MAX_FRAME_SIZE - FRAME_HEADER_SIZE) + _MORE_FRAMES
-        self.transport.check_backlog(octets + FRAME_HEADER_SIZE * frames + _RANGE * (ranges + 1))
+        self.transport.out.check_room(octets + FRAME_HEADER_SIZE * frames + _RANGE * (ranges + 1))
 
     def send(self, control: Control) -> None:
         """Queue a control. Raises CodecError, LimitExceeded."""
@@ -205,6 +194,6 @@ class Channel:
         size = len(segments[0][1]) + FRAME_HEADER_SIZE
         if len(segments) == 1 and size <= self.max_frame:
             octets = segments[0][1]
-            self.transport.queue(FRAME.pack(_WHOLE_COMMAND, COMMAND, size, 0, 1, self.number, 0) + octets)
+            self.transport.queue(FRAME.pack(WHOLE, COMMAND, size, 0, 1, self.number, 0) + octets)
         else:
             self.transport.queue(encode_assembly(self.number, segments, self.max_frame))

@@ -43,7 +43,7 @@ class Connection(Handshake):
     """
 
     VERSION: ClassVar[Version] = AMQP_0_10
-    SCHEMA: ClassVar[int] = 5
+    SCHEMA: ClassVar[int] = 6
 
     __slots__ = ("_frames", "_sessions", "_transport")
 

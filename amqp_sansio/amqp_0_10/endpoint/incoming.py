@@ -15,7 +15,7 @@ from ...events import Accepted, Settled
 from ..codec import records
 from ..codec.assembly import Assembly, begins, joined, keep
 from ..codec.dialect import missing, understood
-from ..codec.frames import BODY, COMMAND, FRAME_HEADER_SIZE, SEGMENTS
+from ..codec.frames import BODY, BODY_FRAME, COMMAND, FIRST_ALONE, FRAME_HEADER_SIZE, HEADER_FRAME, PLACE, SEGMENTS
 from ..codec.message import Headers
 from ..codec.record import decode_command
 from ..codec.sequence_set import SequenceSet
@@ -34,7 +34,6 @@ from ..model.events import (
 )
 from ..model.states import Attachment, TransferInput
 from ..model.transfers import ENDING, MOVES, SETTLING, WORK, ended_by, pendings_of
-from .outgoing import WHOLE_COMMAND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
@@ -50,10 +49,6 @@ if TYPE_CHECKING:
 _ATTACHED: Final = Attachment.ATTACHED
 _ACCEPTED: Final = Accepted()
 _two: Final = Layout(">HHII").unpack_from
-_HEADER_FRAME: Final = 0x0302
-"""Flags and type of a header's only frame, behind which the body comes."""
-_BODY_FRAME: Final = 0x0703
-_TRACK: Final = 0x10000
 _NO_IDS: Final = [-1, -1]
 """A range that no id is next to: both ends of none."""
 _FLAGS: Final = "wire/frame-flags"
@@ -120,7 +115,7 @@ class Incoming:
             wrong = arriving.assembly.step(flags, kind)
             if wrong:
                 raise framing_error(wrong, _FLAGS)
-            if flags == WHOLE_COMMAND and kind == COMMAND:
+            if flags == FIRST_ALONE and kind == COMMAND:
                 arriving.lead = data[start - FRAME_HEADER_SIZE : end]
             self._add(arriving, kind, data[start:end])
             if arriving.assembly.whole:
@@ -269,17 +264,12 @@ class Incoming:
             raise LocalProtocolError(f"the message of command {arriving.number} is still arriving")
 
     def fast_event(self) -> MessageReceived | None:
-        """The message at the buffer's begin, if its command is octet by octet the one of the message before.
-
-        This is the shortcut for most frames. It must equal the general step for the same octets; a test takes both
-        ways. It leaves all but exactly the common case, errors included, to the general step, and changes nothing
-        then.
-        """
+        """The message at the buffer's begin, if its command is octet by octet the one before: see `fast_paths`."""
         transport, channel = self._transport, self._channel
         route = transport.route
         assert route is not None
         _, lead, length, transfer, destination, explicit, sync = route
-        place = _TRACK | channel.number
+        place = PLACE | channel.number
         buffer = transport.buffer
         data = buffer.data
         pos = buffer.pos
@@ -292,7 +282,7 @@ class Incoming:
         kind, size, where, tail = _two(data, at)
         # Without a header segment the body's frame is next.
         header = body = at
-        if kind == _HEADER_FRAME:
+        if kind == HEADER_FRAME:
             header, body = at + FRAME_HEADER_SIZE, at + size
             if where != place or tail or size <= FRAME_HEADER_SIZE or body + FRAME_HEADER_SIZE > length:
                 return None
@@ -300,7 +290,7 @@ class Incoming:
         end = body + size
         most = channel.max_frame
         if (
-            kind != _BODY_FRAME
+            kind != BODY_FRAME
             or where != place
             or tail
             or end > length
@@ -641,21 +631,21 @@ class Incoming:
             event = state.executing.get(number)
             if isinstance(event, (MessageReceived, MessageBegun)):
                 state.retire(number, completed=True)
-                state.receiving.complete((number,))
+                state.receiving.complete(number)
                 state.untold += 1
                 sync = sync or event.sync
         self._tell_if_due(sync)
 
     def _done(self, number: int, *, sync: bool) -> None:
         """A command is executed: tell its sender, when it's time."""
-        self._state.receiving.complete((number,))
+        self._state.receiving.complete(number)
         self._state.untold += 1
         self._tell_if_due(sync)
 
     def _tell_if_due(self, sync: bool) -> None:
         state = self._state
         while state.syncs and state.is_behind_all(state.syncs[0]):
-            state.receiving.complete((state.syncs.pop(0),))
+            state.receiving.complete(state.syncs.pop(0))
             sync = True
         if (sync or state.untold >= state.tell_at) and self._channel.state is _ATTACHED:
             self.tell_completed()

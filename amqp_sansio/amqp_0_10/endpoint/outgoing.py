@@ -17,7 +17,7 @@ from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError
 from ...events import Accepted, By, CloseReport, Pending, Replied, Settled
 from ..codec import records
 from ..codec.dialect import adapt
-from ..codec.frames import BODY, COMMAND, FRAME, FRAME_HEADER_SIZE, HEADER
+from ..codec.frames import BODY, BODY_FRAME, COMMAND, FIRST_ALONE, FRAME, FRAME_HEADER_SIZE, HEADER, HEADER_FRAME, PLACE
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import Violation, exception, misuse
 from ..model.credit import Balance, check_flow_mode, check_unit
@@ -36,17 +36,11 @@ if TYPE_CHECKING:
     from ..model.session_state import Segments, SessionState
     from .channel import Channel
 
-WHOLE_COMMAND: Final = 0x0B
-"""The flags of a command's only frame, behind which more segments come."""
-
 _COMPLETED: Final = Completed()
 _ROLLED_BACK: Final = (XA_RBROLLBACK, XA_RBTIMEOUT, XA_HEURRB)
 _ACCEPTED: Final = Accepted()
 _HALF: Final = 2
 _pack_two: Final = Struct(">HHII").pack
-_HEADER_FRAME: Final = 0x0302
-_BODY_FRAME: Final = 0x0703
-_TRACK: Final = 0x10000
 _ATTACHED: Final = Attachment.ATTACHED
 _CREDIT: Final = frozenset((records.MessageSubscribe, *OF_DESTINATION))
 """The commands that change what the peer may send."""
@@ -221,7 +215,7 @@ class Outgoing:
         size = len(octets) + FRAME_HEADER_SIZE
         if size > self._channel.max_frame:
             return b""
-        return FRAME.pack(WHOLE_COMMAND, COMMAND, size, 0, 1, self._channel.number, 0) + octets
+        return FRAME.pack(FIRST_ALONE, COMMAND, size, 0, 1, self._channel.number, 0) + octets
 
     def _segments(self, command: Any, message: Message | None, sync: bool) -> tuple[Segments, int]:
         """The segments of a command, and their octets together. Raises CodecError, LimitExceeded."""
@@ -248,10 +242,10 @@ class Outgoing:
         sending.next_id = (number + 1) & MASK
         state.calls[number] = call
         state.octets += call.octets
-        place = _TRACK | channel.number
+        place = PLACE | channel.number
         if header:
-            lead += _pack_two(_HEADER_FRAME, len(header) + FRAME_HEADER_SIZE, place, 0) + header
-        body_frame = _pack_two(_BODY_FRAME, len(body) + FRAME_HEADER_SIZE, place, 0)
+            lead += _pack_two(HEADER_FRAME, len(header) + FRAME_HEADER_SIZE, place, 0) + header
+        body_frame = _pack_two(BODY_FRAME, len(body) + FRAME_HEADER_SIZE, place, 0)
         self._transport.queue(b"".join((lead, body_frame, body)))
         return number
 

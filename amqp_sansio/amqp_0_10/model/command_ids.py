@@ -9,7 +9,6 @@ pickle; re-attached, the receiver says what it expects and the sender goes on fr
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 from ..._core.serial import MASK, add, distance
@@ -168,11 +167,11 @@ class ReceiveState:
     """The commands that one end receives.
 
     `next_id` is that of the first command that was never received, `point` that of the next one to come: behind
-    `next_id` while the peer replays. None before a command-point. `received` are the ids whose execution has begun and
-    that the sender may still replay, `completed` those of them that are executed, `ahead` ids behind `next_id` that
-    will never come (session.gap).
+    `next_id` while the peer replays. None before a command-point. `known` are the ids whose execution has begun and
+    that the sender may still replay, `done` those of them that are executed, `ahead` ids behind `next_id` that will
+    never come (session.gap).
 
-    Invariant: `completed` is a part of `received`, all of which lie before `next_id`; `point` isn't behind `next_id`.
+    Invariant: `done` is a part of `known`, all of which lie before `next_id`; `point` isn't behind `next_id`.
     """
 
     __slots__ = ("ahead", "done", "known", "next_id", "point")
@@ -185,13 +184,8 @@ class ReceiveState:
         self.ahead = _NOTHING
 
     @property
-    def received(self) -> SequenceSet:
-        """The ids whose execution has begun, and that the sender may still replay."""
-        return self.known.set
-
-    @property
     def completed(self) -> SequenceSet:
-        """Those of `received` that are executed."""
+        """The ids of `done`."""
         return self.done.set
 
     def command_point(self, number: int) -> bool:
@@ -236,11 +230,10 @@ class ReceiveState:
         self.known.remove(SequenceSet(((number, number),)))
         self.next_id = self.point = number
 
-    def complete(self, ids: Iterable[int]) -> None:
-        """These commands are executed."""
-        for number in ids:
-            if number in self.known:
-                self.done.add(number)
+    def complete(self, number: int) -> None:
+        """The command is executed."""
+        if number in self.known:
+            self.done.add(number)
 
     def known_completed(self, ids: SequenceSet) -> None:
         """The sender knows these to be completed (session.known-completed): it won't replay them."""
@@ -288,8 +281,3 @@ class ReceiveState:
         if self.next_id is None:
             return _NOTHING
         return SequenceSet(((self.next_id, self.next_id),))
-
-    @property
-    def incomplete(self) -> SequenceSet:
-        """Commands whose execution has begun and isn't completed."""
-        return self.received - self.completed

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _FAULTS: Final = 32
 """Broken rules of one message's frames that are told; a message may have any number of frames."""
-_FIRST: Final = frames.FIRST_SEGMENT | frames.ALONE
 _FLAGS: Final = "wire/frame-flags"
 _HEARTBEAT: Final = "connection.heartbeat"
 
@@ -95,8 +94,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
     def whole_assembly(self, direction: Direction) -> bool:
         """Read a control or a command with its message, each of whose segments is one frame that is here; else False.
 
-        This is the shortcut for most assemblies; frame by frame they give the same. It leaves everything but the common
-        case to the general step, with nothing changed.
+        Frame by frame they give the same. With False nothing has changed.
         """
         buffer = direction.buffer
         data, begin = buffer.data, buffer.pos
@@ -116,7 +114,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
                 return False
             payload = data[at + frames.FRAME_HEADER_SIZE : stop]
             if first is None:
-                if flags & ~frames.LAST_SEGMENT != _FIRST or kind != track or kind > frames.COMMAND:
+                if flags & ~frames.LAST_SEGMENT != frames.FIRST_ALONE or kind != track or kind > frames.COMMAND:
                     return False
                 first = payload
             elif flags & ~frames.LAST_SEGMENT != frames.ALONE or kind <= before or (track, channel) != (on, of):

@@ -409,7 +409,7 @@ class World:
             for each in (session, other):
                 assert not each.pending
                 assert not each._state.sending.replay, each._state.sending.replay
-                assert not each._state.receiving.incomplete
+                assert not each._state.receiving.known.set - each._state.receiving.completed
                 assert not each._state.outgoing.unsettled
                 assert not each._state.octets
                 assert not each._state.weight

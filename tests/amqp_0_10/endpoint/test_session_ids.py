@@ -582,4 +582,4 @@ def test_ids_are_given_up_over_the_end_of_the_numbers(start: int) -> None:
     assert state.arrive() == ((start + 2) & LAST, True)
     assert (state.next_id, state.point) == ((start + 5) & LAST,) * 2
     check_receiving(state)
-    assert len(state.received) == 5
+    assert len(state.known.set) == 5

@@ -80,7 +80,7 @@ class Ends:
             number, new = self.receiver.arrive()
             if new:
                 self.done.append(value)
-                self.receiver.complete([number])
+                self.receiver.complete(number)
 
 
 @pytest.mark.rule("0-10/session/exactly-once", "0-10/session.completed/implies-confirmed")
