@@ -13,7 +13,7 @@ from .types import Map, decode_array, encode_array, encode_as, encode_entries
 from .values import CODES, fault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from uuid import UUID
 
 _S = TypeVar("_S", bound=Struct)
@@ -149,19 +149,15 @@ def pack_map(value: Mapping[str, Any]) -> bytes:
     return pack_vbin32(value.raw if isinstance(value, Map) else encode_entries(value))
 
 
-def pack_array(value: Sequence[Any]) -> bytes:
-    """An array behind four octets of size. Raises CodecError."""
-    return encode_array(value)
+pack_array: Final = encode_array
 
 
-def pack_sequence_set(value: SequenceSet) -> bytes:
+def pack_sequence_set(value: SequenceSet | ByteRanges) -> bytes:
     """Ranges behind two octets of size. Raises CodecError."""
     return pack_vbin16(value.encode())
 
 
-def pack_byte_ranges(value: ByteRanges) -> bytes:
-    """Ranges behind two octets of size. Raises CodecError."""
-    return pack_vbin16(value.encode())
+pack_byte_ranges: Final = pack_sequence_set
 
 
 def pack_struct32(value: Any) -> bytes:

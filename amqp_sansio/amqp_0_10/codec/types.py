@@ -26,7 +26,6 @@ ENTRIES: Final = 65_536
 EMPTY_ENTRIES: Final = 256
 """Bounds of one value; see the module's docstring."""
 
-_U8: Final = _Form(">B").pack
 _U32: Final = _Form(">I")
 _FIXED: Final[dict[int, _Form]] = {
     CODES[name]: _Form(f">{form}")
@@ -268,7 +267,8 @@ def _decode_list(data: bytes, pos: int, end: int, depth: int) -> list[Any]:
     return _elements(None, count, data, pos, end, depth)
 
 
-def _decode_array(data: bytes, pos: int, end: int, depth: int) -> list[Any]:
+def decode_array(data: bytes, pos: int, end: int, depth: int = NESTING - 1) -> list[Any]:
+    """The elements of an array whose octets behind the size are `data[pos:end]`."""
     if end - pos < 5:
         if end == pos or (end - pos == 4 and not any(data[pos:end])):
             # Some senders leave out the type, or all, of an empty array.
@@ -309,7 +309,7 @@ def _decode_struct32(data: bytes, pos: int, end: int, depth: int) -> Any:
 _DECODE: Final[dict[int, Callable[[bytes, int, int, int], Any]]] = {
     _MAP: _decode_map,
     _LIST: _decode_list,
-    _ARRAY: _decode_array,
+    _ARRAY: decode_array,
     _STRUCT32: _decode_struct32,
 }
 
@@ -353,11 +353,6 @@ def _code_of(value: Any) -> int:
     for kind, code in _KINDS:
         if isinstance(value, kind):
             return code
-    return _late(value)
-
-
-def _late(value: Any) -> int:
-    """The code of what the common types don't include."""
     from decimal import Decimal
     from uuid import UUID
 
@@ -486,7 +481,7 @@ def encode_entries(entries: Mapping[str, Any], depth: int = NESTING) -> bytes:
         if len(octets) > 255:
             raise CodecError(f"the map's key {key[:20]!r}... has {len(octets)} octets, 255 are allowed")
         code, content = encode_untyped(value, depth - 1)
-        parts += (_U8(len(octets)), octets, _U8(code), content)
+        parts += (bytes((len(octets),)), octets, bytes((code,)), content)
     return b"".join(parts)
 
 
@@ -499,8 +494,3 @@ def encode_array(values: Any, depth: int = NESTING) -> bytes:
     plain = [each.value if isinstance(each, Typed) else each for each in values]
     body = b"".join([encode_as(code, each, depth - 1) for each in plain])
     return _U32.pack(5 + len(body)) + bytes((code,)) + _U32.pack(len(values)) + body
-
-
-def decode_array(data: bytes, pos: int, end: int) -> list[Any]:
-    """The elements of an array whose octets behind the size are `data[pos:end]`."""
-    return _decode_array(data, pos, end, NESTING - 1)

@@ -407,10 +407,9 @@ class Sessions:
         elif state.side is not role:
             raise LocalProtocolError(f"the state is that of a {state.side.value}")
         controls = self._new(channel, state, initiator=False)
-        controls.check_accept()
+        controls.accept()
         state.receiving.detached()
         state.adopt(transport.limits)
-        controls.accept()
         session = self._keep(controls)
         self._answered()
         controls.begin()

@@ -84,12 +84,9 @@ class Controls:
         channel.send_step(records.SessionAttach(state.name, force))
         self.opening = Pending((state.name, state.side_name, "open", transport.new_serial()))
 
-    def check_accept(self) -> None:
-        """Raise LimitExceeded when the answer to the peer's attach can't be queued."""
-        self.outgoing.check_backlog(len(self.state.name))
-
     def accept(self) -> None:
-        """Answer the peer's attach. Raises LimitExceeded."""
+        """Answer the peer's attach. Raises LimitExceeded when the answer, and what follows it, can't be queued."""
+        self.outgoing.check_backlog(len(self.state.name))
         self.channel.send_step(records.SessionAttached(self.state.name))
 
     def begin(self) -> None:

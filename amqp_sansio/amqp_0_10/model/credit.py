@@ -74,8 +74,7 @@ class Balance:
 
     def grant(self, unit: int, value: int | None) -> None:
         """Add credit (message.flow): an infinite one until `zero`."""
-        if value is None or value == INFINITE:
-            value = None
+        value = None if value == INFINITE else value
         if unit == MESSAGE:
             self.messages = _sum(self.messages, value)
             self.granted = _sum(self.granted, value)
@@ -218,19 +217,6 @@ class _Destination:
                 del self.credits[:place]
                 break
 
-    def spend(self, octets: int) -> _Age | None:
-        """The server sends a message; None where no credit of any age allows it."""
-        for credit in self.credits:
-            if credit.holds(octets):
-                credit.spend(octets)
-                return credit
-        return None
-
-    def restore(self, octets: int) -> None:
-        """The client has completed a message."""
-        if any([credit.window for credit in self.credits]):
-            self.credits[-1].add(1, octets)
-
 
 class AgedCredit:
     """The most that the server may send to each destination of a client, as whoever sees both sides knows it.
@@ -317,8 +303,10 @@ class AgedCredit:
         destination = self.destinations.get(name)
         if destination is None:
             return no_subscription(name)
-        if destination.spend(octets) is not None:
-            return None
+        for credit in destination.credits:
+            if credit.holds(octets):
+                credit.spend(octets)
+                return None
         text = f"message.transfer to {name!r}"
         last = destination.credits[-1].name
         if not any([credit.granted for credit in destination.credits]):
@@ -332,8 +320,8 @@ class AgedCredit:
     def restore(self, name: str, octets: int) -> None:
         """The client has completed such a message."""
         destination = self.destinations.get(name)
-        if destination is not None:
-            destination.restore(octets)
+        if destination is not None and any([credit.window for credit in destination.credits]):
+            destination.credits[-1].add(1, octets)
 
     def completed(self, commands: SequenceSet) -> None:
         """The server has executed commands of the client."""

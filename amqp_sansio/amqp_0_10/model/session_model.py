@@ -63,12 +63,7 @@ MODE: Final[Table[Mode, Select]] = {
 }
 
 _INPUTS: Final[Mapping[type[Any], Select]] = {
-    records.TxSelect: Select.TX_SELECT,
-    records.TxCommit: Select.TX_COMMIT,
-    records.TxRollback: Select.TX_ROLLBACK,
-    records.DtxSelect: Select.DTX_SELECT,
-    records.DtxStart: Select.DTX_START,
-    records.DtxEnd: Select.DTX_END,
+    kind: given for kind in records.COMMANDS.values() for given in Select if given.value == f"C:{kind.NAME}"
 }
 _MODE_RULES: Final[Mapping[Select, str]] = {
     Select.TX_SELECT: "tx.select/exactly-once",
