@@ -413,7 +413,7 @@ class Outgoing:
         if kind is records.MessageSubscribe:
             granted[destination] = Balance(stale=state.arrived(destination))
             return
-        balance = granted.setdefault(destination, Balance())
+        balance = granted.setdefault(destination, Balance(lenient=state.side is Side.SERVER))
         if kind is records.MessageSetFlowMode:
             balance.flow_mode = check_flow_mode(command.flow_mode)
         elif kind is records.MessageFlow:

@@ -214,8 +214,10 @@ class Session:
         left = balance.messages
         if left is not None and messages > left:
             grants += _grants(destination, MESSAGE, messages - left)
-        if balance.octets is not None and (octets is None or octets > balance.octets):
-            grants += _grants(destination, BYTE, None if octets is None else octets - balance.octets)
+        # Octets that don't count yet do for a client that goes by the letter of the specification.
+        left = balance.octets if balance.counts else 0
+        if left is not None and (octets is None or octets > left):
+            grants += _grants(destination, BYTE, None if octets is None else octets - left)
         if len(grants) > 1:
             self._channel.check()
             self._outgoing.check_room(_GRANT * len(grants), len(grants))

@@ -38,7 +38,7 @@ class Balance:
     behind them. `stale` are the transfers that took of a credit that has been taken since: their completion gives
     nothing back.
 
-    `lenient`: octets count only if the peer has granted any since the balance was zero. So it is for what clients
+    `lenient`: octets count only if any were granted since the balance was zero. So it is at both ends for what clients
     publish: there are brokers that stop a publisher, and let it go on with messages alone.
 
     >>> balance = Balance()
@@ -56,7 +56,7 @@ class Balance:
         self.flow_mode = WINDOW
         self.messages: int | None = 0
         self.octets: int | None = None if lenient else 0
-        self.bodies: int | None = 0
+        self.bodies = self.octets
         self.granted: int | None = 0
         self.taking: set[int] = set()
         self.behind: Balance | None = None
@@ -79,9 +79,11 @@ class Balance:
             self.messages = _sum(self.messages, value)
             self.granted = _sum(self.granted, value)
         else:
-            self.octets = _sum(self.octets, value) if self.counts else value
+            if not self.counts:
+                self.octets = self.bodies = 0
+                self.counts = True
+            self.octets = _sum(self.octets, value)
             self.bodies = _sum(self.bodies, value)
-            self.counts = True
         if self.behind is not None:
             self.behind.grant(unit, value)
 
@@ -138,7 +140,7 @@ class Balance:
             self.stale.update(outstanding)
         self.messages = _least(self.messages, behind.messages)
         self.octets = _least(self.octets, behind.octets) if behind.counts else None
-        self.bodies = _least(self.bodies, behind.bodies)
+        self.bodies = _least(self.bodies, behind.bodies) if behind.counts else None
         self.granted = behind.granted
         self.counts = behind.counts
 

@@ -236,6 +236,21 @@ def test_octets_count_once_they_are_granted() -> None:
     assert client.credit("") == (0, None)
 
 
+def test_a_server_that_grants_messages_alone_takes_them() -> None:
+    pair, client, server = attached()
+    for command in (amqp.MessageStop(""), amqp.MessageFlow("", amqp.MESSAGE, 1)):
+        server.call(command)
+        pair.pump()
+    client.transfer("", b"body")
+    pair.pump()
+    assert server.report is None
+    assert server.granted("") == (0, None)
+    # A client that goes by the letter needs octets too.
+    server.top_up("", 2, 6)
+    pair.pump()
+    assert client.credit("") == server.granted("") == (2, 6)
+
+
 def test_what_is_said_of_an_exchange_comes_before_what_is_said_of_all() -> None:
     pair, client, _ = attached()
     said(pair, amqp.MessageFlow("amq.direct", amqp.MESSAGE, 1), *STOP)
