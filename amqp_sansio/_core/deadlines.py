@@ -27,7 +27,7 @@ class Deadlines(Generic[_K]):
         self._serials[key] = self._serial
         heappush(self._heap, (deadline, self._serial, key))
         if len(self._heap) > 2 * len(self._serials) + _SPARE:
-            # What was moved or cleared is else dropped only when its time comes.
+            # Else entries that were moved or cleared go only when their time comes.
             self._heap = [each for each in self._heap if self._holds(each)]
             heapify(self._heap)
 
