@@ -23,10 +23,12 @@ from amqp_sansio.testing.simulate import (
     Seeded,
     World,
     explore,
+    memory,
     replay,
 )
 from amqp_sansio_asyncio import connect
 from amqp_sansio_asyncio.simulated import simulated, simulated_loop
+from tools.simulate.modes import LIMITS, SETTINGS
 
 VERSIONS = [AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0]
 BODIES = (b"1", b"2")
@@ -277,3 +279,27 @@ def test_a_neutral_program_runs_on_every_version_and_has_time_limits() -> None:
             world.declare("jobs")
             assert world.complete(ask(Process(world, "asking"), version)) == [Accepted(), b"hello"]
             assert world.now == 5.0
+
+
+@pytest.mark.parametrize(
+    ("who", "text"),
+    [("client", "a client keeps"), ("connection", "a client's connection has"), ("broker", "a broker has")],
+)
+def test_more_memory_than_limits_allow_is_found(monkeypatch: pytest.MonkeyPatch, who: str, text: str) -> None:
+    async def program(process: Process) -> None:
+        async with process.connect(limits=LIMITS):
+            await process.sleep(600.0)
+
+    with World(settings=SETTINGS) as world:
+        process = world.start(program)
+        world.pass_time(1.0)
+        assert world.findings() == []
+        (client,) = process.clients
+        if who == "client":
+            client.kept = 2 * client.kept_high
+        elif who == "connection":
+            monkeypatch.setattr(memory, "IDLE", -memory.allowed(LIMITS))
+        else:
+            world.hub().shared["leak"] = bytes(3 * SETTINGS.limits.memory_high)
+        (finding,) = world.findings()
+        assert (finding.kind, text in finding.text) == (Kind.MEMORY, True)

@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Accepted, EndpointClosed, StaleDelivery, Version
+from amqp_sansio import (
+    AMQP_0_8,
+    AMQP_0_9_1,
+    AMQP_0_10,
+    AMQP_1_0,
+    Accepted,
+    EndpointClosed,
+    Limits,
+    StaleDelivery,
+    Version,
+)
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.amqp_1_0 import Accepted as AcceptedIn10
 from amqp_sansio.amqp_1_0 import Header, Source, Target, TerminusExpiryPolicy
 from amqp_sansio.amqp_1_0 import Message as LinkMessage
+from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.client.recovery import RecoveryPolicy
 from amqp_sansio.errors import TransactionFailed
 from amqp_sansio.messaging import Message, Outcome, Sending
@@ -26,6 +37,17 @@ DURABLE: Final = Header(durable=True)
 NEVER: Final = TerminusExpiryPolicy.NEVER
 KEPT: Final = 3600
 """Seconds that a session is kept, the most that the broker grants."""
+
+LIMITS: Final = Limits(
+    unparsed=262_144, message=65_536, bodies=65_536, header=65_536, requests=64, calls=1024, unsettled=1024,
+    unconfirmed=1024, consumers=16, backlog_high=65_536, backlog_low=16_384, backlog_hard=262_144, replay=1024,
+    replay_octets=262_144,
+)  # fmt: skip
+"""So low that the world sees it when something is kept for each of many messages."""
+SETTINGS: Final = Settings(
+    seed=b"broker", heartbeat=0, auto_create=True, connection_limits=LIMITS,
+    limits=BrokerLimits(memory_high=33_554_432, memory_low=16_777_216, kept_links=100),
+)  # fmt: skip
 
 AGAIN: Final = RecoveryPolicy(deadline=None)
 REPORT: Final = RecoveryPolicy(deadline=None, in_doubt="report")
@@ -52,7 +74,7 @@ def publishing(
 
         async def publisher(process: Process) -> None:
             async with (
-                process.messaging(URL, version=version, recover=recover or False) as connection,
+                process.messaging(URL, version=version, recover=recover or False, limits=LIMITS) as connection,
                 connection.sender(ADDRESS) as sender,
             ):
                 while left:
@@ -79,7 +101,7 @@ def transacting(world: World, bodies: Sequence[bytes]) -> Program:
     left = list(bodies)
 
     async def publisher(process: Process) -> None:
-        async with process.connect(URL, version=AMQP_0_8, recover=AGAIN) as connection:
+        async with process.connect(URL, version=AMQP_0_8, recover=AGAIN, limits=LIMITS) as connection:
             channel = await connection.open_channel()
             while left:
                 batch = left[:BATCH]
@@ -103,7 +125,7 @@ def consuming(version: Version, recover: RecoveryPolicy | None = None) -> Callab
     def bound(world: World) -> Program:
         async def consumer(process: Process) -> None:
             async with (
-                process.messaging(URL, version=version, recover=recover or False) as connection,
+                process.messaging(URL, version=version, recover=recover or False, limits=LIMITS) as connection,
                 connection.receiver(ADDRESS, credit=CREDIT) as receiver,
             ):
                 async for delivery in receiver:
@@ -121,7 +143,7 @@ def consuming(version: Version, recover: RecoveryPolicy | None = None) -> Callab
 
 async def settled(process: Process, version: Version, recover: RecoveryPolicy | bool) -> AsyncIterator[Any]:
     """Connect, and yield deliveries that the broker settles when it sends them."""
-    async with process.connect(URL, version=version, recover=recover) as connection:
+    async with process.connect(URL, version=version, recover=recover, limits=LIMITS) as connection:
         if version is AMQP_1_0:
             async with (
                 connection.open_session() as session,
@@ -161,7 +183,7 @@ def resuming_links(world: World, bodies: Sequence[bytes]) -> Program:
 
     async def publisher(process: Process) -> None:
         async with (
-            process.connect(URL, version=AMQP_1_0, recover=AGAIN) as connection,
+            process.connect(URL, version=AMQP_1_0, recover=AGAIN, limits=LIMITS) as connection,
             connection.open_session() as session,
             session.open_sender(Target(QUEUE, expiry_policy=NEVER), rcv_settle_mode=1) as sender,
         ):
@@ -183,7 +205,7 @@ def taking_from_links(world: World) -> Program:
 
     async def consumer(process: Process) -> None:
         async with (
-            process.connect(URL, version=AMQP_1_0, recover=AGAIN) as connection,
+            process.connect(URL, version=AMQP_1_0, recover=AGAIN, limits=LIMITS) as connection,
             connection.open_session() as session,
             session.open_receiver(Source(QUEUE, expiry_policy=NEVER), credit=CREDIT, rcv_settle_mode=1) as receiver,
         ):
@@ -200,7 +222,7 @@ def resuming_sessions(world: World, bodies: Sequence[bytes]) -> Program:
 
     async def publisher(process: Process) -> None:
         async with (
-            process.connect(URL, version=AMQP_0_10, recover=AGAIN) as connection,
+            process.connect(URL, version=AMQP_0_10, recover=AGAIN, limits=LIMITS) as connection,
             connection.open_session(timeout=KEPT) as session,
         ):
             while left:
@@ -221,7 +243,7 @@ def taking_in_sessions(world: World) -> Program:
 
     async def consumer(process: Process) -> None:
         async with (
-            process.connect(URL, version=AMQP_0_10, recover=AGAIN) as connection,
+            process.connect(URL, version=AMQP_0_10, recover=AGAIN, limits=LIMITS) as connection,
             connection.open_session(timeout=KEPT) as session,
             session.subscribe(QUEUE, credit=CREDIT) as subscription,
         ):

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from amqp_sansio.testing.simulate import Fault, Finding, Hazards, Seeded, World
 
-from .modes import MODES, QUEUE
+from .modes import MODES, QUEUE, SETTINGS
 
 PART: Final = 20_000
 """Messages between two times of rest."""
@@ -44,7 +44,7 @@ def run(version: str, mode: str, messages: int, faults: int, seed: int) -> Resul
         hazards = hazards.but(faults=kinds, jumps=(1.0, 60.0))
     missed = doubled = done = 0
     found: list[Finding] = []
-    with World(Seeded(seed), hazards, promise=chosen.promise) as world:
+    with World(Seeded(seed), hazards, promise=chosen.promise, settings=SETTINGS) as world:
         world.declare(QUEUE)
         world.start(chosen.consumer(world), name="consumer")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import TYPE_CHECKING
 
 from ...broker import Client, Hub, Settings
+from ...broker.snapshot import dumps, loads
 from ...endpoint import CloseHint
 from .network import CLOSED, Alarm, Call, Scheduler
 
@@ -134,7 +134,7 @@ class Node:
     def suspend(self, *, downtime: float) -> None:
         """Go down, with all lines, and come up from a snapshot: everything survives but connections."""
         self._go_down(downtime)
-        self.hub = pickle.loads(pickle.dumps(self.hub))
+        self.hub = loads(dumps(self.hub))
 
     def _go_down(self, downtime: float) -> None:
         self.is_up = False

@@ -40,6 +40,8 @@ class Kind(Enum):
     """A program waits for something that never comes."""
     FAILED = "failed"
     """A program ended with an error, more often than it may be started again."""
+    MEMORY = "memory"
+    """A connection or a broker kept more octets than its limits allow."""
 
 
 @record

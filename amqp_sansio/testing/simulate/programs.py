@@ -75,6 +75,11 @@ class Process:
         """The world's time, in seconds."""
         return self.world.now
 
+    @property
+    def clients(self) -> list[BaseClient[Any]]:
+        """Its clients, but for those of an event loop of its own."""
+        return list(dict.fromkeys([each.client for each in self._ends if isinstance(each, ClientEnd)]))
+
     def connect(
         self,
         url: str | AmqpUri | Sequence[str | AmqpUri] = DEFAULT_URL,

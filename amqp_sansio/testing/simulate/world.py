@@ -16,6 +16,7 @@ from ...versions import AMQP_0_9_1
 from .brokers import Node
 from .choices import Choices, Schedule
 from .judging import Finding, Kind, Ledger, Promise, shown
+from .memory import excess_of_broker, excess_of_client
 from .network import Call, End, Job, Line, Timer
 from .programs import Process, Program
 from .tasks import Task
@@ -38,6 +39,8 @@ SPANS: Final = (1.0, 10.0, 100.0)
 """Seconds for which something is held up."""
 JUMPS: Final = (1.0, 60.0, 3600.0)
 CUT: Final = "the connection was reset"
+MEASURED: Final = 1000
+"""Steps between two looks at what everybody keeps in memory."""
 
 
 class Fault(Enum):
@@ -163,7 +166,7 @@ class World:
         """The time and the step at which something came about last."""
         self._counted = 0
         self._tasks: list[Task[Any]] = []
-        self._endless = ""
+        self._endless = self._excess = ""
         self.add_broker("broker", settings)
 
     # For users.
@@ -282,6 +285,8 @@ class World:
         self.steps += 1
         job.run()
         self._watch()
+        if self.steps % MEASURED == 0:
+            self._measure()
         return True
 
     def forget(self) -> None:
@@ -290,8 +295,11 @@ class World:
         self.ledger.clear()
 
     def findings(self) -> list[Finding]:
-        """Return what the promise doesn't allow, at rest."""
+        """Return what the promise doesn't allow, at rest, and who has kept more in memory than its limits allow."""
         found = list(self.ledger.findings([node.hub.model for node in self.nodes.values()]))
+        self._measure()
+        if self._excess:
+            found.append(Finding(Kind.MEMORY, b"", self._excess))
         if self._endless:
             found.append(Finding(Kind.STUCK, b"", self._endless))
         for each in self.programs:
@@ -406,6 +414,12 @@ class World:
                     if line:
                         self._progress()
                         self.note(line)
+
+    def _measure(self) -> None:
+        """Note the first excess of memory over what limits allow."""
+        texts = [excess_of_broker(node.hub) for node in self.nodes.values()]
+        texts += [excess_of_client(client) for each in self.programs for client in each.process.clients]
+        self._excess = self._excess or next((f"at step {self.steps} {text}" for text in texts if text), "")
 
     def _launch(self, running: _Running) -> None:
         process = running.process
