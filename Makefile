@@ -1,7 +1,7 @@
 # Commands for developers. Every target sets up its own environment, once, and again when pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-slow explore fuzz lint interop conformance conformance-check codegen-check bench bench-check docs test-all dist clean help
+.PHONY: demo test test-slow explore fuzz lint interop conformance conformance-check codegen-check bench bench-check docs test-all test-newest dist clean help
 SHELL := bash
 # Tests and commands start many interpreters; compiling the modules again in each costs more than everything else.
 unexport PYTHONDONTWRITEBYTECODE
@@ -13,6 +13,7 @@ PYTEST := $(PY) -m pytest
 # heartbeats: three processes keep two processors busy.
 PYTEST_ARGS ?= -q -n 3 --dist loadscope
 PYTHONS ?= 3.11 3.12 3.13 3.14
+NEWEST ?= tests/core tests/client tests/asyncio tests/sync tests/pytest_plugin
 EXPLORE_S ?= 300
 FUZZ_S ?= 300
 FUZZ_SEED ?= 1
@@ -36,8 +37,7 @@ fuzz: $(VENV)/.stamp  ## Damaged and hostile octets for every part that reads th
 lint: $(VENV)/.stamp-dev  ## ruff, mypy --strict, pyright strict
 	$(PY) -m ruff check --output-format=concise .
 	$(PY) -m ruff format --check --quiet .
-	$(PY) -m mypy
-	$(PY) -m pyright --pythonpath $(PY)
+	@$(PY) -m mypy & $(PY) -m pyright --pythonpath $(PY); status=$$?; wait $$! && exit $$status
 
 interop: $(VENV)/.stamp-dev  ## Tests against RabbitMQ, Qpid Broker-J, proton, rhea, pyamqp and Qpid's JMS client, started and stopped by the tests
 	$(PYTEST) -q -m interop tests/interop
@@ -69,6 +69,12 @@ test-all:  ## The tests but for Spark's, with each Python from 3.11 to 3.14 that
 	  PYTHON=$$python tools/dev/venv.sh .venv-$$version .venv-$$version/.stamp --group test && \
 	  .venv-$$version/bin/python -m pytest $(PYTEST_ARGS) -m "not interop and not slow and not spark" || exit 1; \
 	done
+
+# The cores, and what the newest interpreters change most often: event loops, threads, pickles, records.
+test-newest:  ## A part of the tests with the newest Python that is there, if `make test` has an older one
+	@python=$$(tools/dev/newest.sh) || { echo "there is no newer Python than $$(python3 --version)"; exit 0; }; \
+	PYTHON=$$python tools/dev/venv.sh .venv-newest .venv-newest/.stamp --group test && \
+	.venv-newest/bin/python -m pytest $(PYTEST_ARGS) -m "not interop and not slow and not spark" $(NEWEST)
 
 dist: $(VENV)/.stamp  ## sdist and wheel in build/dist, checked, and used in a clean environment
 	tools/dev/release.sh $(PY) build/dist
