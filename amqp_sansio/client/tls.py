@@ -56,4 +56,12 @@ def tls_settings(uri: AmqpUri, own_checks_name: bool | None) -> TlsSettings | No
     return TlsSettings(uri.cacertfile, uri.certfile, uri.keyfile, verify, name)
 
 
-__all__ = ["NO_FILE", "TlsSettings", "tls_settings"]
+def unverified(uri: AmqpUri, why: str) -> str:
+    """Return the text of an adapter's error for a certificate that isn't accepted."""
+    return (
+        f"no TLS with {uri.host}:{uri.port}: {why}. In the URL, cacertfile is the file of the authority that signed "
+        "the certificate (itself, if nobody else did), server_name_indication the name that it is for"
+    )
+
+
+__all__ = ["NO_FILE", "TlsSettings", "tls_settings", "unverified"]

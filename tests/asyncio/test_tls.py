@@ -48,7 +48,7 @@ def test_verified_with_the_authority_of_the_url(certificates: Certificates) -> N
 def test_an_unknown_authority_is_refused(certificates: Certificates) -> None:
     async def main() -> None:
         async with broker(ssl=server_context(certificates)) as (server, _):
-            with pytest.raises(ssl.SSLCertVerificationError):
+            with pytest.raises(ssl.SSLCertVerificationError, match=r"no TLS with localhost:.* cacertfile is"):
                 await connect(f"amqps://localhost:{server.port}")
             async with connect(f"amqps://localhost:{server.port}?verify=verify_none") as connection:
                 assert connection.is_open

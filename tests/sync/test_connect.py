@@ -84,7 +84,7 @@ def test_tls_verifies_by_default(certificates: Certificates, version: Version) -
             body = b"x" * 300_000
             user.publish(body)
             assert next(user.consume()).body == body
-        with pytest.raises(ssl.SSLCertVerificationError):
+        with pytest.raises(ssl.SSLCertVerificationError, match=r"no TLS with localhost:.* cacertfile is"):
             connect(url, version=version)
         with pytest.raises(ssl.SSLCertVerificationError, match=r"example\.org"):
             connect(f"{url}?cacertfile={certificates.ca}&server_name_indication=example.org", version=version)

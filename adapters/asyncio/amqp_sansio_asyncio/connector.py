@@ -8,6 +8,7 @@ import ssl as ssl_module
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from amqp_sansio.client.tls import unverified
 from amqp_sansio.errors import EndpointClosed
 
 from .client_driver import ClientDriver
@@ -125,7 +126,8 @@ class Establisher:
             if error.errno is not None:
                 raise
             raise TimeoutError(f"no connection to {uri} within {seconds:g} seconds") from None
-        except ssl_module.SSLCertVerificationError:
+        except ssl_module.SSLCertVerificationError as error:
+            error.strerror = unverified(uri, error.verify_message)
             raise
         except ssl_module.SSLError as error:
             text = f"no TLS with {uri.host}:{uri.port}, perhaps the port is one without TLS: {error}"

@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from amqp_sansio import EndpointClosed
+from amqp_sansio.client.tls import unverified
 
 from .driver import Driver
 from .recording import Recorder, RecordTarget
@@ -79,18 +80,15 @@ def _open_socket(
             return connected
         connected.settimeout(_left(deadline))
         return context.wrap_socket(connected, server_hostname=server_name)
-    except ssl_module.SSLCertVerificationError:
+    except BaseException as error:
         connected.close()
-        raise
-    except ssl_module.SSLError as error:
-        connected.close()
-        text = f"no TLS with {uri.host}:{uri.port}, perhaps the port is one without TLS: {error}"
-        raise ssl_module.SSLError(error.errno, text) from error
-    except TimeoutError as error:
-        connected.close()
-        raise TimeoutError(f"no TLS with {uri.host}:{uri.port}: no answer in time") from error
-    except BaseException:
-        connected.close()
+        if isinstance(error, ssl_module.SSLCertVerificationError):
+            error.strerror = unverified(uri, error.verify_message)
+        elif isinstance(error, ssl_module.SSLError):
+            text = f"no TLS with {uri.host}:{uri.port}, perhaps the port is one without TLS: {error}"
+            raise ssl_module.SSLError(error.errno, text) from error
+        elif isinstance(error, TimeoutError):
+            raise TimeoutError(f"no TLS with {uri.host}:{uri.port}: no answer in time") from error
         raise
 
 
