@@ -102,6 +102,14 @@ class Facing(Faced[amqp.Connection]):
         return facing.forget()
 
     @classmethod
+    def accepted(cls, config: amqp.Config | None = None, state: amqp.SessionState | None = None) -> Self:
+        """A server that has let a client attach a session, which has sent nothing on it yet."""
+        facing = cls.opened(SERVER, config)
+        facing.feed(attach())
+        facing.end.accept_session(0, state)
+        return facing.forget()
+
+    @classmethod
     def subscribed(cls, side: Side = CLIENT, config: amqp.Config | None = None, **options: Any) -> Self:
         """An attached endpoint with the subscription "d", whose id is 0; a client has granted no credit yet."""
         facing = cls.attached(side, config, **options)

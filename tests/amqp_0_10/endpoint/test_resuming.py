@@ -90,10 +90,7 @@ def test_a_command_cut_in_the_middle_comes_again_as_a_whole() -> None:
     before.feed(octets[:-3])
     assert before.session.incomplete == ()
     state = lost(before)
-    facing = Facing.opened(SERVER)
-    facing.feed(raw.attach())
-    facing.end.accept_session(0, state)
-    facing.forget()
+    facing = Facing.accepted(state=state)
     facing.feed(raw.flush("expected") + raw.expected(0) + raw.command_point(0) + octets)
     assert facing.sent()[0].octets == raw.expected(0)
     assert [event.body for event in facing.of(amqp.MessageReceived)] == [b"body"]
@@ -207,13 +204,9 @@ def test_a_client_that_was_never_told_a_timeout_has_nothing_to_go_on_with() -> N
 @pytest.mark.rule("0-10/session.expected/empty-iff-new")
 def test_a_session_that_its_client_begins_anew_is_not_gone_on_with() -> None:
     """Though no command went either way: who expects nothing holds no state."""
-    before = Facing.opened(SERVER)
-    before.feed(raw.attach())
-    before.end.accept_session(0)
+    before = Facing.accepted()
     before.feed(raw.request_timeout(60))
-    facing = Facing.opened(SERVER)
-    facing.feed(raw.attach())
-    facing.end.accept_session(0, lost(before))
+    facing = Facing.accepted(state=lost(before))
     facing.feed(raw.flush("expected") + raw.expected())
     assert "forgotten" in str(facing.of(Failed)[0].error)
     facing.feed(raw.detached())
@@ -222,17 +215,12 @@ def test_a_session_that_its_client_begins_anew_is_not_gone_on_with() -> None:
 
 @pytest.mark.rule("0-10/session.expected/empty-iff-new")
 def test_a_server_tells_a_session_it_keeps_without_a_command_from_a_new_one() -> None:
-    before = Facing.opened(SERVER)
-    before.feed(raw.attach())
-    before.end.accept_session(0)
+    before = Facing.accepted()
     before.feed(raw.flush("expected"))
     assert before.sent()[-1].octets == raw.expected()
     before.feed(raw.request_timeout(60))
     state = lost(before)
-    facing = Facing.opened(SERVER)
-    facing.feed(raw.attach())
-    facing.end.accept_session(0, state)
-    facing.forget()
+    facing = Facing.accepted(state=state)
     facing.feed(raw.flush("expected"))
     assert facing.sent()[0].octets == raw.expected(0)
     # The first command may have any number.

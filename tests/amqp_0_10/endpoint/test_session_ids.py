@@ -124,10 +124,7 @@ def test_expected_is_the_next_command_whole_and_only_told_when_asked(side: Side)
 
 @pytest.mark.rule("0-10/session.expected/empty-iff-new")
 def test_expected_is_empty_on_a_new_session_and_never_again() -> None:
-    facing = Facing.opened(SERVER)
-    facing.feed(raw.attach())
-    facing.end.accept_session(0)
-    facing.forget()
+    facing = Facing.accepted()
     facing.feed(raw.flush("expected"))
     assert facing.out == raw.frame(bytes.fromhex("020801000000"))
     facing.forget()

@@ -545,10 +545,7 @@ def test_a_lost_transport_aborts_the_rest_and_it_comes_again() -> None:
     assert kinds[:3] == [amqp.MessageBegun, b"x" * 20, amqp.BodyAborted]
     assert amqp.SessionClosed in kinds
     state = pickle.loads(pickle.dumps(session.detached_state()))
-    facing = Facing.opened(SERVER, server_config(stream_above=ABOVE))
-    facing.feed(raw.attach())
-    facing.end.accept_session(0, state)
-    facing.forget()
+    facing = Facing.accepted(server_config(stream_above=ABOVE), state)
     facing.feed(raw.flush("expected") + raw.expected(0) + raw.command_point(0) + HEAD + pieces(b"x" * 20, b"y" * 20))
     assert facing.sent()[0].octets == raw.expected(0)
     assert told(facing.events)[-3:] == [amqp.MessageBegun, b"x" * 20, b"y" * 20]

@@ -61,9 +61,7 @@ def test_a_session_is_detached_for_no_reason_given(facing: Facing) -> None:
 
 
 def test_a_command_point_without_an_offset_is_one_at_a_commands_begin() -> None:
-    facing = Facing.opened(SERVER)
-    facing.feed(raw.attach())
-    facing.end.accept_session(0)
+    facing = Facing.accepted()
     facing.feed(NO_OFFSET + raw.transfer("", b"x"))
     assert [each.command_id for each in facing.of(amqp.MessageReceived)] == [0]
 
