@@ -17,6 +17,7 @@ BLOCKED = "o091_pika_blocked.pcap"
 def test_a_blocked_connection_is_told_for_people_and_for_programs(cli: Run) -> None:
     done = cli("state", named(BLOCKED), "--at", "+1.2")
     assert done.stderr == "amqp-sansio: 1 connection open at 2026-11-20 09:39:43.465 UTC\n"
+    assert "10:39:43.465 UTC" in cli("state", named(BLOCKED), "--at", "+1.2", "--clock-offset", "3600").stderr
     first, *rest = done.stdout.splitlines()
     assert first.startswith("connection e4c27778 127.0.0.1:58266 → 127.0.0.1:56720 · AMQP 0-9-1 · Pika Python Client")
     assert rest == ["  blocked by the server low on memory, for 692 ms", "  channel 1, open, for 1.2 s"]

@@ -146,18 +146,7 @@ def build_parser() -> argparse.ArgumentParser:
     record.add_argument("--listen", metavar="HOST:PORT", required=True)
     record.add_argument("--upstream", metavar="HOST:PORT", required=True)
     record.add_argument("--output", metavar="FILE.pcapng", type=Path, required=True)
-    record.add_argument(
-        "--ready-file",
-        metavar="FILE",
-        type=Path,
-        help="receives the address once the proxy listens (port 0 picks a free one)",
-    )
-    record.add_argument(
-        "--record-secrets", action="store_true", help="record SASL responses as they are (default: as asterisks)"
-    )
-
-    record.add_argument("--tls-cert", metavar="FILE", type=Path, help="use TLS with clients, with this certificate")
-    record.add_argument("--tls-key", metavar="FILE", type=Path, help="its key, if it is in another file")
+    _add_listening(record)
     record.add_argument("--upstream-tls", action="store_true", help="use TLS with the broker, and verify it")
     record.add_argument(
         "--upstream-ca", metavar="FILE", type=Path, help="the authority of its certificate (default: the system's)"
@@ -190,17 +179,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--page", metavar="HOST:PORT", help="serve a live page about the broker, for reading with a browser (HTTP)"
     )
     broker.add_argument("--record", metavar="FILE.pcapng", type=Path, help="append the octets of all connections")
-    broker.add_argument(
-        "--record-secrets", action="store_true", help="record SASL responses as they are (default: as asterisks)"
-    )
-    broker.add_argument(
-        "--ready-file",
-        metavar="FILE",
-        type=Path,
-        help="receives the address once the broker listens, and is removed when it stops",
-    )
-    broker.add_argument("--tls-cert", metavar="FILE", type=Path, help="use TLS, with this certificate")
-    broker.add_argument("--tls-key", metavar="FILE", type=Path, help="its key, if it is in another file")
+    _add_listening(broker)
     broker.add_argument(
         "--tls-ca",
         metavar="FILE",
@@ -338,6 +317,17 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_listening(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--record-secrets", action="store_true", help="record SASL responses as they are (default: as asterisks)"
+    )
+    parser.add_argument(
+        "--ready-file", metavar="FILE", type=Path, help="receives the address once it listens (port 0 takes a free one)"
+    )
+    parser.add_argument("--tls-cert", metavar="FILE", type=Path, help="use TLS with clients, with this certificate")
+    parser.add_argument("--tls-key", metavar="FILE", type=Path, help="its key, if it is in another file")
+
+
 def _add_connection(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
         "--connection",
@@ -399,6 +389,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 form=arguments.format,
                 connections=arguments.connection,
                 clock_skew=arguments.clock_skew,
+                clock_offset=arguments.clock_offset,
             )
         case "record":
             from .record import parse_address, record

@@ -10,6 +10,7 @@ from amqp_sansio.capture import Segment
 from amqp_sansio.instants import State, states
 from amqp_sansio.tables import replay_segments, skew_of
 from amqp_sansio_report.scales import duration
+from amqp_sansio_spark.clocks import parse_offsets
 
 from .errors import CommandError, say
 from .inputs import Encrypted, find_inputs, read_inputs
@@ -32,11 +33,13 @@ def state_command(
     form: str = "text",
     connections: Sequence[str] = (),
     clock_skew: float = 0.0,
+    clock_offset: str = "",
 ) -> int:
     """Print the state at an instant, or the difference between two; return the exit status. Raises CommandError."""
     encrypted = Encrypted()
     skew_ns = skew_of(clock_skew)
-    found = [each for each in encrypted.watch(read_inputs(find_inputs(given), Progress())) if isinstance(each, Segment)]
+    items = encrypted.watch(read_inputs(find_inputs(given), Progress(), parse_offsets(clock_offset)))
+    found = [each for each in items if isinstance(each, Segment)]
     if not found:
         say(encrypted.nothing(given))
         return 0
