@@ -28,6 +28,7 @@ PARTS = (
     "observer",
     "asyncio",
     "sync",
+    "recovery",
     "broker",
     "growth",
     "replay",

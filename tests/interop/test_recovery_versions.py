@@ -19,6 +19,7 @@ from amqp_sansio import Accepted, StaleDelivery
 from amqp_sansio.client.recovery import TRIES, Recovered, RecoveryPolicy
 from amqp_sansio.messaging import Message
 from amqp_sansio_sync import connect as connect_blocking
+from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.cutting import CuttingRelay
 from tests.interop.brokers.process import Program
 from tests.interop.brokers.rabbitmq import RabbitMQ
@@ -43,6 +44,8 @@ class Run:
         self.query = query
         self.queue = f"{name.split('[')[0]}-{world.name}-{query}"
         self.durable = durable
+        # 1.0 has no header for a message that is sent again; Broker-J's store doesn't know what was delivered before.
+        self.marks = "version=1.0" not in query and not (durable and isinstance(broker, BrokerJ))
         self.sent: list[Any] = []
         self.events: list[Recovered] = []
         self.found: Counter[int] = Counter()
@@ -87,8 +90,7 @@ class Run:
     def check(self) -> str:
         """Check that all came, and return a line about it."""
         assert set(self.found) == set(range(MESSAGES))
-        # 1.0 has no header of its own for a message that is sent again.
-        assert self.unmarked == 0 or "version=1.0" in self.query
+        assert self.unmarked == 0 or not self.marks
         resent = sum(event.resent for event in self.events)
         doubled = sum(self.found.values()) - MESSAGES
         return f"{self.query}: {len(self.events)} recoveries, {resent} sent again, 0 lost, {doubled} doubled"
@@ -114,6 +116,7 @@ async def move(world: World, runs: list[Run], port: int, server: Program | None 
     async with AsyncExitStack() as stack:
         for run in runs:
             await run.open(stack, port)
+        consuming = [world.start(run.consume()) for run in runs]
         for begin in range(0, MESSAGES, WINDOW):
             killing = threading.Thread(target=kill, args=(server, chance.random() / 50)) if begin in killed else None
             if killing:
@@ -122,7 +125,8 @@ async def move(world: World, runs: list[Run], port: int, server: Program | None 
             await world.gather(*(run.settle() for run in runs))
             if killing:
                 killing.join()
-        await world.gather(*(run.consume() for run in runs))
+        for each in consuming:
+            await each
     for run in runs:
         print(f"{MESSAGES} messages in {time.monotonic() - begun:.0f} s, {run.check()}")
 
@@ -143,7 +147,7 @@ def test_a_broker_that_is_killed_loses_nothing(world: World, kind: str, request:
 def test_a_cut_network_loses_nothing(world: World, kind: str, query: str, request: pytest.FixtureRequest) -> None:
     broker = request.getfixturevalue(kind)
     # This Broker-J keeps messages in memory, and says so in 1.0.
-    run = Run(world, broker, query, request.node.name, durable="qpid" not in query)
+    run = Run(world, broker, query, request.node.name, durable=kind == "rabbitmq")
     with CuttingRelay(broker.port, 1, 3 * RESTARTS, 60 * MESSAGES) as relay:
         world.run(move(world, [run], relay.port), 3600)
     assert run.events
