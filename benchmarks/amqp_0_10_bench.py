@@ -5,7 +5,6 @@ Both have three frames for a message; 0-10 also counts commands and credit, and 
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -35,7 +34,7 @@ from amqp_sansio.amqp_0_10 import (
 from amqp_sansio.sasl import Plain
 from benchmarks import codec_bench
 from benchmarks.codec_bench import HEADERS, chunks
-from benchmarks.measure import Case, compare, cpu_seconds
+from benchmarks.measure import Case, case_of, compare, cpu_seconds
 
 DESTINATION = "ctag1.0123456789abcdef"
 MESSAGE_ID = UUID("b6f2a2f0-7d4b-4c2e-9d4e-0123456789ab")
@@ -199,14 +198,7 @@ def encode_case(label: str, built: bool, goal: float, count: int, rounds: int = 
         pairs.append((mine, cpu_seconds(partial(encode_classic, channel, classic, count, built))))
         settle_classic()
     del pairs[0]
-    return {
-        "case": label,
-        "ours": round(statistics.median(pair[0] for pair in pairs) / count * 1e6, 3),
-        "peer": round(statistics.median(pair[1] for pair in pairs) / count * 1e6, 3),
-        "unit": "us CPU",
-        "ratio": round(statistics.median(pair[1] / pair[0] for pair in pairs), 2),
-        "goal": goal,
-    }
+    return case_of(label, pairs, "us CPU", goal, 1e6 / count)
 
 
 def cases(count: int = 20_000) -> list[Case]:

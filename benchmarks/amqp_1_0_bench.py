@@ -28,7 +28,7 @@ from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.endpoint.events import Delivery
 from benchmarks.amqp_1_0_engine import Pair, engine_case, make_message, make_proton_message
 from benchmarks.codec_bench import chunks
-from benchmarks.measure import Case, compare, cpu_seconds
+from benchmarks.measure import Case, case_of, compare, cpu_seconds
 from benchmarks.observer_bench import recording_case
 
 peer_decode: Any = _azure_decode
@@ -165,14 +165,7 @@ def chunk_cases(count: int) -> list[Case]:
 
 def linear(case: str, ours: float, peer: float) -> Case:
     """Return a case whose cost per octet should equal the other's, up to a fifth."""
-    return {
-        "case": case,
-        "ours": round(ours, 2),
-        "peer": round(peer, 2),
-        "unit": "ns/octet",
-        "ratio": round(peer / ours, 2),
-        "goal": 0.83,
-    }
+    return case_of(case, [(ours, peer)], "ns/octet", 0.83)
 
 
 class Stream:
@@ -230,14 +223,7 @@ def observer_case(count: int) -> Case:
     parts = chunks(stream.octets)
     ours = min(stream.observed(parts) for _ in range(5)) / count * 1e6
     peer = min(stream.spent(parts) for _ in range(5)) / count * 1e6
-    return {
-        "case": "1.0 observer vs own server, 128 B transfers",
-        "ours": round(ours, 3),
-        "peer": round(peer, 3),
-        "unit": "us CPU",
-        "ratio": round(peer / ours, 2),
-        "goal": None,
-    }
+    return case_of("1.0 observer vs own server, 128 B transfers", [(ours, peer)], "us CPU", None)
 
 
 def settled_traffic(count: int) -> list[tuple[str, bytes]]:

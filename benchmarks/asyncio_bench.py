@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -11,7 +10,7 @@ from pathlib import Path
 import pika
 
 from benchmarks.asyncio_client import BODY, EXCHANGE, QUEUE
-from benchmarks.measure import Case
+from benchmarks.measure import Case, case_of
 from tests.interop.brokers.rabbitmq import RabbitMQ, install_rabbitmq, run_rabbitmq
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,22 +48,11 @@ def cases(count: int = 30_000, rounds: int = 3) -> list[Case]:
     results: list[Case] = []
     with tempfile.TemporaryDirectory() as folder, run_rabbitmq(Path(folder)) as broker:
         for label, job, goal in JOBS:
-            ours: list[float] = []
-            peer: list[float] = []
+            pairs: list[list[float]] = []
             for _ in range(rounds + 1):
-                for library, spent in (("ours", ours), ("aiormq", peer)):
+                pairs.append([])
+                for library in ("ours", "aiormq"):
                     prepare(broker, job, count)
-                    spent.append(run_client(library, job, broker.url, count))
-            per = 100_000 / count
-            ratios = [theirs / our for theirs, our in zip(peer[1:], ours[1:], strict=True)]
-            results.append(
-                {
-                    "case": label,
-                    "ours": round(statistics.median(ours[1:]) * per, 3),
-                    "peer": round(statistics.median(peer[1:]) * per, 3),
-                    "unit": "s CPU/100k",
-                    "ratio": round(statistics.median(ratios), 2),
-                    "goal": goal,
-                }
-            )
+                    pairs[-1].append(run_client(library, job, broker.url, count))
+            results.append(case_of(label, pairs[1:], "s CPU/100k", goal, 100_000 / count))
     return results

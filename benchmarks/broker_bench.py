@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -13,7 +12,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.measure import Case, cpu_seconds
+from benchmarks.measure import Case, case_of, cpu_seconds
 
 ROOT = Path(__file__).resolve().parent.parent
 IDLE = 10_000
@@ -122,23 +121,14 @@ def rabbitmq_cases(count: int = 50_000, rounds: int = 3) -> list[Case]:
             ("pika", "broker 0-9-1 publish+consume vs RabbitMQ"),
             ("asyncio", "broker 0-9-1 publish+consume (asyncio) vs RabbitMQ"),
         ):
-            ours: list[float] = []
-            peer: list[float] = []
-            for _ in range(rounds + 1):
-                ours.append(messages_through(library, pid, url, count))
-                peer.append(messages_through(library, rabbitmq.pid, rabbitmq.url, count))
-            per = 100_000 / count
-            ratios = [theirs / our for theirs, our in zip(peer[1:], ours[1:], strict=True)]
-            results.append(
-                {
-                    "case": label,
-                    "ours": round(statistics.median(ours[1:]) * per, 3),
-                    "peer": round(statistics.median(peer[1:]) * per, 3),
-                    "unit": "s CPU/100k",
-                    "ratio": round(statistics.median(ratios), 2),
-                    "goal": 1.0,
-                }
-            )
+            pairs = [
+                (
+                    messages_through(library, pid, url, count),
+                    messages_through(library, rabbitmq.pid, rabbitmq.url, count),
+                )
+                for _ in range(rounds + 1)
+            ]
+            results.append(case_of(label, pairs[1:], "s CPU/100k", 1.0, 100_000 / count))
     return results
 
 
@@ -146,29 +136,16 @@ def idle_case(count: int = IDLE) -> Case:
     """Return the megabytes of the broker's process with that many idle connections."""
     with tempfile.TemporaryDirectory() as folder, run_broker(Path(folder)) as (pid, url), client("idle", url, count):
         used = megabytes_of(pid)
-    return {
-        "case": f"broker with {count:,} idle connections",
-        "ours": round(used, 1),
-        "peer": IDLE_GOAL,
-        "unit": "MB (goal)",
-        "ratio": round(IDLE_GOAL / used, 2),
-        "goal": 1.0,
-    }
+    return case_of(f"broker with {count:,} idle connections", [(used, IDLE_GOAL)], "MB (goal)", 1.0)
 
 
 def routing_case(rounds: int = 5, count: int = 2_000) -> Case:
     """Return the microseconds to route a message by a topic exchange with many bindings, against three times few."""
     many, few = _publisher(BINDINGS, count), _publisher(BINDINGS // 1000, count)
-    pairs = [(cpu_seconds(many), cpu_seconds(few)) for _ in range(rounds + 1)][1:]
-    ratio = statistics.median(SLOWER * each / most for most, each in pairs)
-    return {
-        "case": f"broker topic routing, {BINDINGS:,} vs {BINDINGS // 1000} bindings",
-        "ours": round(statistics.median(most for most, _ in pairs) / count * 1e6, 2),
-        "peer": round(statistics.median(SLOWER * each for _, each in pairs) / count * 1e6, 2),
-        "unit": "us CPU (3x)",
-        "ratio": round(ratio, 2),
-        "goal": 1.0,
-    }
+    pairs = [(cpu_seconds(many), SLOWER * cpu_seconds(few)) for _ in range(rounds + 1)][1:]
+    return case_of(
+        f"broker topic routing, {BINDINGS:,} vs {BINDINGS // 1000} bindings", pairs, "us CPU (3x)", 1.0, 1e6 / count
+    )
 
 
 def _publisher(bindings: int, count: int) -> Callable[[], object]:

@@ -30,7 +30,7 @@ from amqp_sansio.amqp_0_9_1 import (
     Table,
 )
 from amqp_sansio.sasl import Plain
-from benchmarks.measure import Case, compare, cpu_seconds
+from benchmarks.measure import Case, case_of, compare, cpu_seconds
 
 CHUNK = 65536
 CONSUMER = "ctag1.0123456789abcdef"
@@ -320,12 +320,5 @@ def chunk_cases(count: int) -> list[Case]:
             count=count,
             goal=0.83,
         ),
-        {
-            "case": "16-octet chunks, 64 KiB frame vs 4 KiB frame",
-            "ours": round(ours, 2),
-            "peer": round(peer, 2),
-            "unit": "ns/octet",
-            "ratio": round(peer / ours, 2),
-            "goal": 0.83,
-        },
+        case_of("16-octet chunks, 64 KiB frame vs 4 KiB frame", [(ours, peer)], "ns/octet", 0.83),
     ]

@@ -5,13 +5,12 @@ On a RabbitMQ started by this run. uvloop is a choice of the same kind: another 
 
 from __future__ import annotations
 
-import statistics
 import tempfile
 from pathlib import Path
 from typing import Final
 
 from benchmarks.asyncio_bench import prepare, run_client
-from benchmarks.measure import Case
+from benchmarks.measure import Case, case_of
 from tests.interop.brokers.rabbitmq import install_rabbitmq, run_rabbitmq
 
 CASES: Final = (
@@ -32,14 +31,5 @@ def cases(count: int = 30_000, rounds: int = 5) -> list[Case]:
                 (run_client(how, "confirm", broker.url, count), run_client("ours", "confirm", broker.url, count))
                 for _ in range(rounds + 1)
             ][1:]
-            results.append(
-                {
-                    "case": label,
-                    "ours": round(statistics.median(ours for ours, _ in pairs) * 100_000 / count, 3),
-                    "peer": round(statistics.median(peer for _, peer in pairs) * 100_000 / count, 3),
-                    "unit": "s CPU/100k",
-                    "ratio": round(statistics.median(peer / ours for ours, peer in pairs), 2),
-                    "goal": None,
-                }
-            )
+            results.append(case_of(label, pairs, "s CPU/100k", None, 100_000 / count))
     return results

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.amqp_1_0_engine import Pair
 from benchmarks.codec_bench import open_pair
-from benchmarks.measure import Case
+from benchmarks.measure import Case, case_of
 
 ROOT = Path(__file__).resolve().parent.parent
 _CPU = "import resource;u=resource.getrusage(resource.RUSAGE_SELF);print(u.ru_utime+u.ru_stime)"
@@ -28,14 +28,7 @@ def import_case(label: str, package: str, rounds: int = 15) -> Case:
     statement = f"import amqp_sansio, amqp_sansio.{package}, amqp_sansio.sasl"
     _cpu_of(statement)
     spent = statistics.median(_cpu_of(statement) - _cpu_of("pass") for _ in range(rounds)) * 1e3
-    return {
-        "case": f"import of the core and {label}",
-        "ours": round(spent, 1),
-        "peer": 25.0,
-        "unit": "ms CPU (goal)",
-        "ratio": round(25.0 / spent, 2),
-        "goal": 1.0,
-    }
+    return case_of(f"import of the core and {label}", [(spent, 25.0)], "ms CPU (goal)", 1.0)
 
 
 def memory_cases(count: int = 100) -> list[Case]:
@@ -77,14 +70,7 @@ def link_case(count: int = 100) -> Case:
 
 
 def _kib(case: str, ours: float, goal: float) -> Case:
-    return {
-        "case": case,
-        "ours": round(ours, 2),
-        "peer": goal,
-        "unit": "KiB (goal)",
-        "ratio": round(goal / ours, 2),
-        "goal": 1.0,
-    }
+    return case_of(case, [(ours, goal)], "KiB (goal)", 1.0)
 
 
 def cases() -> list[Case]:

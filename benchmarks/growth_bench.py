@@ -21,7 +21,7 @@ from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model import commands
 from benchmarks.codec_bench import CONSUMER
 from benchmarks.generate import generate, octets_of
-from benchmarks.measure import Case, cost_of, cpu_seconds
+from benchmarks.measure import Case, case_of, cost_of, cpu_seconds
 from benchmarks.observer_bench import Pair, settled_traffic
 
 LARGE: Final = octets_of(os.environ.get("GROWTH_OCTETS", "256m"))
@@ -136,14 +136,7 @@ def capture_cases() -> list[Case]:
 
 
 def _case(name: str, pairs: list[tuple[float, float]], unit: str, scale: float) -> Case:
-    return {
-        "case": name,
-        "ours": round(statistics.median(large for large, _ in pairs) * scale, 3),
-        "peer": round(statistics.median(small for _, small in pairs) * scale, 3),
-        "unit": unit,
-        "ratio": round(statistics.median(small / large for large, small in pairs), 2),
-        "goal": GOAL,
-    }
+    return case_of(name, pairs, unit, GOAL, scale)
 
 
 def cases() -> list[Case]:

@@ -35,6 +35,18 @@ def cpu_seconds(work: Callable[[], object]) -> float:
         gc.enable()
 
 
+def case_of(case: str, pairs: Sequence[Sequence[float]], unit: str, goal: float | None, scale: float = 1.0) -> Case:
+    """Return the case of rounds, each ours and the peer's cost, which `scale` turns into the unit."""
+    return {
+        "case": case,
+        "ours": round(statistics.median(ours for ours, _ in pairs) * scale, 3),
+        "peer": round(statistics.median(peer for _, peer in pairs) * scale, 3),
+        "unit": unit,
+        "ratio": round(statistics.median(peer / ours for ours, peer in pairs), 2),
+        "goal": goal,
+    }
+
+
 def compare(
     case: str,
     ours: Callable[[], object],
@@ -46,14 +58,7 @@ def compare(
 ) -> Case:
     """Run both in turn, drop the first round, and return microseconds of CPU for each of `count` operations."""
     pairs = [(cpu_seconds(ours), cpu_seconds(peer)) for _ in range(rounds + 1)][1:]
-    return {
-        "case": case,
-        "ours": round(statistics.median(pair[0] for pair in pairs) / count * 1e6, 3),
-        "peer": round(statistics.median(pair[1] for pair in pairs) / count * 1e6, 3),
-        "unit": "us CPU",
-        "ratio": round(statistics.median(pair[1] / pair[0] for pair in pairs), 2),
-        "goal": goal,
-    }
+    return case_of(case, pairs, "us CPU", goal, 1e6 / count)
 
 
 def cost_of(command: Sequence[str], octets: Path | None = None) -> tuple[float, float]:

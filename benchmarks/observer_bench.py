@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import io
 import pickle
-import statistics
 import subprocess
 import sys
 import tarfile
@@ -27,7 +26,7 @@ from amqp_sansio.amqp_0_10 import BYTE, EXPLICIT, MESSAGE, NONE, MessageFlow, Me
 from amqp_sansio.sasl import Plain
 from benchmarks import amqp_0_10_bench
 from benchmarks.codec_bench import CONSUMER, chunks, consumer, decode_ours, deliveries
-from benchmarks.measure import Case, compare
+from benchmarks.measure import Case, case_of, compare
 
 ROOT = Path(__file__).resolve().parent.parent
 BEFORE = "5039b78d4cd9ad7503a6906f052af7445445cabd"
@@ -190,16 +189,7 @@ def recording_case(label: str, traffic: list[tuple[str, bytes]], count: int, rou
             seconds.append([float(_ask(worker, b"\n")) for worker in workers])
         for worker in workers:
             worker.communicate()
-    return [
-        {
-            "case": label,
-            "ours": round(statistics.median(ours for ours, _ in seconds) / count * 1e6, 3),
-            "peer": round(statistics.median(peer for _, peer in seconds) / count * 1e6, 3),
-            "unit": "us CPU",
-            "ratio": round(statistics.median(peer / ours for ours, peer in seconds), 2),
-            "goal": 1.25,
-        }
-    ]
+    return [case_of(label, seconds, "us CPU", 1.25, 1e6 / count)]
 
 
 def _ask(worker: subprocess.Popen[bytes], octets: bytes) -> bytes:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,7 @@ from amqp_sansio import amqp_0_10, amqp_1_0
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.amqp_1_0 import Target
 from benchmarks.asyncio_client import BODY, WINDOW, cpu
-from benchmarks.measure import Case
+from benchmarks.measure import Case, case_of
 from tests.interop.brokers.embedded import run_embedded
 
 GOAL: Final = 0.9
@@ -107,14 +106,13 @@ def cases(rounds: int = 20) -> list[Case]:
                 output = subprocess.run([*command, str(rounds + 1)], check=True, capture_output=True, text=True).stdout
                 pairs: list[list[float]] = json.loads(output)[1:]
                 results.append(
-                    {
-                        "case": f"{adapter} {version} confirm, recovering, vs plain",
-                        "ours": round(statistics.median(ours for ours, _ in pairs) * 100_000 / WINDOW, 3),
-                        "peer": round(statistics.median(peer for _, peer in pairs) * 100_000 / WINDOW, 3),
-                        "unit": "s CPU/100k",
-                        "ratio": round(statistics.median(peer / ours for ours, peer in pairs), 2),
-                        "goal": GOAL,
-                    }
+                    case_of(
+                        f"{adapter} {version} confirm, recovering, vs plain",
+                        pairs,
+                        "s CPU/100k",
+                        GOAL,
+                        100_000 / WINDOW,
+                    )
                 )
     return results
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import statistics
 import sys
 import tempfile
 from pathlib import Path
 from typing import Final
 
 from benchmarks.generate import generate
-from benchmarks.measure import Case, cost_of
+from benchmarks.measure import Case, case_of, cost_of
 
 OCTETS: Final = 30_000_000
 ROUNDS: Final = 3
@@ -32,13 +31,6 @@ def cases() -> list[Case]:
             peer = ["tshark", "-n", "-r", capture, "-Y", "amqp", "-T", "ek"]
             pairs = [(cost_of(ours)[0], cost_of(peer)[0]) for _ in range(ROUNDS + 1)][1:]
         found.append(
-            {
-                "case": f"replay of {version} in messages of {size:,} B vs tshark -T ek",
-                "ours": round(statistics.median(our for our, _ in pairs), 2),
-                "peer": round(statistics.median(their for _, their in pairs), 2),
-                "unit": "s CPU/30 MB",
-                "ratio": round(statistics.median(their / our for our, their in pairs), 2),
-                "goal": goal,
-            }
+            case_of(f"replay of {version} in messages of {size:,} B vs tshark -T ek", pairs, "s CPU/30 MB", goal)
         )
     return found

@@ -30,7 +30,7 @@ from amqp_sansio_spark.pieces import read_piece, whole
 from amqp_sansio_spark.segments import ARROW_SCHEMA
 from amqp_sansio_spark.worker import ReplayTask
 from benchmarks.generate import generate
-from benchmarks.measure import Case
+from benchmarks.measure import Case, case_of
 
 SIZE = int(os.environ.get("BENCH_SPARK_OCTETS", str(1 << 30)))
 """Octets of the generated traffic."""
@@ -76,14 +76,12 @@ def cpu_per_segment(spark: SparkSession, warm: Path, traffic: Path) -> Case:
     replayed = cpu_of_tree(lambda: ours(traffic))
     floor = cpu_of_tree(lambda: identity(traffic))
     core, segments = core_seconds(traffic)
-    return {
-        "case": "spark replay vs floor plus core",
-        "ours": round(replayed / segments * 1e6, 1),
-        "peer": round((floor + core) / segments * 1e6, 1),
-        "unit": "us CPU/segment",
-        "ratio": round((floor + core) / replayed, 2),
-        "goal": 0.5,
-    }
+    return case_of(
+        "spark replay vs floor plus core",
+        [(replayed / segments * 1e6, (floor + core) / segments * 1e6)],
+        "us CPU/segment",
+        0.5,
+    )
 
 
 def core_seconds(traffic: Path) -> tuple[float, int]:
@@ -120,22 +118,8 @@ def two_cores(folder: str) -> list[Case]:
         for cores, bound in ((1, True), (2, True), (1, False))
     ]
     return [
-        {
-            "case": "spark two cores vs one",
-            "ours": round(both, 1),
-            "peer": round(alone, 1),
-            "unit": "s",
-            "ratio": round(alone / both, 2),
-            "goal": 1.7,
-        },
-        {
-            "case": "spark local[2] vs local[1], that may use both cores",
-            "ours": round(both, 1),
-            "peer": round(free, 1),
-            "unit": "s",
-            "ratio": round(free / both, 2),
-            "goal": None,
-        },
+        case_of("spark two cores vs one", [(both, alone)], "s", 1.7),
+        case_of("spark local[2] vs local[1], that may use both cores", [(both, free)], "s", None),
     ]
 
 
@@ -202,14 +186,7 @@ def worker_memory(spark: SparkSession, folder: Path) -> Case:
         task = reporting(ReplayTask(("events",), "size"), str(reports))
         run(in_order(read(spark, capture)).mapInArrow(task, "rows bigint"))
         most[size] = max(float(report.read_text()) for report in reports.iterdir())
-    return {
-        "case": "Spark worker memory, connection of 64 MiB vs 1 MiB",
-        "ours": round(most[BIG], 1),
-        "peer": round(most[SMALL], 1),
-        "unit": "MiB",
-        "ratio": round(most[SMALL] / most[BIG], 2),
-        "goal": 0.8,
-    }
+    return case_of("Spark worker memory, connection of 64 MiB vs 1 MiB", [(most[BIG], most[SMALL])], "MiB", 0.8)
 
 
 def session(folder: str, cores: int) -> SparkSession:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import sys
 import tempfile
 from pathlib import Path
@@ -11,7 +10,7 @@ import pika
 
 from benchmarks.asyncio_bench import prepare, run_client
 from benchmarks.asyncio_client import BODY, EXCHANGE, QUEUE, WINDOW, cpu
-from benchmarks.measure import Case
+from benchmarks.measure import Case, case_of
 from tests.interop.brokers.rabbitmq import install_rabbitmq, run_rabbitmq
 
 JOBS = (("sync publish vs pika-blocking", "publish", 4.0), ("sync consume+ack vs pika-blocking", "ack", 4.0))
@@ -64,22 +63,13 @@ def cases(count: int = 20_000, rounds: int = 3) -> list[Case]:
     results: list[Case] = []
     with tempfile.TemporaryDirectory() as folder, run_rabbitmq(Path(folder)) as broker:
         for label, job, goal in JOBS:
-            spent: dict[str, list[float]] = {"ours": [], "pika": []}
+            pairs: list[list[float]] = []
             for _ in range(rounds + 1):
-                for library, times in spent.items():
+                pairs.append([])
+                for library in ("ours", "pika"):
                     prepare(broker, job, count)
-                    times.append(run_client(library, job, broker.url, count, "benchmarks.sync_bench"))
-            pairs = list(zip(spent["ours"][1:], spent["pika"][1:], strict=True))
-            results.append(
-                {
-                    "case": label,
-                    "ours": round(statistics.median(our for our, _ in pairs) * 100_000 / count, 3),
-                    "peer": round(statistics.median(peer for _, peer in pairs) * 100_000 / count, 3),
-                    "unit": "s CPU/100k",
-                    "ratio": round(statistics.median(peer / our for our, peer in pairs), 2),
-                    "goal": goal,
-                }
-            )
+                    pairs[-1].append(run_client(library, job, broker.url, count, "benchmarks.sync_bench"))
+            results.append(case_of(label, pairs[1:], "s CPU/100k", goal, 100_000 / count))
     return results
 
 
