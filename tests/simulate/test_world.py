@@ -120,6 +120,14 @@ def test_what_nobody_settles_is_found_without_a_fault() -> None:
     ]
 
 
+def test_who_has_filled_a_line_is_told_of_room() -> None:
+    bodies = tuple([bytes([number]) * 150_000 for number in range(4)])
+    with World() as world:
+        jobs(accepts=False, bodies=bodies)(world)
+        world.run()
+        assert world.ledger.worked == dict.fromkeys(bodies, 1)
+
+
 def test_what_nobody_takes_and_who_waits_for_ever_is_found() -> None:
     def scene(world: World) -> None:
         world.declare("jobs", b"1")

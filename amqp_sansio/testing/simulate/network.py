@@ -122,15 +122,13 @@ class Direction:
     @property
     def room(self) -> int:
         """Octets that may be sent now."""
-        room = CAPACITY - len(self._buffer)
-        if room <= 0:
-            self._was_full = True
-        return room
+        return CAPACITY - len(self._buffer)
 
     def send(self, octets: bytes) -> None:
         """Send octets; behind an end they are lost."""
         if octets and self._end is None and not self.is_over:
             self._buffer += octets
+            self._was_full = self._was_full or len(self._buffer) >= CAPACITY
             self.wake()
 
     def finish(self, reason: str, *, is_reset: bool = False, keep: int | None = None) -> None:
