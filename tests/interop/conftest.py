@@ -122,9 +122,9 @@ def chromium() -> str:
     return next(found for name in names if (found := shutil.which(name)))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(chromium: str) -> "Iterator[Browser]":
-    """A headless browser for the run."""
+    """A headless browser for a module: while it is there, this thread has an event loop that runs."""
     api = pytest.importorskip("playwright.sync_api", reason="needs playwright, of the group dev")
     with api.sync_playwright() as playwright:
         # As root there is no sandbox; it opens pages of our own only.
