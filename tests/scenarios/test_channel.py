@@ -511,8 +511,9 @@ async def test_an_answer_for_a_caller_that_gave_up_is_dealt_with(world: World, b
         with broker.faults.stall("to_client"):
             await world.give_up(connection.open_channel(), 0.01)
         second = await connection.open_channel()
-        assert second.number == 3
-        await world.until(lambda: broker.peer.core.channels == (1, 3))
+        # Its number is free as soon as it is closed.
+        assert second.number in (2, 3)
+        await world.until(lambda: broker.peer.core.channels == (1, second.number))
         # A request is waited for no more.
         await world.give_up(channel.request(b"nobody answers", routing_key="jobs"), 0.02)
         assert (await channel.call(QueueDeclare("jobs"))).message_count == 1

@@ -147,6 +147,8 @@ async def test_requests_and_several_settled_at_once_are_seen_too(world: World, b
         assert [each.headers for each in seen.delivered] == [{"number": 1}, {"number": 2}]
         await task
         assert seen.settled[0] == ("accepted", 1, True)
+        # The consumer is dropped, and cancelled later.
+        await world.until(lambda: not broker.queue("rpc").consumers)
         await channel.publish(b"last", routing_key="rpc")
         got = await channel.get("rpc")
         assert got is not None and getattr(got, "context", None) == 3

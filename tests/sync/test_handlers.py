@@ -218,14 +218,16 @@ def test_what_the_server_does_not_answer_in_time_is_logged(
     broker: ScriptedBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     user = SyncUser(broker, AMQP_0_9_1)
-    consumer = user.consume(timeout=1.0)
+    consumer = user.consume(timeout=3.0)
+    handled: list[str] = []
     with broker.faults.stall("to_client"):
-        with handling(lambda: consumer.cancel(timeout=0.1)):
+        with handling(lambda: handled.append(str(consumer.cancel(timeout=0.1)))):
             thread = threading.Timer(0.1, interrupt)
             thread.start()
-            with pytest.raises(TimeoutError, match="a delivery from 'jobs': not within 1 seconds"):
+            with pytest.raises(TimeoutError, match="a delivery from 'jobs': not within 3 seconds"):
                 next(consumer)
         thread.join(WAIT)
+        assert handled and user.connection.is_open
         wait_until(lambda: "called in a signal handler: basic.cancel: not within 0.1 seconds" in caplog.text)
         user.close(timeout=0.1)
 
