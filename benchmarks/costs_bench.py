@@ -1,4 +1,4 @@
-"""What it costs to turn something on: confirmed publishes of the asyncio client with it (`ours`) and without (`peer`).
+"""The cost of options: confirmed publishes of the asyncio client with one (`ours`) and without (`peer`).
 
 On a RabbitMQ started by this run. uvloop is a choice of the same kind: another event loop.
 """

@@ -346,7 +346,7 @@ class SyncWorld(World):
     name = "sync"
     has_threads = True
     seconds = SECONDS
-    """How long a thread may take."""
+    """Seconds that a thread may take."""
 
     def run(self, scenario: Coroutine[Any, Any, None], seconds: float = SECONDS) -> None:
         self.seconds = seconds

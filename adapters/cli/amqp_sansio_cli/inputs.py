@@ -36,7 +36,9 @@ def find_inputs(given: Sequence[str]) -> list[CaptureFile]:
     except (OSError, ValueError) as error:
         raise CommandError(describe(error)) from None
     files = [file for file in found if file.path in given or _is_readable(file)] or found
-    if others := [file.name for file in found if file not in files]:
+    if len(files) < len(found):
+        kept = set(files)
+        others = [file.name for file in found if file not in kept]
         rest = f" and {len(others) - 3} more" if len(others) > 3 else ""
         say(f"left out, not pcap or pcapng: {', '.join(others[:3])}{rest}")
     return [*files, STDIN] if "-" in given else files
