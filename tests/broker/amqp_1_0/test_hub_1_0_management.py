@@ -88,9 +88,8 @@ def test_an_exclusive_queue_is_the_connections(managing: Managing) -> None:
 
 def test_exchanges_and_bindings(managing: Managing) -> None:
     exchange: dict[str, Any] = {"type": "topic", "durable": True, "auto_delete": False, "internal": False}
-    assert managing.ask("PUT", "/exchanges/e%2F1", exchange) == (204, None)
-    assert managing.ask("PUT", "/exchanges/e%2F1", exchange) == (204, None)
-    assert managing.ask("PUT", "/exchanges/e%2F1", {**exchange, "type": "fanout"})[0] == 409
+    for other, status in (({}, 204), ({}, 204), ({"type": "fanout"}, 409), ({"internal": True}, 409)):
+        assert managing.ask("PUT", "/exchanges/e%2F1", {**exchange, **other})[0] == status
     assert managing.ask("PUT", "/exchanges/e2", {"type": "fanout"}) == (204, None)
     managing.ask("PUT", "/queues/q", queue_body())
     to_queue: dict[str, Any] = {"source": "e/1", "destination_queue": "q", "binding_key": "a.#", "arguments": {}}
