@@ -6,10 +6,11 @@ import gc
 import os
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypedDict
+from typing import Final, TypedDict
 
 
 class Case(TypedDict):
@@ -61,15 +62,24 @@ def compare(
     return case_of(case, pairs, "us CPU", goal, 1e6 / count)
 
 
+_LAUNCH: Final = """\
+import os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+"""
+"""A process counts as its own the memory that the one had that started it: a small one starts what is measured."""
+
+
 def cost_of(command: Sequence[str], octets: Path | None = None) -> tuple[float, float]:
     """Run a command, with a file as its standard input; return its CPU seconds and its most memory in MiB."""
+    launch = [sys.executable, "-S", "-c", _LAUNCH, *command]
     with open(octets or os.devnull, "rb") as given:
-        process = subprocess.Popen(command, stdin=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+        done = subprocess.run(launch, stdin=given, stdout=subprocess.PIPE, text=True, check=True)
+    status, seconds, memory = done.stdout.split()
+    if status != "0":
+        raise RuntimeError(f"{' '.join(command)} ended with {status}")
+    return float(seconds), float(memory)
 
 
 def show(cases: list[Case]) -> str:
