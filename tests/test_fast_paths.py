@@ -137,6 +137,10 @@ def classic_observed(random: Random) -> list[object]:
     return _observed("o0[89]*.pcap", random)
 
 
+def amqp_0_10_observed(random: Random) -> list[object]:
+    return _observed("o010_*.pcap", random)
+
+
 def amqp_1_0_observed(random: Random) -> list[object]:
     return _observed("o10_*.pcap", random)
 
@@ -145,6 +149,7 @@ TRAFFIC: Final[dict[str, Callable[[Random], list[object]]]] = {
     "_classic.endpoint": classic_ends,
     "_classic.observer": classic_observed,
     "amqp_0_10.endpoint": amqp_0_10_ends,
+    "amqp_0_10.observer": amqp_0_10_observed,
     "amqp_1_0.endpoint": amqp_1_0_ends,
     "amqp_1_0.observer": amqp_1_0_observed,
 }

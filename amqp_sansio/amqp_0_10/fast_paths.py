@@ -7,6 +7,7 @@ from typing import Final
 from .._core.fast_paths import Entry
 from .endpoint.incoming import Incoming
 from .endpoint.outgoing import Outgoing
+from .observer.connection import Observer
 
 FAST_PATHS: Final[tuple[Entry, ...]] = (
     Entry(
@@ -33,5 +34,13 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         "the command completed; credit restored; session.completed when it is due",
         "`Incoming._done` and `Incoming._apply`",
         stand_in="_complete",
+    ),
+    Entry(
+        "observed assembly",
+        Observer,
+        "fastpath",
+        "a control, or a command with its message, each of whose segments is one frame",
+        "`Observed` or `ObservedCommand`, and the broken rules behind it; the model is stepped as by the general way",
+        "`Observer.frame` frame by frame",
     ),
 )

@@ -37,9 +37,8 @@ def state_items(model: ObservedModel) -> Iterator[StateItem]:
 
 
 def _commands(channel: int, side: str, half: Half) -> Iterator[StateItem]:
-    for sent in half.sent.values():
-        if sent.due:
-            yield StateItem("call", channel, "a command with a result", side, unit=sent.seq)
+    for unit in half.due.values():
+        yield StateItem("call", channel, "a command with a result", side, unit=unit)
     for name, units in half.asked.items():
         for unit in units:
             yield StateItem("call", channel, name, side, unit=unit)

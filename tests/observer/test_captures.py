@@ -354,15 +354,15 @@ def test_gaps_invent_no_unit_lose_no_octet_and_break_no_rule(path: Path) -> None
 def test_a_whole_assembly_is_read_as_frame_by_frame(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The shortcut takes most assemblies, and changes neither events nor what the observer keeps."""
     few = Limits(header=60, message=100, bodies=400, channels=1)
-    taken: list[bool] = []
-    whole_assembly = observing.Observer.whole_assembly
+    taken: list[Observed | None] = []
+    fastpath = observing.Observer.fastpath
 
-    def counted(self: observing.Observer, direction: Direction) -> bool:
-        taken.append(whole_assembly(self, direction))
+    def counted(self: observing.Observer, direction: Direction) -> Observed | None:
+        taken.append(fastpath(self, direction))
         return taken[-1]
 
-    def never(self: observing.Observer, direction: Direction) -> bool:
-        return False
+    def never(self: observing.Observer, direction: Direction) -> Observed | None:
+        return None
 
     def ways() -> list[tuple[list[ObserverEvent], bytes]]:
         found: list[tuple[list[ObserverEvent], bytes]] = []
@@ -374,10 +374,10 @@ def test_a_whole_assembly_is_read_as_frame_by_frame(path: Path, monkeypatch: pyt
                     found.append((watch(observer, arrivals), pickle.dumps(observer)))
         return found
 
-    monkeypatch.setattr(observing.Observer, "whole_assembly", counted)
+    monkeypatch.setattr(observing.Observer, "fastpath", counted)
     short = ways()
-    assert sum(taken) > 20
-    monkeypatch.setattr(observing.Observer, "whole_assembly", never)
+    assert len([each for each in taken if each is not None]) > 20
+    monkeypatch.setattr(observing.Observer, "fastpath", never)
     for (events, kept), (general, kept_then) in zip(short, ways(), strict=True):
         assert events == general
         assert len(kept) == len(kept_then)

@@ -119,11 +119,11 @@ class SequenceSet(_Ranges):
 
     def __iter__(self) -> Iterator[int]:
         for lower, upper in self.ranges:
-            for step in range(distance(lower, upper) + 1):
-                yield add(lower, step)
+            for number in range(lower, lower + ((upper - lower) & MASK) + 1):
+                yield number & MASK
 
     def __len__(self) -> int:
-        return sum([distance(lower, upper) + 1 for lower, upper in self.ranges])
+        return sum([((upper - lower) & MASK) + 1 for lower, upper in self.ranges])
 
     def __bool__(self) -> bool:
         return bool(self.ranges)

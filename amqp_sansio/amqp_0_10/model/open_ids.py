@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from ..._core.serial import MASK, distance
+from ..._core.serial import HALF, MASK, distance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,13 +43,18 @@ class OpenIds(dict[int, _V]):
 
     def named(self, ids: SequenceSet) -> list[int]:
         """The open ones of some ids, each once, in their order."""
+        if not self:
+            return []
+        ranges = ids.ranges
+        if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
+            return [number for number, _ in ranges if number in self]
         if len(ids) <= _FEW:
             few = [number for number in dict.fromkeys(ids) if number in self]
             return few if len(few) < 2 else sorted(few, key=lambda number: distance(few[0], number))
         order = self._up_to_date()
         last = order[-1] if order else 0
         spans: list[tuple[int, int]] = []
-        for lower, upper in ids.ranges:
+        for lower, upper in ranges:
             begin = last - ((last - lower) & MASK)
             end = begin + ((upper - lower) & MASK)
             # A range that begins before all that is open may go on from behind it.
@@ -71,11 +76,13 @@ class OpenIds(dict[int, _V]):
 
     def add(self, number: int, value: _V) -> None:
         """Set an id that may come before others, or again."""
-        newest = self._order[-1] & MASK if self._order else number - 1
-        if distance(newest, number) <= 0 or (self and distance(next(reversed(self)), number) <= 0):
-            self.put_back({number: value})
-        else:
+        # Most ids come behind all others: two comparisons, without a call of `distance`, find that out.
+        newest = self._order[-1] if self._order else number - 1
+        last = next(reversed(self)) if self else number - 1
+        if 0 < (number - newest) & MASK < HALF and 0 < (number - last) & MASK < HALF:
             self[number] = value
+        else:
+            self.put_back({number: value})
 
     def clear(self) -> None:
         """Delete all ids."""

@@ -7,28 +7,39 @@ sections 3, 4.3 and 4.4).
 
 from __future__ import annotations
 
+from struct import Struct as Layout
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..._core.brevity import treated
 from ..._core.observation import BaseObserver, Identified, Observed
 from ..._core.stream import AT_HEADER, IN_DAMAGE
 from ...endpoint import Side
-from ...errors import CodecError
 from ...versions import AMQP_0_10, HEADER_BEGIN
 from ..codec import frames
 from ..codec.assembly import begins, joined
-from ..codec.message_fields import Headers, ObservedCommand
-from .content import Content, Direction, announced, blame, decode_first, name_of
+from ..codec.message_fields import ObservedCommand
+from .content import Content, Direction, announced, name_of
 from .observed_model import ObservedModel
 from .resync import Reader
 
 if TYPE_CHECKING:
     from ..._core.observation import Setting
-    from .open_messages import Context
+    from ..codec.message_fields import Headers
+    from .content import First
 
 
 _FAULTS: Final = 32
 """Broken rules of one message's frames that are told; a message may have any number of frames."""
+_frame: Final = Layout(">HHII").unpack_from
+"""Flags and segment type, size, track and channel behind the reserved octet, four reserved octets."""
+_LAST: Final = frames.LAST_SEGMENT << 8
+_TRACKS: Final = {
+    frames.WHOLE << 8 | frames.CONTROL: frames.CONTROL_TRACK,
+    frames.WHOLE << 8 | frames.COMMAND: frames.COMMAND_TRACK,
+    frames.FIRST_ALONE << 8 | frames.COMMAND: frames.COMMAND_TRACK,
+}
+"""The track of a first segment in one frame, by flags and type."""
+_HEADER: Final = frames.HEADER_FRAME | _LAST
 _FLAGS: Final = "wire/frame-flags"
 _HEARTBEAT: Final = "connection.heartbeat"
 
@@ -91,74 +102,75 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         at_ns = direction.when(offset + frames.PROTOCOL_HEADER_SIZE)
         self.observe(direction, 0, "header", "protocol-header", header, offset, frames.PROTOCOL_HEADER_SIZE, at_ns)
 
-    def whole_assembly(self, direction: Direction) -> bool:
-        """Read a control or a command with its message, each of whose segments is one frame that is here; else False.
-
-        Frame by frame they give the same. With False nothing has changed.
-        """
+    def fastpath(self, direction: Direction, /) -> Observed | None:
+        """The unit of a control, or of a command with its message, each of whose segments is one frame."""
         buffer = direction.buffer
+        if not buffer.want(frames.FRAME_HEADER_SIZE):
+            return None
         data, begin = buffer.data, buffer.pos
-        limits = self.limits
-        most = self.model.frame_max or frames.MIN_MAX_FRAME_SIZE
         length = len(data)
-        first = header = body = None
-        track = channel = 0
-        kind, at, flags = -1, begin, 0
-        while not flags & frames.LAST_SEGMENT:
-            before, on, of = kind, track, channel
+        limits, model = self.limits, self.model
+        most = model.frame_max or frames.MIN_MAX_FRAME_SIZE
+        first, header, body = b"", None, None
+        at, segment, place = begin, 0, 0
+        while not segment & _LAST:
             if at + frames.FRAME_HEADER_SIZE > length:
-                return False
-            flags, kind, size, spare, track, channel, tail = frames.FRAME.unpack_from(data, at)
+                return None
+            segment, size, where, tail = _frame(data, at)
             stop = at + size
-            if spare or tail or not frames.FRAME_HEADER_SIZE <= size <= most or stop > length:
-                return False
+            if tail or not frames.FRAME_HEADER_SIZE <= size <= most or stop > length:
+                return None
             payload = data[at + frames.FRAME_HEADER_SIZE : stop]
-            if first is None:
-                if flags & ~frames.LAST_SEGMENT != frames.FIRST_ALONE or kind != track or kind > frames.COMMAND:
-                    return False
-                first = payload
-            elif flags & ~frames.LAST_SEGMENT != frames.ALONE or kind <= before or (track, channel) != (on, of):
-                return False
-            elif kind == frames.HEADER:
-                header = payload
-            elif kind == frames.BODY:
+            if at == begin:
+                if _TRACKS.get(segment) != where >> 16:
+                    return None
+                first, place = payload, where
+            elif where != place:
+                return None
+            elif segment == frames.BODY_FRAME:
                 body = payload
+            elif segment | _LAST == _HEADER and header is None:
+                header = payload
             else:
-                return False
+                return None
             at = stop
+        track, channel = place >> 16, place & 0xFFFF
         octets = 0 if body is None else len(body)
         if (
-            first is None
-            or self.faults
+            self.faults
             or (channel, track) in direction.contents
             or len(direction.contents) >= 2 * limits.channels
-            or (track == frames.COMMAND_TRACK and self.model.is_pointed(direction.number, channel))
+            or (track and model.is_pointed(direction.number, channel))
             or len(first) > limits.header
             or (header is not None and len(header) > limits.header)
             or octets > limits.message
             or self.bodies + at - begin > limits.bodies
         ):
-            return False
+            return None
         if direction.doubted:
             direction.begun.add((channel, track))
-        content = Content(track, buffer.offset)
-        content.size = at - begin
-        content.first = bytearray(first)
-        decode_first(content)
-        content.begun = header is not None or body is not None
-        content.headers = None if header is None else bytearray(header)
-        content.octets = octets
-        if body is not None:
-            content.parts = None if self.body == "size" else [body] if body else []
+        offset = buffer.consumed + begin
         buffer.pos = at
-        self._whole(direction, channel, content, direction.when(buffer.offset))
-        return True
+        read = direction.first_of(track, first, offset, self.faults)
+        digest = None
+        headers = None if header is None else direction.headers_of(header, read[1], offset, self.faults)
+        begun = header is not None or body is not None
+        if begun:
+            body, digest = treated(body or b"", self.body)
+        event = self._whole(
+            direction, channel, track, read, begun, headers, body, octets, digest, offset, at - begin, 0,
+            direction.when(buffer.consumed + at),
+        )  # fmt: skip
+        if self.faults or model.faults:
+            self._tell(direction, event, offset)
+            self.events.popleft()
+        else:
+            self.seq = event.seq + 1
+        return event
 
     def frame(self, direction: Direction) -> bool:
         """Read one frame, or a header between frames; False when octets are missing."""
         buffer = direction.buffer
-        if buffer.want(frames.FRAME_HEADER_SIZE) and self.whole_assembly(direction):
-            return True
         if not buffer.want(frames.PROTOCOL_HEADER_SIZE):
             return False
         if buffer.data.startswith(HEADER_BEGIN, buffer.pos):
@@ -218,12 +230,17 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         if self.faults:
             content.faults += self.faults[: max(0, _FAULTS - len(content.faults))]
             self.faults = []
-        self._add_frame(content, frame)
+        self._add_frame(direction, content, frame)
         while self.bodies > self.limits.bodies and len(direction.contents) > 1:
             self.drop_content(direction, next(each for each in direction.contents if each != key))
         if content.assembly.whole:
             del direction.contents[key]
-            self._whole(direction, channel, content, at_ns)
+            headers, body, digest = self._end_content(direction, content)
+            event = self._whole(
+                direction, channel, track, content.read, content.begun, headers, body, content.octets, digest,
+                content.offset, content.size, content.cut, at_ns,
+            )  # fmt: skip
+            self._tell(direction, event, content.offset)
 
     def _begin(self, direction: Direction, frame: _Frame) -> Content | None:
         """A frame where no assembly is under way; None when it begins none."""
@@ -259,32 +276,36 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         event = f"{frames.SEGMENTS[kind]}-frame"
         self.observe(direction, channel, "frame", event, content, offset, size, at_ns, octets)
 
-    def _whole(self, direction: Direction, channel: int, content: Content, at_ns: int) -> None:
-        """An assembly is all there."""
-        self._end_content(content)
-        side = direction.number
-        command = content.command
-        answers = number = context = None
-        unit = "content" if content.begun else "method"
-        if content.track == frames.CONTROL_TRACK:
-            if isinstance(command, bytes):
-                unit = unit if content.name else "unknown"
-            elif command is not None:
-                answers = self.model.take_control(side, channel, command, self.seq)
-                if command.NAME == _HEARTBEAT:
-                    unit = "heartbeat"
-        else:
-            message = (content.properties, content.octets, content.digest)
-            number, answers, context = self.model.take_command(side, channel, command, self.seq, message)
-            if not content.name:
-                unit = "unknown"
-        self.observe_assembly(
-            direction, channel, unit, content, content.octets, content.cut, at_ns, answers, number, context
-        )
+    def _whole(
+        self, direction: Direction, channel: int, track: int, read: First, begun: bool, headers: Headers | None,
+        body: bytes | None, octets: int, digest: str | None, offset: int, size: int, missing: int, at_ns: int,
+    ) -> Observed:  # fmt: skip
+        """Step the model for an assembly that is all there: its unit."""
+        command, name, sync = read
+        model, side = self.model, direction.number
+        unit = "content" if begun else "method"
+        if track == frames.CONTROL_TRACK:
+            answers = None
+            if command.__class__ is bytes:
+                unit = unit if name else "unknown"
+            else:
+                answers = model.take_control(side, channel, command, self.seq)
+                if name == _HEARTBEAT:
+                    name = unit = "heartbeat"
+            return Observed(
+                self.seq, direction.side, channel, unit, name or "unknown", command, headers, body, octets, digest,
+                offset, size, at_ns, answers, missing, model.messages.take_settled(),
+            )  # fmt: skip
+        message = headers, octets, digest
+        number, answers, context = model.take_command(side, channel, command, self.seq, message)
+        return ObservedCommand(
+            self.seq, direction.side, channel, unit if name else "unknown", name or "unknown", command, headers, body,
+            octets, digest, offset, size, at_ns, answers, missing, model.messages.take_settled(), context, number, sync,
+        )  # fmt: skip
 
     # Assemblies: the frames of a control, or of a command with its message.
 
-    def _add_frame(self, content: Content, frame: _Frame) -> None:
+    def _add_frame(self, direction: Direction, content: Content, frame: _Frame) -> None:
         """Take a frame whose flags the assembly has taken."""
         payload = frame.payload
         if frame.kind == frames.BODY:
@@ -299,19 +320,20 @@ class Observer(BaseObserver[Direction, ObservedModel]):
                 headers += payload
                 self._hold(content, len(payload))
         else:
-            self._add_first(content, payload)
+            self._add_first(direction, content, payload)
 
-    def _add_first(self, content: Content, payload: bytes) -> None:
+    def _add_first(self, direction: Direction, content: Content, payload: bytes) -> None:
         first = content.first
         if first is not None:
             if len(first) + len(payload) > self.limits.header:
                 content.first = None
-                content.name = content.name or name_of(content.track, bytes(first) + payload)
+                content.read = b"", name_of(content.track, bytes(first) + payload), False
             else:
                 first += payload
                 self._hold(content, len(payload))
-        if content.assembly.ended:
-            decode_first(content)
+        if content.assembly.ended and content.first is not None:
+            octets, content.first = bytes(content.first), bytearray()
+            content.read = direction.first_of(content.track, octets, content.offset, content.faults)
 
     def _hold(self, content: Content, octets: int) -> None:
         content.held += octets
@@ -335,35 +357,37 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             parts.append(payload)
             self._hold(content, octets)
 
-    def _end_content(self, content: Content) -> None:
-        """The assembly has ended: note the properties of its message, its body and the digest, and its faults."""
+    def _end_content(self, direction: Direction, content: Content) -> tuple[Headers | None, bytes | None, str | None]:
+        """The assembly has ended: the properties of its message, its body and the digest; note its faults."""
         self.bodies -= content.held
-        content.held = 0
+        headers = body = digest = None
         if content.headers is not None:
-            properties = content.properties = Headers(bytes(content.headers))
-            try:
-                properties.check()
-            except CodecError as error:
-                blame(content, error, f"the header segment of {content.name} can't be read", known=True)
+            headers = direction.headers_of(bytes(content.headers), content.read[1], content.offset, content.faults)
         if content.parts is not None and content.begun:
-            content.body, content.digest = treated(joined(content.parts), self.body)
+            body, digest = treated(joined(content.parts), self.body)
         self.faults += content.faults
+        return headers, body, digest
 
     def drop_content(self, direction: Direction, key: tuple[int, int]) -> None:
         """Nothing more of an assembly comes, or what comes can't be trusted to belong to it: it's a partial unit."""
         content = direction.contents.pop(key)
-        if content.command is None:
-            first = bytes(content.first or b"")
-            content.name = content.name or name_of(content.track, first)
-            content.command = first
-        self._end_content(content)
+        command, name, sync = content.read
+        if content.first:
+            command = bytes(content.first)
+            name = name_of(content.track, command)
         # Body and digest are those of whole messages.
-        content.body = content.digest = missing = None
-        size, whole = content.octets, announced(content)
+        headers, _, _ = self._end_content(direction, content)
+        size, missing = content.octets, None
+        whole = announced(headers, size)
         if whole is not None:
             missing = whole - size + content.cut
             size = whole
-        self.observe_assembly(direction, key[0], "partial", content, size, missing, direction.at_ns)
+        values = (
+            self.seq, direction.side, key[0], "partial", name or "unknown", command, headers, None, size, None,
+            content.offset, content.size, direction.at_ns, None, missing, self.model.messages.take_settled(), None,
+        )  # fmt: skip
+        event = Observed(*values) if key[1] == frames.CONTROL_TRACK else ObservedCommand(*values, None, sync)
+        self._tell(direction, event, content.offset)
 
     # Gaps and damage.
 
@@ -388,22 +412,6 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         return lost == octets
 
     # Events.
-
-    def observe_assembly(
-        self, direction: Direction, channel: int, unit: str, content: Content, body_size: int, missing: int | None,
-        at_ns: int, answers: int | None = None, number: int | None = None, context: Context | None = None,
-    ) -> None:  # fmt: skip
-        """The unit of an assembly."""
-        event = "heartbeat" if unit == "heartbeat" else content.name or "unknown"
-        values = (
-            self.seq, direction.side, channel, unit, event, content.command, content.properties, content.body,
-            body_size, content.digest, content.offset, content.size, at_ns, answers, missing,
-            self.model.messages.take_settled(), context,
-        )  # fmt: skip
-        if content.track == frames.CONTROL_TRACK:
-            self._tell(direction, Observed(*values), content.offset)
-        else:
-            self._tell(direction, ObservedCommand(*values, number, content.sync), content.offset)
 
     def observe(
         self, direction: Direction, channel: int, unit: str, event: str, content: Any, offset: int, size: int,

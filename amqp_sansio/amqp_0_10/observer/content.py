@@ -2,41 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ..._core.brevity import KEPT
 from ..._core.stream import IN_DAMAGE, IN_FRAMES
 from ..._core.stream import Direction as SharedDirection
 from ...endpoint import Side
 from ...errors import CodecError
 from ..codec.assembly import Assembly
 from ..codec.frames import CONTROL_TRACK, FRAME, FRAME_HEADER_SIZE, malformed
-from ..codec.message_fields import check_maps
+from ..codec.message_fields import Headers, check_maps
 from ..codec.record import decode_command, decode_control
-from ..codec.records import COMMANDS, CONTROLS
+from ..codec.records import COMMANDS, CONTROLS, MessageTransfer
 from ..codec.violation import unreadable
 
 if TYPE_CHECKING:
     from ..._core.observation import Fault
-    from ..codec.message_fields import Headers
     from ..codec.structs import Struct
 
 _REQUIRED: Final = "wire/struct-required"
 _CODE_SIZE: Final = 2
+_KEPT_TRANSFERS: Final = 16
+First: TypeAlias = "tuple[Struct | bytes, str, bool]"
+"""A control or command, or its octets when it can't be read; its name, and its sync bit."""
 
 
 class Content:
-    """A control or command under way.
+    """A control or command whose frames haven't all come.
 
     `first` is its control or command segment, `headers` its header segment, `parts` its body: each None when it isn't
     kept. `begun` says that segments behind the first one came. `octets` are those of the body that came, `cut` those
-    that were not captured although their frame was; `size` those of all frames. `command` is the record once the
-    first segment has ended, its octets when it can't be read. `properties`, `body` and `digest` are those of its
-    message once it has ended.
+    that were not captured although their frame was; `size` those of all frames. `read` is what the first segment
+    says, once it has ended.
     """
 
     __slots__ = (
-        "assembly", "begun", "body", "command", "cut", "digest", "faults", "first", "headers", "held", "name", "octets",
-        "offset", "parts", "properties", "size", "sync", "track",
+        "assembly", "begun", "cut", "faults", "first", "headers", "held", "octets", "offset", "parts", "read", "size",
+        "track",
     )  # fmt: skip
 
     def __init__(self, track: int, offset: int) -> None:
@@ -44,41 +46,12 @@ class Content:
         self.track = track
         self.offset = offset
         self.size = self.octets = self.cut = self.held = 0
-        self.name = ""
-        self.command: Struct | bytes | None = None
-        self.sync = self.begun = False
+        self.read: First = b"", "", False
+        self.begun = False
         self.first: bytearray | None = bytearray()
         self.headers: bytearray | None = None
         self.parts: list[bytes] | None = []
         self.faults: list[Fault] = []
-        self.properties: Headers | None = None
-        self.body: bytes | None = None
-        self.digest: str | None = None
-
-
-def decode_first(content: Content) -> None:
-    """The first segment is all there: read it."""
-    if content.first is None:
-        content.command = b""
-        return
-    first = bytes(content.first)
-    try:
-        if content.track == CONTROL_TRACK:
-            content.command = decode_control(first, 0, len(first))
-        else:
-            content.command, content.sync = decode_command(first, 0, len(first))
-        content.name = content.command.NAME
-        check_maps(content.command)
-        name = content.command.missing()
-        if name:
-            text = f"{content.name} without {name.replace('_', '-')}"
-            content.faults.append((_REQUIRED, text, content.offset, "warning"))
-    except CodecError as error:
-        content.name = name_of(content.track, first)
-        blame(content, error, f"{content.name or 'a segment'} can't be read", known=bool(content.name))
-        if content.command is None:
-            content.command = first
-    content.first = bytearray()
 
 
 def name_of(track: int, first: bytes | bytearray) -> str:
@@ -91,20 +64,18 @@ def name_of(track: int, first: bytes | bytearray) -> str:
     return "" if kind is None else str(kind.NAME)
 
 
-def blame(content: Content, error: CodecError, text: str, *, known: bool) -> None:
-    broken = unreadable(error, known=known)
-    content.faults.append((broken, f"{text}: {error}", content.offset, "error"))
+def _unreadable(error: CodecError, text: str, offset: int, *, known: bool) -> Fault:
+    return unreadable(error, known=known), f"{text}: {error}", offset, "error"
 
 
-def announced(content: Content) -> int | None:
-    """How long the body of a message is by its properties, where they say so."""
-    properties = content.properties
+def announced(properties: Headers | None, octets: int) -> int | None:
+    """How long the body of a message is by its properties, where they say so; `octets` of it came."""
     try:
         told = None if properties is None else properties.message_properties
     except CodecError:
         return None
     length = None if told is None else told.content_length
-    return None if length is None or length < content.octets else length
+    return None if length is None or length < octets else length
 
 
 class Direction(SharedDirection[tuple[int, int], Content]):
@@ -112,9 +83,10 @@ class Direction(SharedDirection[tuple[int, int], Content]):
 
     `contents` are these by channel and track. Where octets are missing, `doubted` is True, and `begun` are the channels
     and tracks where an assembly has begun since: elsewhere a frame may belong to one whose begin wasn't seen.
+    `headers` counts the protocol headers.
     """
 
-    __slots__ = ("begun", "doubted", "headers", "number")
+    __slots__ = ("_known", "_sound", "begun", "doubted", "headers", "number")
 
     def __init__(self, side: Side, mode: int) -> None:
         super().__init__(side, mode)
@@ -122,6 +94,49 @@ class Direction(SharedDirection[tuple[int, int], Content]):
         self.headers = 0
         self.doubted = mode == IN_DAMAGE
         self.begun: set[tuple[int, int]] = set()
+        # Most messages repeat the octets of one before: what was read of them, and found in order, is read once.
+        self._known: dict[bytes, First] = {}
+        self._sound = Headers(b"")
+
+    def first_of(self, track: int, octets: bytes, offset: int, faults: list[Fault]) -> First:
+        """Read a control or command segment. Broken rules are added to `faults`."""
+        found = self._known.get(octets) if track else None
+        if found is not None:
+            return found
+        command: Struct | bytes = octets
+        sync = False
+        try:
+            if track == CONTROL_TRACK:
+                command = decode_control(octets, 0, len(octets))
+            else:
+                command, sync = decode_command(octets, 0, len(octets))
+            name = command.NAME
+            check_maps(command)
+            missing = command.missing()
+            if missing:
+                faults.append((_REQUIRED, f"{name} without {missing.replace('_', '-')}", offset, "warning"))
+            elif isinstance(command, MessageTransfer):
+                if len(self._known) >= _KEPT_TRANSFERS:
+                    self._known.clear()
+                self._known[octets] = command, name, sync
+        except CodecError as error:
+            name = name_of(track, octets)
+            faults.append(_unreadable(error, f"{name or 'a segment'} can't be read", offset, known=bool(name)))
+        return command, name, sync
+
+    def headers_of(self, octets: bytes, name: str, offset: int, faults: list[Fault]) -> Headers:
+        """Read the header segment of the command `name`. Broken rules are added to `faults`."""
+        if octets == self._sound.raw:
+            return self._sound
+        found = Headers(octets)
+        try:
+            found.check()
+        except CodecError as error:
+            faults.append(_unreadable(error, f"the header segment of {name} can't be read", offset, known=True))
+        else:
+            if len(octets) <= KEPT:
+                self._sound = found
+        return found
 
     def frame_end(self) -> int:
         """The offset where the frame ends that has begun to arrive; 0 when there's none, or its size isn't known."""

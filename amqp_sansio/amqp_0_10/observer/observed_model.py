@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..._core.brevity import KEPT, short, trim
+from ..._core.brevity import KEPT, short
 from ..._core.serial import MASK, add
 from ...endpoint import Side
-from ..codec.records import COMMANDS, CONTROLS, ConnectionTune, MessageCancel, MessageSubscribe
+from ..codec import records
+from ..codec.records import COMMANDS, CONTROLS
 from ..codec.violation import Violation
 from ..model import opening_rules
 from ..model.open_ids import OpenIds
@@ -45,38 +46,33 @@ _REQUESTS: Final = {
     for answer in answers
 }
 """The requests that each control or command may answer."""
+_CORRELATED: Final = frozenset({kind for kind in COMMANDS.values() if _RESPONSES[kind.NAME] or kind.NAME in _REQUESTS})
+"""Commands that another one answers, or that answer one."""
+_ENDING: Final = (records.ExecutionResult, records.ExecutionException)
 _SIDES: Final = (Side.SERVER, Side.CLIENT)
 _IN_USE: Final = "message.subscribe/unique-destination"
-
-
-class Sent:
-    """A command whose completion isn't known: the unit it is, and whether a result is due."""
-
-    __slots__ = ("due", "seq")
-
-    def __init__(self, seq: int, due: bool) -> None:
-        self.seq = seq
-        self.due = due
 
 
 class Half:
     """The controls and commands of one side on a channel. `attached` is None where that isn't known, as is `next_id`.
 
     `pointed` says that its session.command-point came, `offset` what the next frame of a command must fit (None:
-    nothing); `told` that the other side has ended the attachment. `sent` are its commands by their ids, `asked` those
-    that wait for another one by name, `wants` is what its controls ask for. `begun` is what it has begun with its
-    commands, `whole` the same on a session that is new; elsewhere it's only what has been subscribed since it's seen.
+    nothing); `told` that the other side has ended the attachment. `sent` are the units of its commands, by their ids,
+    until they are completed, `due` those of them whose result hasn't come; `asked` are the units that wait for another
+    command by name, `wants` is what its controls ask for. `begun` is what it has begun with its commands, `whole` the
+    same on a session that is new; elsewhere it's only what has been subscribed since it's seen.
     """
 
     __slots__ = (
-        "asked", "attached", "begun", "limit", "name", "next_id", "offset", "pointed", "sent", "side", "told", "wants",
-        "whole",
+        "asked", "attached", "begun", "due", "limit", "name", "next_id", "offset", "pointed", "sent", "side", "told",
+        "wants", "whole",
     )  # fmt: skip
 
     def __init__(self, side: Side, limit: int, known: bool) -> None:
         self.side = side
         self.limit = limit
-        self.sent: OpenIds[Sent] = OpenIds()
+        self.sent: OpenIds[int] = OpenIds()
+        self.due: dict[int, int] = {}
         self.asked: dict[str, deque[int]] = {}
         self.told = False
         self.begun = SessionHalf(side, limit)
@@ -91,10 +87,28 @@ class Half:
         self.pointed = not known
         self.offset: int | None = None
         self.wants = Asked(known)
-        self.sent.clear()
+        self.complete_all()
         self.asked = {}
         self.forget()
         self.begun.subscriptions = {}
+
+    def complete_all(self) -> None:
+        """Nothing more is known of its commands."""
+        self.sent.clear()
+        self.due = {}
+
+    def keep(self, number: int, unit: int, due: bool, most: int) -> None:
+        """A command isn't completed; at most `most` are kept."""
+        sent = self.sent
+        sent.add(number, unit)
+        if due:
+            self.due[number] = unit
+        elif self.due:
+            self.due.pop(number, None)
+        if len(sent) > most:
+            oldest = next(iter(sent))
+            del sent[oldest]
+            self.due.pop(oldest, None)
 
     def begin(self, whole: WholeHalf) -> None:
         """A new session begins, all of which is known."""
@@ -120,7 +134,7 @@ class ObservedModel:
     """Steps controls and commands. `faults` are the broken rules of the last one, as (rule, text, severity).
 
     `names` are those of the sessions that were attached: under one of them a session may go on that isn't new.
-    `messages` says which unit settles which message, where `records` are wanted.
+    `messages` says which unit settles which message, where that is `recorded`.
     """
 
     __slots__ = (
@@ -128,7 +142,7 @@ class ObservedModel:
         "mechanisms", "messages", "names", "tune",
     )  # fmt: skip
 
-    def __init__(self, limits: Limits, known: bool, records: bool) -> None:
+    def __init__(self, limits: Limits, known: bool, recorded: bool) -> None:
         self.limits = limits
         self.known = [known, known]
         self.channels: dict[int, tuple[Half, Half]] = {}
@@ -141,10 +155,10 @@ class ObservedModel:
         self.frame_max: int | None = None
         self.faults: list[tuple[str, str, str]] = []
         self.names: set[bytes] = set()
-        self.messages = OpenMessages(limits) if records else Unrecorded()
+        self.messages = OpenMessages(limits) if recorded else Unrecorded()
 
-    def half(self, side: int, channel: int) -> Half:
-        """The half of a side on a channel."""
+    def halves(self, channel: int) -> tuple[Half, Half]:
+        """The halves of the server and of the client on a channel."""
         halves = self.channels.get(channel)
         if halves is None:
             server, client = self.known
@@ -153,7 +167,7 @@ class ObservedModel:
             self.channels[channel] = halves
             if len(self.channels) > self.limits.channels:
                 self._forget()
-        return halves[side]
+        return halves
 
     def _forget(self) -> None:
         """More channels are in use than anybody needs: the oldest one is forgotten, and so are all that come."""
@@ -177,8 +191,7 @@ class ObservedModel:
             other = halves[1 - side]
             other.told = True
             other.asked.clear()
-            for sent in other.sent.values():
-                sent.due = False
+            other.due = {}
 
     def blame(self, rule: str, text: str, severity: str = "error") -> None:
         """A broken rule."""
@@ -194,11 +207,12 @@ class ObservedModel:
 
     def is_pointed(self, side: int, channel: int) -> bool:
         """Whether session.command-point came, and no frame of a command behind it."""
-        return self.half(side, channel).offset is not None
+        halves = self.channels.get(channel)
+        return halves is not None and halves[side].offset is not None
 
     def take_first(self, side: int, channel: int, begins: bool) -> bool:
         """A frame on the track of commands, where none is under way; whether one that begins nothing is explained."""
-        half = self.half(side, channel)
+        half = self.halves(channel)[side]
         offset = half.offset
         if offset is None:
             return False
@@ -257,7 +271,7 @@ class ObservedModel:
         self.channel_max = tune_ok.channel_max
         self.frame_max = tune_ok.max_frame_size
         # An unseen tune may have been any offer that allows it.
-        offered = self.tune or ConnectionTune(None, None, tune_ok.heartbeat)
+        offered = self.tune or records.ConnectionTune(None, None, tune_ok.heartbeat)
         self._report(*opening_rules.check_tune_ok(tune_ok, offered))
 
     def _open(self, control: Any) -> None:
@@ -269,7 +283,8 @@ class ObservedModel:
     # Sessions.
 
     def _session(self, side: int, channel: int, name: str, control: Any) -> None:
-        half, other = self.half(side, channel), self.half(1 - side, channel)
+        halves = self.halves(channel)
+        half, other = halves[side], halves[1 - side]
         session = None if getattr(control, "name", None) is None else short(control.name)
         if name in ("session.attach", "session.attached"):
             self.messages.attach(channel, session)
@@ -288,7 +303,7 @@ class ObservedModel:
             if name == "session.detached":
                 self.messages.detached(channel)
             half.attached = False
-            half.sent.clear()
+            half.complete_all()
             half.forget()
             other.told = True
         else:
@@ -357,7 +372,8 @@ class ObservedModel:
         if half.whole is not None:
             self._report(half.whole.completes(commands))
         for number in other.sent.named(commands):
-            if other.sent.pop(number).due:
+            del other.sent[number]
+            if other.due.pop(number, None) is not None:
                 text = f"session.completed says that command {number} is done, whose result wasn't sent"
                 self.blame("execution.result/always", text)
 
@@ -370,7 +386,9 @@ class ObservedModel:
 
         Returns its id, the unit that it answers, and the context of its message.
         """
-        half, other = self.half(side, channel), self.half(1 - side, channel)
+        halves = self.channels.get(channel) or self.halves(channel)
+        half, other = halves[side], halves[1 - side]
+        kind = command.__class__
         name = getattr(command, "NAME", "a command")
         self._attached(half, channel, name)
         if half.attached and not half.pointed:
@@ -378,22 +396,20 @@ class ObservedModel:
             self.blame("session.command-point/newly-attached", text)
         answers = None
         number = half.next_id
-        if name in ("execution.result", "execution.exception"):
-            asked = other.sent.get(command.command_id)
-            if asked is not None:
-                answers, asked.due = asked.seq, False
-        elif name in _REQUESTS or _RESPONSES.get(name):
+        if kind in _ENDING:
+            answers = other.sent.get(command.command_id)
+            other.due.pop(command.command_id, None)
+        elif kind in _CORRELATED:
             answers = self._correlate(half, other, name, command, seq)
         properties, octets, _ = content
         self._judge(half, command, (0 if properties is None else len(properties.raw), octets))
         if number is not None:
-            half.next_id = add(number, 1)
-            half.sent.add(number & MASK, Sent(seq, bool(getattr(command, "RESULT", ""))))
-            trim(half.sent, self.limits.calls)
-        if command.__class__ is bytes:
-            return number, answers, None
-        step = Step(seq, side == CLIENT, command, number, answers, content)
-        return number, answers, self.messages.take(channel, step)
+            half.next_id = (number + 1) & MASK
+            half.keep(number, seq, bool(getattr(command, "RESULT", "")), self.limits.calls)
+        context = None
+        if self.messages.concerns(name):
+            context = self.messages.take(channel, Step(seq, side == CLIENT, command, number, answers, content))
+        return number, answers, context
 
     def _correlate(self, half: Half, other: Half, name: str, command: Any, seq: int) -> int | None:
         """A command of the file or stream class that asks for another one, or is such an answer."""
@@ -411,7 +427,7 @@ class ObservedModel:
             broken = whole.take(number, command, sizes)
             if broken:
                 self._report(*[each for each in broken if not half.told or each.rule != _IN_USE])
-        elif isinstance(command, (MessageSubscribe, MessageCancel)):
+        elif isinstance(command, (records.MessageSubscribe, records.MessageCancel)):
             try:
                 half.begun.step(command)
             except Violation as broken:
@@ -421,13 +437,13 @@ class ObservedModel:
 
     def lost_command(self, side: int, channel: int) -> None:
         """A command came that nothing is known of: from now on ids can't be counted."""
-        half = self.half(side, channel)
+        half = self.halves(channel)[side]
         half.next_id = None
         half.forget()
 
     def skip_command(self, side: int, channel: int) -> None:
         """The rest of a command whose begin came earlier has come."""
-        half = self.half(side, channel)
+        half = self.halves(channel)[side]
         half.offset = None
         half.forget()
         if half.next_id is not None:

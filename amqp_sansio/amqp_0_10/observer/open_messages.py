@@ -188,6 +188,9 @@ class Unrecorded:
     def completed(self, channel: int, client: bool, commands: SequenceSet) -> None:
         """No message is open."""
 
+    def concerns(self, name: str) -> bool:
+        return False
+
     def take(self, channel: int, step: Step) -> Context | None:
         return None
 
@@ -265,16 +268,17 @@ class OpenMessages(Unrecorded):
 
     # Commands.
 
+    def concerns(self, name: str) -> bool:
+        """Whether the command of this name concerns messages."""
+        return name in self._FOLLOW
+
     def take(self, channel: int, step: Step) -> Context | None:
-        """Take a command; what is known of its message by what came before it."""
-        follow = self._FOLLOW.get(step.command.NAME)
-        if follow is None:
-            return None
+        """Take such a command; what is known of its message by what came before it."""
         session = self.sessions.get(channel)
         if session is None:
             # It's assumed to be attached when that wasn't seen.
             session = self._keep(channel, SessionMessages(None))
-        return follow(self, session, step)
+        return self._FOLLOW[step.command.NAME](self, session, step)
 
     def _put(self, waiting: dict[int, int], number: int, unit: int, most: int) -> None:
         """A message is open; at most `most` are."""
