@@ -27,7 +27,7 @@ from tests.kit.worlds import World
 
 RESTARTS = int(os.environ.get("RECOVERY_RESTARTS", "2"))
 MESSAGES = int(os.environ.get("RECOVERY_MESSAGES", "1000"))
-POLICY = RecoveryPolicy(first_delay=0.05, ceiling=1.0, deadline=120.0)
+POLICY = RecoveryPolicy(first_delay=0.05, ceiling=1.0, deadline=900.0)
 WINDOW = 100
 QUERIES = {
     "rabbitmq": ("version=0-9-1", "version=1.0&addresses=rabbitmq3"),

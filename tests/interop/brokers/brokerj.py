@@ -89,7 +89,7 @@ def run_brokerj(folder: Path, *, durable: bool = False) -> Generator[BrokerJ]:
     server = Program(
         "brokerj",
         [
-            *("java", "-Xmx256m", "-XX:MaxDirectMemorySize=256m", "-XX:TieredStopAtLevel=1"),
+            *("java", "-Xmx2g", "-XX:MaxDirectMemorySize=1g", "-XX:TieredStopAtLevel=1"),
             *("-cp", jars, "org.apache.qpid.server.Main"),
             *("--store-type", "Memory", "--initial-config-path", str(configuration)),
             *("-prop", f"qpid.work_dir={folder / 'work'}"),
