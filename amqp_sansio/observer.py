@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     VersionObserver: TypeAlias = BaseObserver[Any, Any] | OpaqueObserver
 
-_SCHEMA: Final = 3
+_SCHEMA: Final = 4
 _FRAME_BEGIN: Final = b"\x01"
 _ARRIVAL: Final = 256
 """Most octets counted for each further arrival beside its own, while it waits for the version to be recognised."""

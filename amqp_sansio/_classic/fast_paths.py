@@ -8,6 +8,7 @@ from .._core.fast_paths import Entry
 from .endpoint.channel import Channel
 from .endpoint.events import Delivery, MethodReceived, Published
 from .endpoint.fastpath import ClientFastPath, ServerFastPath
+from .observer.connection import ClassicObserver
 from .observer.fastpath import ObserverFastPath
 
 FAST_PATHS: Final[tuple[Entry, ...]] = (
@@ -87,6 +88,14 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         "basic.publish with its header and at most one body frame, in full knowledge of an open channel",
         "`Observed` with the message; in confirm mode its number among the unconfirmed ones",
         "`ClassicObserver.unit` frame by frame",
+    ),
+    Entry(
+        "observed begin",
+        ClassicObserver,
+        "lacks_content",
+        "basic.deliver or publish, at most 16 KiB with its content, whose end hasn't come, on an open channel",
+        "nothing: its frames wait for the rest, or for whatever else comes before that",
+        "`ClassicObserver.frame` for the method",
     ),
     Entry(
         "observed ack",

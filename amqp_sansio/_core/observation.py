@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from ..events import Event
 from ..versions import HEADER_BEGIN, HEADER_SIZE
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..versions import Version
     from .settlements import Settlements
     from .stream import FrameRecognizer
+
+_new: Final = object.__new__
 
 
 @record
@@ -366,6 +368,39 @@ class BaseObserver(Generic[_D, _M]):
             self.events.append(Skipped(direction.side, begin, end - begin, direction.when(end), reason, lost))
 
     # Events.
+
+    def take(
+        self, direction: _D, channel: int, unit: str, event: str, content: object, properties: object,
+        body: bytes | None, body_size: int, digest: str | None, end: int, settles: Settlements, context: object,
+    ) -> Observed:  # fmt: skip
+        """Take a unit, whose octets go up to `end` in the direction's buffer, for a fast path."""
+        buffer = direction.buffer
+        begin, consumed = buffer.pos, buffer.consumed
+        buffer.pos = end
+        seq = self.seq
+        self.seq = seq + 1
+        # Its own class would take half as long again.
+        told: Any = _new(Observed)
+        told.seq = seq
+        told.sender = direction.side
+        told.channel = channel
+        told.unit = unit
+        told.event = event
+        told.content = content
+        told.properties = properties
+        told.body = body
+        told.body_size = body_size
+        told.body_sha256 = digest
+        told.offset = consumed + begin
+        told.size = end - begin
+        end += consumed
+        told.at_ns = direction.at_ns if end <= direction.mark_end else direction.when(end)
+        told.answers = None
+        told.missing = 0
+        told.settles = settles
+        told.context = context
+        made: Observed = told
+        return made
 
     def blame(self, rule: str, text: str, offset: int, severity: str = "error") -> None:
         """The unit at hand breaks a rule."""

@@ -173,7 +173,7 @@ def check_tables(owner: Any, rules: TableRules) -> None:
     """
     for name, _ in owner.FIELDS:
         table = getattr(owner, name)
-        if isinstance(table, Table):
+        if table.__class__ is Table:
             check_table(table.raw, 0, len(table.raw), rules)
 
 

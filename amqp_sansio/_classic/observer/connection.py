@@ -28,6 +28,7 @@ from ..codec.frames import (
     RARE,
     check_plain,
 )
+from ..codec.methods import BasicDeliver, BasicPublish
 from ..codec.rule_ids import rule_id
 from ..codec.table import check_tables
 from ..codec.violation import FRAME_ERROR, Violation
@@ -35,7 +36,7 @@ from ..model.opening_rules import check_start_ok, check_tune, check_tune_ok, dia
 from ..model.states import Connection as State
 from .content import AT_START, Content, Direction
 from .dialect import ObservedDialect, observed_dialect
-from .fastpath import ObserverFastPath
+from .fastpath import ObserverFastPath, open_channel
 from .observed_model import MESSAGES, ObservedModel
 from .resync import LIKELY_MAX, Reader
 
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
     from ..codec.method import Method
 
 _HEADER_BEGIN: Final = 0x41
+_WITH_CONTENT: Final = (BasicPublish.ID, BasicDeliver.ID)
+_WAITED_FOR: Final = 16_384
+"""Octets of the largest method with its content whose end is waited for."""
 _ASKED_BY: Final = {
     "connection.start-ok": "connection.start",
     "connection.secure-ok": "connection.secure",
@@ -62,10 +66,14 @@ _ASK: Final = frozenset(_ASKED_BY.values())
 
 
 class ClassicObserver(BaseObserver[Direction, ObservedModel]):
-    """Observes 0-8 and 0-9-1. `undecided` says that frames alone must tell which of the two it is."""
+    """Observes 0-8 and 0-9-1. `undecided` says that frames alone must tell which of the two it is.
+
+    `waiting` is the direction whose next unit is a publish or delivery without its end, which the fast path takes when
+    it's all there. If anything else comes before that, its frames are read first, so nothing can be seen of this.
+    """
 
     __slots__ = (
-        "asked", "dialect", "frame_max", "properties", "reader", "start", "tables", "tune", "undecided",
+        "asked", "dialect", "frame_max", "properties", "reader", "start", "tables", "tune", "undecided", "waiting",
     )  # fmt: skip
 
     smallest = 7
@@ -89,11 +97,27 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         self.reader = ObserverFastPath(1 << 32, 1 << 32)
         self.start: Any = None
         self.tune: Any = None
+        self.waiting: Direction | None = None
         self._identify(setting.at_ns)
 
     def fastpath(self, direction: Direction, /) -> Observed | None:
         """The unit that comes next, where it's a common one that is all there."""
-        return self.reader.read(direction.buffer, self)
+        buffer = direction.buffer
+        if buffer.held and not buffer.want(buffer.need):
+            return None
+        return self.reader.read(buffer, self)
+
+    def receive(self, client: bool, octets: bytes, at_ns: int) -> None:
+        if self.waiting is not None and self.waiting.client is not client:
+            self._wait_no_longer()
+        super().receive(client, octets, at_ns)
+
+    def gap(self, client: bool, octets: int, at_ns: int) -> None:
+        self._wait_no_longer()
+        super().gap(client, octets, at_ns)
+
+    def unit(self, direction: Direction, last: bool) -> bool:
+        return self.frame(direction, True) if last and direction.mode == IN_FRAMES else super().unit(direction, last)
 
     def rule(self, name: str) -> str:
         """The full id of a rule, in the version that is spoken."""
@@ -143,8 +167,8 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         )  # fmt: skip
         return True
 
-    def frame(self, direction: Direction) -> bool:
-        """Read one frame; False when octets are missing."""
+    def frame(self, direction: Direction, last: bool = False) -> bool:
+        """Read one frame; False when octets are missing. With `last` no content is waited for."""
         buffer = direction.buffer
         if not buffer.want(7):
             return False
@@ -166,6 +190,9 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
                 self.report(direction, fault, direction.when(offset + 7), None, number)
             return True
         if not buffer.want(size + OVERHEAD):
+            return False
+        if kind == METHOD and not last and self.lacks_content(direction, number, size):
+            self.waiting = direction
             return False
         data = buffer.data
         start = buffer.pos + 7
@@ -192,6 +219,40 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             unit, content = ("frame", payload) if rare else (event, None)
             self.observe(direction, number, unit, event, content, offset, size + OVERHEAD, at_ns)
         return True
+
+    def lacks_content(self, direction: Direction, number: int, size: int) -> bool | None:
+        """Whether a method with a payload of `size` octets begins what the fast path can take but for its end."""
+        buffer = direction.buffer
+        end = size + OVERHEAD
+        if (
+            size < 4
+            or direction.contents
+            or METHOD_ID.unpack_from(buffer.data, buffer.pos + 7)[0] not in _WITH_CONTENT
+            or buffer.data[buffer.pos + end - 1] != END
+            or open_channel(self, direction, number) is None
+        ):
+            return None
+        whole = end + 7
+        if buffer.want(whole):
+            kind, channel, size = FRAME.unpack_from(buffer.data, buffer.pos + end)
+            if kind != HEADER or channel != number or size < 14:
+                return None
+            whole = end + 19
+            if buffer.want(whole):
+                _, _, body = CONTENT_HEADER.unpack_from(buffer.data, buffer.pos + end + 7)
+                end += size + OVERHEAD
+                whole = end + 7 if body else end
+                if body and buffer.want(whole):
+                    if FRAME.unpack_from(buffer.data, buffer.pos + end) != (BODY, number, body):
+                        return None
+                    whole = end + body + OVERHEAD
+        return (whole <= min(_WAITED_FOR, self.limits.unparsed) and not buffer.want(whole)) or None
+
+    def _wait_no_longer(self) -> None:
+        """Take the frames that are there, since something else comes before the next one."""
+        direction, self.waiting = self.waiting, None
+        while direction is not None and self.unit(direction, direction.mode == IN_FRAMES):
+            pass
 
     def _largest(self, kind: int) -> int:
         """The largest payload that is waited for."""

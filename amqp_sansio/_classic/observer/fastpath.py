@@ -47,7 +47,7 @@ class ObserverFastPath(ContentReader[Any, Observed]):
     ) -> Observed | None:
         """A delivery, whole."""
         direction = source.current
-        channel = _channel(source, direction, number)
+        channel = open_channel(source, direction, number)
         model = source.model
         bounds = model.bounds
         if (
@@ -68,22 +68,24 @@ class ObserverFastPath(ContentReader[Any, Observed]):
         if properties is None:
             return None
         settles = AT_ONCE
-        seq = source.seq
         if not no_ack:
-            unsettled[tag] = None if channel.dead else seq
+            unsettled[tag] = None if channel.dead else source.seq
             settles = OPEN_FOR_GOOD if channel.dead else ()
         channel.last_tag = tag
+        queue = channel.queues.get(consumer_tag)
+        if not model.records:
+            settles, queue = (), None
         method = BasicDeliver(consumer_tag, tag, redelivered, exchange, routing_key)
         found, digest = treated(body, source.body)
-        queue = channel.queues.get(consumer_tag)
-        return _unit(
-            source, direction, number, "content", method, properties, found, size, digest, end, settles, queue
-        )  # fmt: skip
+        observed: Observed = source.take(
+            direction, number, "content", "basic.deliver", method, properties, found, size, digest, end, settles, queue
+        )
+        return observed
 
     def published(self, source: Any, number: int, route: Route, raw: bytes, body: bytes, end: int) -> Observed | None:
         """A publish, whole."""
         direction = source.current
-        channel = _channel(source, direction, number)
+        channel = open_channel(source, direction, number)
         model = source.model
         bounds = model.bounds
         size = len(body)
@@ -111,15 +113,29 @@ class ObserverFastPath(ContentReader[Any, Observed]):
             settles = model.published(channel, seq, context, returned)
             if not channel.sure or channel.dead:
                 context = None
+        if not model.records:
+            settles, context = (), None
         method = BasicPublish(exchange, routing_key, mandatory, immediate)
-        return _unit(
-            source, direction, number, "content", method, properties, found, size, digest, end, settles, context
-        )  # fmt: skip
+        observed: Observed = source.take(
+            direction,
+            number,
+            "content",
+            "basic.publish",
+            method,
+            properties,
+            found,
+            size,
+            digest,
+            end,
+            settles,
+            context,
+        )
+        return observed
 
     def acknowledged(self, source: Any, number: int, tag: int, multiple: bool, end: int) -> Observed | None:
         """basic.ack of one delivery by the client, or of one publish by the server."""
         direction = source.current
-        channel = _channel(source, direction, number)
+        channel = open_channel(source, direction, number)
         if channel is None or multiple or channel.mode is _TRANSACTED:
             return None
         if direction.client:
@@ -132,15 +148,24 @@ class ObserverFastPath(ContentReader[Any, Observed]):
             unit = channel.unconfirmed.pop(tag)
             if channel.keys:
                 channel.forget_return(unit)
-        settles = () if unit is None else ((unit, "accepted", SETTLED),)
-        method = BasicAck(tag, False)
-        return _unit(source, direction, number, "method", method, None, None, 0, None, end, settles, None)
+        settles = () if unit is None or not source.model.records else ((unit, "accepted", SETTLED),)
+        observed: Observed = source.take(
+            direction, number, "method", "basic.ack", BasicAck(tag, False), None, None, 0, None, end, settles, None
+        )
+        return observed
 
 
-def _channel(observer: Any, direction: Direction, number: int) -> Any:
-    """The channel, if it's open, everything about it is known, and it has no message under way; else None."""
+def open_channel(observer: Any, direction: Direction, number: int) -> Any:
+    """The channel, if it's open, everything about it is known, and nothing else is under way; else None."""
     model = observer.model
-    if model.state is not _CONNECTION_OPEN or observer.faults or observer.undecided or number in direction.contents:
+    if (
+        model.state is not _CONNECTION_OPEN
+        or model.settled
+        or observer.faults
+        or observer.undecided
+        or number in direction.contents
+        or number in direction.stray
+    ):
         return None
     channel = model.channels.get(number)
     return channel if channel is not None and channel.state is _OPEN else None
@@ -157,37 +182,3 @@ def _properties(observer: Any, direction: Direction, raw: bytes) -> Any:
         if len(raw) <= KEPT:
             direction.good = raw
     return properties
-
-
-def _unit(
-    observer: Any,
-    direction: Direction,
-    number: int,
-    unit: str,
-    method: Any,
-    properties: Any,
-    body: bytes | None,
-    size: int,
-    digest: str | None,
-    end: int,
-    settles: Settlements,
-    context: Any,
-) -> Observed:
-    model = observer.model
-    if not model.records:
-        settles, context = (), None
-    elif model.settled:
-        settles = (*model.take_settled(), *settles)
-    if direction.stray:
-        direction.stray.pop(number, None)
-    buffer = direction.buffer
-    begin = buffer.consumed + buffer.pos
-    octets = end - buffer.pos
-    buffer.pos = end
-    end += buffer.consumed
-    seq = observer.seq
-    observer.seq = seq + 1
-    return Observed(
-        seq, direction.side, number, unit, method.NAME, method, properties, body, size, digest, begin, octets,
-        direction.at_ns if end <= direction.mark_end else direction.when(end), None, 0, settles, context,
-    )  # fmt: skip

@@ -144,7 +144,6 @@ def _transfer(
     link.delivery_count = (link.delivery_count + 1) & MASK
     if link.available:
         link.available -= 1
-    seq = observer.seq
     records = observer.model.records
     settles: Settlements = AT_ONCE if records else ()
     if not settled:
@@ -157,20 +156,15 @@ def _transfer(
         delivery.progress = SENT
         delivery.size = octets
         delivery.states = [None, None]
-        delivery.unit = seq if records else None
+        delivery.unit = observer.seq if records else None
         delivery.rcv_settle_mode = delivery.before = delivery.transaction = delivery.request = None
         delivery.resumed = delivery.settled = delivery.acquired = delivery.early = False
         deliveries[delivery_id] = link.unsettled[tag] = delivery
-    buffer = direction.buffer
-    buffer.pos = end
-    offset = buffer.consumed + pos
-    stop = buffer.consumed + end
-    observer.seq = seq + 1
-    return Observed(
-        seq, direction.side, channel, "content", "transfer", frame, message, content, size, digest, offset, end - pos,
-        direction.at_ns if stop <= direction.mark_end else direction.when(stop), None, 0, settles,
-        (link.origin, delivery_id, None) if records else None,
-    )  # fmt: skip
+    context = (link.origin, delivery_id, None) if records else None
+    observed: Observed = observer.take(
+        direction, channel, "content", "transfer", frame, message, content, size, digest, end, settles, context
+    )
+    return observed
 
 
 def _disposition(
@@ -214,13 +208,7 @@ def _disposition(
     if delivery.unit is not None:
         settles = ((delivery.unit, "accepted", SETTLED),)
         delivery.unit = None
-    buffer = direction.buffer
-    buffer.pos = end
-    offset = buffer.consumed + pos
-    stop = buffer.consumed + end
-    seq = observer.seq
-    observer.seq = seq + 1
-    return Observed(
-        seq, direction.side, channel, "method", "disposition", frame, None, None, 0, None, offset, end - pos,
-        direction.at_ns if stop <= direction.mark_end else direction.when(stop), None, 0, settles,
-    )  # fmt: skip
+    observed: Observed = observer.take(
+        direction, channel, "method", "disposition", frame, None, None, 0, None, end, settles, None
+    )
+    return observed

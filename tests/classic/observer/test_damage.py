@@ -193,6 +193,19 @@ def test_bodies_beyond_the_limit_of_all_are_counted_and_not_kept() -> None:
     assert [unit.body for unit in talk.observed[-3:]] == [None, b"12345678", b"12345678"]
 
 
+def test_a_delivery_counts_when_its_method_is_there_wherever_its_content_is_cut() -> None:
+    whole = _open().deliver(1, b"12345678")
+    method = whole.index(b"\xce") + 1
+    for cut in range(method, len(whole)):
+        first, ended, beside = _open().server(whole[:cut]), _open().server(whole[:cut]).finish(), _open()
+        first.client(first.named("basic.ack", 1), channel=1).server(whole[cut:]).finish()
+        assert [unit.event for unit in first.observed[-2:]] == ["basic.ack", "basic.deliver"]
+        assert [ended.last.event, ended.last.unit] == ["basic.deliver", "partial"]
+        beside.server(whole[:method] + frame(8, 0, b"") + whole[method:cut])
+        assert beside.last.event == "heartbeat"
+        assert not first.violations + ended.violations + beside.violations
+
+
 def test_the_hash_is_that_of_the_body() -> None:
     talk = Talk(body="hash").login().channel()
     method = talk.octets(talk.named("basic.publish"), 1)
