@@ -55,6 +55,9 @@ def encode(value: Any) -> str:
         return "false"
     if kind is bytes:
         return f'{{"base64":"{_base64(value)}"}}'
+    known = _OBJECTS.get(kind)
+    if known is not None:
+        return f"{{{known[0]}{known[1](value, _UNKEPT)}}}"
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, int):
@@ -75,10 +78,16 @@ def encode(value: Any) -> str:
 
 
 class Texts(dict[str, str]):
-    """Strings as JSON: those that repeat are made once. At most 256 of up to 256 characters are kept."""
+    """Strings as JSON: `make` makes those that repeat once. At most 256 of up to 256 characters are kept."""
+
+    __slots__ = ("_make",)
+
+    def __init__(self, make: Callable[[str], str]) -> None:
+        super().__init__()
+        self._make = make
 
     def __missing__(self, text: str) -> str:
-        found = _text(text)
+        found = self._make(text)
         if len(text) <= _KEPT:
             if len(self) >= _MOST:
                 self.clear()
@@ -93,34 +102,37 @@ class FieldWriter:
     something else. Texts that are kept are no part of the state.
     """
 
-    __slots__ = ("_body", "_messages", "_secrets", "_texts")
+    __slots__ = ("_body", "_messages", "_secrets", "_texts", "_writers")
 
     def __init__(self, body: str, secrets: bool) -> None:
         self._body = body
         self._secrets = secrets
+        self._writers: dict[type[Any], _Writer] = {}
         self.forget()
 
     def forget(self) -> None:
         """Forget everything that was written."""
-        self._texts = Texts()
+        self._texts = Texts(_text)
         self._messages: dict[type[Any], tuple[bool, dict[bytes, str]]] = {}
 
     def write(self, event: Observed) -> str:
         """Return the object."""
+        return f"{{{self.members(event)[1:]}}}"
+
+    def members(self, event: Observed) -> str:
+        """Return the members of the object, each behind a comma."""
         content = event.content
         unit = event.unit
-        text = ""
-        if isinstance(content, bytes):
-            text = f',"{"octets" if unit == "header" else "payload"}":{encode(content)}'
-            if unit == "header" and content[:4] == b"AMQP":
-                text += f',"version":"{header_numbers(content)}"'
-        elif content is not None:
-            text = _writer(content.__class__, self._secrets)(content, self._texts)
+        writer = self._writers.get(content.__class__) or self._learn_record(content.__class__)
+        text = writer(content, self._texts)
         if event.__class__ is not Observed:
             text += _command(event)
-        if unit in _MESSAGES or event.event in _BODY_FRAMES:
-            text += self._message(event)
-        return f"{{{text[1:]}}}"
+        if unit != "method":
+            if unit == "header":
+                text = _header(content)
+            if unit in _MESSAGES or event.event in _BODY_FRAMES:
+                text += self._message(event)
+        return text
 
     def _message(self, event: Observed) -> str:
         properties = event.properties
@@ -152,28 +164,40 @@ class FieldWriter:
         found = self._messages[kind] = hasattr(kind, "sections"), {}
         return found
 
+    def _learn_record(self, kind: type[Any]) -> _Writer:
+        if kind is bytes:
+            found: _Writer = _payload
+        else:
+            found = _nothing if kind is type(None) else _writer(kind, self._secrets)
+        self._writers[kind] = found
+        return found
+
     def __reduce__(self) -> tuple[type[FieldWriter], tuple[str, bool]]:
         return FieldWriter, (self._body, self._secrets)
 
 
-_Writer: TypeAlias = Callable[[Any, Texts], str]
+class _Unkept:
+    """Strings as JSON, for texts that aren't kept."""
+
+    __slots__ = ()
+
+    def __getitem__(self, text: str) -> str:
+        return _text(text)
+
+
+_UNKEPT: Final = _Unkept()
+_Writer: TypeAlias = Callable[[Any, Texts | _Unkept], str]
 """Writes the fields of a record, each behind a comma."""
 _WRITERS: Final[dict[tuple[type[Any], bool], _Writer]] = {}
 """The generated writers, by record and whether they show secrets."""
-_NUMBERS: Final = frozenset({"octet", "short", "long", "longlong"})
-_ALWAYS: Final = """
- s += f',"{0}":{{E(c.{0})}}'"""
-_ALWAYS_BIT: Final = """
- s += ',"{0}":true' if c.{0} else ',"{0}":false'"""
-_ALWAYS_NUMBER: Final = """
- s += f',"{0}":{{c.{0}}}'"""
-_ALWAYS_TEXT: Final = """
- s += f',"{0}":{{T[c.{0}]}}'"""
-_RESERVED: Final = """
- if c.{0}:
-  s += f',"{0}":{{E(c.{0})}}'"""
-_HIDDEN: Final = """
- s += f',"{0}":{{{{"redacted":{{len(c.{0})}}}}}}'"""
+_OBJECTS: Final[dict[type[Any], tuple[str, _Writer]]] = {}
+"""The type of each composite type that was seen, as JSON, and its writer."""
+_ALWAYS: Final = {
+    "bit": "{Y if c.%s else N}",
+    "shortstr": "{T[c.%s]}",
+    **dict.fromkeys(("octet", "short", "long", "longlong"), "{c.%s}"),
+}
+"""The expressions that write fields of these types."""
 _IF_SET: Final = """
  v = c.{0}
  if v is not None:
@@ -192,37 +216,54 @@ _HIDDEN_IF_SET: Final = """
   s += f',"{0}":{{{{"redacted":{{len(v)}}}}}}'"""
 
 
+def _header(octets: bytes) -> str:
+    text = f',"octets":{encode(octets)}'
+    return f'{text},"version":"{header_numbers(octets)}"' if octets[:4] == b"AMQP" else text
+
+
+def _payload(content: bytes, _: object) -> str:
+    return f',"payload":{encode(content)}'
+
+
+def _nothing(_: object, __: object) -> str:
+    return ""
+
+
 def _writer(kind: type[Any], secrets: bool) -> _Writer:
     """The writer of a record: code is generated for each class, which takes a third of the time of walking its fields.
 
-    Composite types of 1.0, and structs, controls and commands of 0-10 show only fields that are set.
+    Properties, composite types of 1.0, and structs, controls and commands of 0-10 show only fields that are set.
     """
     known = _WRITERS.get((kind, secrets))
     if known is not None:
         return known
-    shows_all = not (hasattr(kind, "SYMBOL") or hasattr(kind, "PACK"))
-    kinds = dict(kind.FIELDS) if shows_all else {}
-    source = "def write(c, T):\n s = ''"
-    for name in kind.__match_args__:
-        wire = kinds.get(name)
-        if not secrets and name in kind.SECRETS:
-            statement = _HIDDEN if shows_all else _HIDDEN_IF_SET
-        elif not shows_all:
-            statement = _IF_SET
-        elif name in kind.RESERVED:
-            statement = _RESERVED
-        elif wire == "bit":
-            statement = _ALWAYS_BIT
-        elif wire in _NUMBERS:
-            statement = _ALWAYS_NUMBER
-        else:
-            statement = _ALWAYS_TEXT if wire == "shortstr" else _ALWAYS
-        source += statement.format(name)
-    space: dict[str, Any] = {"E": encode}
-    exec(f"{source}\n return s", space)
+    space: dict[str, Any] = {"E": encode, "R": _reserved, "Y": "true", "N": "false", "O": ""}
+    if hasattr(kind, "RESERVED") and not (hasattr(kind, "SYMBOL") or hasattr(kind, "PACK")):
+        kinds = dict(kind.FIELDS)
+        parts = [_member(kind, name, kinds[name], secrets) for name in kind.__match_args__]
+        source = f" return f'{''.join(parts)}'"
+    else:
+        hidden = () if secrets else getattr(kind, "SECRETS", ())
+        parts = [(_HIDDEN_IF_SET if name in hidden else _IF_SET).format(name) for name in kind.__match_args__]
+        source = f" s = ''{''.join(parts)}\n return s"
+    exec(f"def write(c, T):\n{source}", space)
     made: _Writer = space["write"]
     _WRITERS[kind, secrets] = made
     return made
+
+
+def _member(kind: Any, name: str, wire: str, secrets: bool) -> str:
+    """The part of a format string that writes a field of a method of 0-8 or 0-9-1."""
+    if name in kind.RESERVED:
+        return f'{{R(c, "{name}") if c.{name} else O}}'
+    value = _ALWAYS.get(wire, "{E(c.%s)}")
+    if not secrets and name in kind.SECRETS:
+        value = '{{"redacted":{len(c.%s)}}}'
+    return f',"{name}":{value % name}'
+
+
+def _reserved(record: Any, name: str) -> str:
+    return f',"{name}":{encode(getattr(record, name))}'
 
 
 def _command(event: Any) -> str:
@@ -233,21 +274,17 @@ def _command(event: Any) -> str:
 
 def _properties(properties: Any) -> str:
     try:
-        found = [(name, getattr(properties, name)) for name in properties.__match_args__]
+        return f"{{{_composite(properties)[1:]}}}"
     except CodecError:
         return f'{{"invalid":{encode(properties.raw)}}}'
-    parts = [f'"{name}":{encode(value)}' for name, value in found if not _is_unset(value)]
-    return f"{{{','.join(parts)}}}"
-
-
-def _is_unset(value: Any) -> bool:
-    kind: Any = value.__class__
-    return value is None or (kind is tuple and not value)
 
 
 def _composite(record: Any) -> str:
-    """Return the fields that are set in a composite type of 1.0, or in a struct, control or command of 0-10."""
-    return _writer(record.__class__, True)(record, Texts())
+    """Return the fields that are set in properties, a composite type of 1.0, or a struct, control or command of 0-10.
+
+    Raises CodecError for properties that can't be decoded.
+    """
+    return _writer(record.__class__, True)(record, _UNKEPT)
 
 
 _SECTIONS: Final = (
@@ -385,8 +422,10 @@ _DIGITS: Final = 38
 
 def _other(value: Any) -> str:
     """Encode types that only some versions have: decimals, and the other types of 0-10 and 1.0."""
-    if hasattr(value, "SYMBOL") or hasattr(value, "PACK"):
-        return f"{{{_type(value)}{_composite(value)}}}"
+    kind: type[Any] = value.__class__
+    if hasattr(kind, "SYMBOL") or hasattr(kind, "PACK"):
+        _OBJECTS[kind] = _type(value), _writer(kind, True)
+        return encode(value)
     if hasattr(value, "ranges"):
         return encode(value.ranges)
     if hasattr(value, "code"):
@@ -421,4 +460,4 @@ def _decimal(value: Any) -> str:
     return f'"{value}"'
 
 
-__all__ = ["FieldWriter", "encode"]
+__all__ = ["FieldWriter", "Texts", "encode"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from amqp_sansio_spark import PREFIX
 from amqp_sansio_spark.queries import QUERIES
-from amqp_sansio_spark.views import PREFIX, VIEWS
+from amqp_sansio_spark.views import VIEWS
 from tools.docs.pages import run
 
 HEAD = """# Queries

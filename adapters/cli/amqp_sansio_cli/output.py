@@ -1,64 +1,35 @@
-"""Rows for programs (JSON lines) and for people (aligned tables that fit the terminal)."""
+"""Rows for programs (CSV) and for people (aligned tables that fit the terminal), and lines on standard output."""
 
 from __future__ import annotations
 
-import csv
-import json
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from io import StringIO
 from itertools import chain, islice
-from typing import Any, Final, NamedTuple, TextIO, TypeVar, cast
+from typing import Any, NamedTuple, TextIO, cast
 from unicodedata import east_asian_width
 
-from amqp_sansio.histories import HISTORY_COLUMNS
-from amqp_sansio.printing import json_string, printable
+from amqp_sansio.json_lines import Moments
+from amqp_sansio.json_lines import json_lines as json_lines_of
+from amqp_sansio.printing import printable
 from amqp_sansio.tables import COLUMNS, STATE_COLUMNS
 
 from .errors import CommandError, describe, give_up
 
 Row = Sequence[object]
-ALL_COLUMNS: Mapping[str, tuple[tuple[str, str], ...]] = {
-    **COLUMNS,
-    "histories": HISTORY_COLUMNS,
-    "state": STATE_COLUMNS,
-}
-"""Names and types of the columns of each table that is printed."""
 _SAMPLE = 1000
-_LONGEST_KNOWN = 256
+_AT_ONCE = 256
+"""Lines that are written together."""
 _LEAST = 12
 _ENDPOINT = len("255.255.255.255:65535")
 _GAP = "  "
 
 
 def json_lines(table: str, rows: Iterable[Row]) -> Iterator[str]:
-    """Yield one JSON object for each row, with the table's columns in order.
-
-    JSON columns are nested values, timestamps texts of ISO 8601 in UTC to the microsecond. Control characters are
-    escaped.
-    """
-    columns = ALL_COLUMNS[table]
-    # One statement, generated for the table, takes half of the time of a loop over its columns.
-    values = ", ".join([f"v{number}" for number in range(len(columns))])
-    line = ",".join(
-        [
-            f'"{name}":{{{_JSON.get(kind, "N if {0} is None else {0}").format(f"v{number}")}}}'
-            for number, (name, kind) in enumerate(columns)
-        ]
-    )
-    space: dict[str, Any] = {"N": "null", "S": _Known(json_string), "M": _Moments(), "B": ("false", "true")}
-    exec(f"def write(row):\n {values} = row\n return f'{{{{{line}}}}}'", space)
-    yield from map(space["write"], rows)
-
-
-_JSON: Final = {
-    "string": "N if {0} is None else S[{0}]",
-    "timestamp": "N if {0} is None else M({0})",
-    "bool": "N if {0} is None else B[{0}]",
-}
-"""The expressions that write columns of these types; numbers and JSON are written as they are."""
+    """Yield one JSON object for each row."""
+    return json_lines_of(_columns(table), rows)
 
 
 def csv_lines(table: str, rows: Iterable[Row]) -> Iterator[str]:
@@ -66,8 +37,10 @@ def csv_lines(table: str, rows: Iterable[Row]) -> Iterator[str]:
 
     Values are written as in JSON lines, texts without quotes where they need none; a missing value is empty.
     """
-    columns = ALL_COLUMNS[table]
-    moments = _Moments()
+    import csv
+
+    columns = _columns(table)
+    moments = Moments()
     line = StringIO()
     writer = csv.writer(line, lineterminator="")
     writer.writerow([name for name, _ in columns])
@@ -80,7 +53,7 @@ def csv_lines(table: str, rows: Iterable[Row]) -> Iterator[str]:
         yield line.getvalue()
 
 
-def _csv_value(kind: str, value: Any, moments: _Moments) -> object:
+def _csv_value(kind: str, value: Any, moments: Moments) -> object:
     if value is None:
         return ""
     if kind == "timestamp":
@@ -88,38 +61,13 @@ def _csv_value(kind: str, value: Any, moments: _Moments) -> object:
     return str(value).lower() if kind == "bool" else printable(value) if kind == "string" else value
 
 
-_K = TypeVar("_K")
+def _columns(table: str) -> Sequence[tuple[str, str]]:
+    """Return the names and types of a table's columns."""
+    if table == "histories":
+        from amqp_sansio.histories import HISTORY_COLUMNS
 
-
-class _Known(dict[_K, str]):
-    """Texts of values that repeat, each made once; at most 1,024, and none of long values."""
-
-    def __init__(self, make: Callable[[_K], str]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, value: _K) -> str:
-        text = self._make(value)
-        if len(text) <= _LONGEST_KNOWN:
-            if len(self) >= _SAMPLE:
-                self.clear()
-            self[value] = text
-        return text
-
-
-class _Moments:
-    """Microseconds since 1970 as a JSON string."""
-
-    def __init__(self) -> None:
-        self._seconds = _Known(_second)
-
-    def __call__(self, microseconds: int) -> str:
-        seconds, rest = divmod(microseconds, 1_000_000)
-        return f'"{self._seconds[seconds]}.{rest:06d}Z"'
-
-
-def _second(seconds: int) -> str:
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
+        return HISTORY_COLUMNS
+    return STATE_COLUMNS if table == "state" else COLUMNS[table]
 
 
 class Heading(NamedTuple):
@@ -143,7 +91,7 @@ class _Shown(NamedTuple):
 
 def table_lines(table: str, rows: Iterable[Row], *, width: int | None = None, sample: int = _SAMPLE) -> Iterator[str]:
     """Yield the rows of a table below a line of headings; see `align`. Control characters are escaped."""
-    names = [name for name, _ in ALL_COLUMNS[table]]
+    names = [name for name, _ in _columns(table)]
     shown = _VIEWS[table]
     cells = ([printable(column.cell(dict(zip(names, row, strict=True)))) for column in shown] for row in rows)
     return align([column.heading for column in shown], cells, width=width, sample=sample)
@@ -204,25 +152,20 @@ def write_lines(lines: Iterable[str], *, escape: bool = True, live: bool = False
     Control characters are escaped (`printable`), unless no line has any. Raises CommandError if standard
     output can't be written.
     """
-    pending: list[str] = []
-    for line in lines:
-        pending.append(printable(line) if escape else line)
-        if live or len(pending) >= 256:
-            if not _put(pending):
-                return
-            pending.clear()
-    _put(pending)
+    source = map(printable, lines) if escape else iter(lines)
+    most = 1 if live else _AT_ONCE
+    while pending := list(islice(source, most)):
+        if not _put(pending):
+            return
 
 
 def _put(lines: Sequence[str]) -> bool:
     """Write lines; return False if nobody reads them."""
     out: TextIO | None = sys.stdout
     if out is None:
-        if lines:
-            raise CommandError("standard output is closed")
-        return True
+        raise CommandError("standard output is closed")
     try:
-        out.write("".join([f"{line}\n" for line in lines]))
+        out.write("\n".join([*lines, ""]))
         out.flush()
     except OSError as error:
         give_up(out)
@@ -335,6 +278,8 @@ def _peer(row: Mapping[str, object]) -> str:
 
 def _fields(row: Mapping[str, object]) -> str:
     """Return names and values, without empty values."""
+    import json
+
     value = row["fields"]
     if not isinstance(value, str):
         return ""

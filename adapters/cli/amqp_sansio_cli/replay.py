@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from amqp_sansio.histories import steps_of
 from amqp_sansio.tables import skew_of
-from amqp_sansio_spark.tables import BodyMode
 
 from .errors import CommandError, say
 from .inputs import check_captures, find_inputs
 from .output import csv_lines, json_lines, table_lines, write_lines
 from .rows import LiveRows, LocalRows
+
+if TYPE_CHECKING:
+    from amqp_sansio_spark.tables import BodyMode
 
 
 def replay_command(
@@ -45,13 +47,19 @@ def replay_command(
     table = table or "events"
     live = list(given) == ["-"] and table != "histories" and not connections
     tables = ("messages", "events") if table == "histories" else (table,)
-    rows = (LiveRows if live else LocalRows)(given, tables, body, clock_skew, clock_offset, connections)
+    # Events are many, so their lines are written straight; a row's connection is needed to choose some.
+    lines = table == "events" and form in (None, "jsonl") and not connections
+    rows = (LiveRows if live else LocalRows)(given, tables, body, clock_skew, clock_offset, connections, lines)
     wanted: Iterable[tuple[object, ...]]
     if table == "histories":
+        from amqp_sansio.histories import steps_of
+
         wanted = steps_of(rows, skew_ns=skew_of(clock_skew))
     else:
         wanted = (row for name, row in rows if name == table)
-    if form == "table":
+    if lines:
+        write_lines((str(line) for (line,) in wanted), escape=False, live=live)
+    elif form == "table":
         write_lines(table_lines(table, wanted, sample=0) if live else table_lines(table, wanted), live=live)
     else:
         # CSV may have line ends in its values; JSON has no control characters.

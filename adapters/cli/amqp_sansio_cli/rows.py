@@ -45,8 +45,9 @@ class LocalRows:
 
     All segments are in memory at once: that takes about the size of the captures and half a kilobyte for each packet.
     Connections other than AMQP's have rows only beside AMQP: captures without any have only rows about damage to the
-    files. `connections` are words for the only ones wanted (`amqp_sansio_report.records.is_meant`). Raises CommandError
-    if a file is unreadable, or a word means no connection, before the first row.
+    files. `connections` are words for the only ones wanted (`amqp_sansio_report.records.is_meant`). With `lines` a row
+    of events is its JSON line. Raises CommandError if a file is unreadable, or a word means no connection, before the
+    first row.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class LocalRows:
         clock_skew: float = 0.0,
         clock_offset: str = "",
         connections: Sequence[str] = (),
+        lines: bool = False,
     ) -> None:
         self.found = False
         self.encrypted = Encrypted()
@@ -65,6 +67,7 @@ class LocalRows:
         self._tables = {*tables} if self._proves_itself else {*tables, "connections"}
         self._files = find_inputs(given)
         self._body = body
+        self._lines = lines
         self._clocks = parse_offsets(clock_offset)
         self._skew_ns = skew_of(clock_skew)
         self._wanted = connections
@@ -81,6 +84,7 @@ class LocalRows:
 
     def _with_amqp(self, rows: Iterable[Row]) -> Iterator[Row]:
         """Yield rows; those of connections, and of violations in them, wait until there is AMQP."""
+        rows = iter(rows)
         for table, row in rows:
             if not self.found:
                 if table in ("connections", "violations") and row[_CONNECTION] is not None:
@@ -96,9 +100,11 @@ class LocalRows:
                     if table == "connections":
                         continue
             yield table, row
+            if self.found:
+                yield from rows
 
     def _replay(self, tables: Set[str]) -> Iterator[Row]:
-        return replay_segments(self._segments, tables=tables, body=self._body, skew_ns=self._skew_ns)
+        return replay_segments(self._segments, tables=tables, body=self._body, skew_ns=self._skew_ns, lines=self._lines)
 
     def advice(self) -> list[str]:
         """Return sentences for rows about segments that came too late: the clocks that differ."""
@@ -117,7 +123,7 @@ class LiveRows(LocalRows):
         progress = Progress(shown=not sys.stdout.isatty())
         # Wherever there is AMQP there are events, but not always messages.
         tables = self._tables if "events" in self._tables else {*self._tables, "connections"}
-        live = LiveReplay(tables=tables, body=self._body, skew_ns=self._skew_ns)
+        live = LiveReplay(tables=tables, body=self._body, skew_ns=self._skew_ns, lines=self._lines)
         for item in self.encrypted.watch(read_pipe(progress, self._clocks)):
             if isinstance(item, Segment):
                 for _, rows in live.push(item):

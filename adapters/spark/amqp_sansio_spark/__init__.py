@@ -6,18 +6,11 @@ Needs the extra: `pip install amqp-sansio[spark]`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .hot import replay_files, replay_hot
-from .joining import histories, open_times, rpc, topology, unacked
 from .progress import progress
-from .queries import QUERIES, Query
-from .reading import problems, segments_of
 from .requirement import check_spark
-from .streaming import StreamReplay, replay_stream, unfinished
-from .tables import Replay, Tables, replay
-from .views import PREFIX, create_views
-from .writing import write
 
 check_spark()
 
@@ -26,7 +19,33 @@ if TYPE_CHECKING:
 
     from amqp_sansio_report import Bounds
 
+    from .hot import replay_files, replay_hot
+    from .joining import histories, open_times, rpc, topology, unacked
+    from .queries import QUERIES, Query
+    from .reading import problems, segments_of
     from .reporting import Report
+    from .streaming import StreamReplay, replay_stream, unfinished
+    from .tables import Replay, Tables, replay
+    from .writing import write
+
+PREFIX = "amqp_"
+# The command's local engine uses some modules of this package, and its start shouldn't wait for all of them.
+_PLACES = {
+    **dict.fromkeys(("replay_files", "replay_hot"), "hot"),
+    **dict.fromkeys(("histories", "open_times", "rpc", "topology", "unacked"), "joining"),
+    **dict.fromkeys(("QUERIES", "Query"), "queries"),
+    **dict.fromkeys(("problems", "segments_of"), "reading"),
+    **dict.fromkeys(("StreamReplay", "replay_stream", "unfinished"), "streaming"),
+    **dict.fromkeys(("Replay", "Tables", "replay"), "tables"),
+    "write": "writing",
+}
+
+
+def __getattr__(name: str) -> object:
+    place = _PLACES.get(name)
+    if place is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{place}", __name__), name)
 
 
 def register(spark: SparkSession, tables: Replay | None = None, *, prefix: str = PREFIX) -> None:
@@ -40,6 +59,7 @@ def register(spark: SparkSession, tables: Replay | None = None, *, prefix: str =
     """
     from .interpreter import prepare_workers, short_errors
     from .source import CaptureSource
+    from .views import create_views
 
     prepare_workers(spark)
     with short_errors(spark):
@@ -58,6 +78,7 @@ def report(
 
 
 __all__ = [
+    "PREFIX",
     "QUERIES",
     "Query",
     "Replay",

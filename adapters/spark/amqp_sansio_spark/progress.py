@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Final
 
 from .comments import commented
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 LOGGING: Final = "spark.sql.pyspark.worker.logging.enabled"
 """The setting that makes Spark keep a log of its Python workers."""
 _NAME: Final = "amqp_sansio_spark.progress"
-_LOGGER: Final = logging.getLogger(_NAME)
-_LOGGER.setLevel(logging.INFO)
 _COUNTS: Final = ("octets", "packets", "segments", "rows", "problems")
 
 
@@ -69,6 +66,10 @@ def progress(spark: SparkSession) -> DataFrame:
 
 def report(piece: Piece, reader: BulkReader, seconds: float, read: str, done: bool) -> None:
     """Log the reading of a piece."""
+    import logging
+
+    logger = logging.getLogger(_NAME)
+    logger.setLevel(logging.INFO)
     counts = reader.counts
     planned = piece.stop - piece.start
     read_of_file = reader.offset - piece.start if reader.packed is None else reader.packed
@@ -87,7 +88,7 @@ def report(piece: Piece, reader: BulkReader, seconds: float, read: str, done: bo
         "problems": str(counts.damages),
         "seconds": f"{seconds:.6f}",
     }
-    _LOGGER.info(
+    logger.info(
         "%s: %d packets, %d segments, %d rows, %d problems in %d octets",
         *(piece.name, counts.packets, counts.segments, counts.rows, counts.damages, octets),
         extra={"context": context},

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from .tables import Replay
 
-PREFIX = "amqp_"
 _END_OF_TIME = (1 << 63) - 1
 
 VIEWS: dict[str, str] = {
@@ -28,7 +27,7 @@ VIEWS: dict[str, str] = {
 """The views, without the prefix, with a description of their rows."""
 
 
-def create_views(spark: SparkSession, tables: Replay, prefix: str = PREFIX) -> list[str]:
+def create_views(spark: SparkSession, tables: Replay, prefix: str) -> list[str]:
     """Create the views of a replay in a session, replacing those of the same names; return the names.
 
     Views are lazy, like the tables: each query is its own pass over the capture, unless `tables.cache()` was called.
@@ -54,4 +53,4 @@ def create_views(spark: SparkSession, tables: Replay, prefix: str = PREFIX) -> l
     return [prefix + name for name in frames]
 
 
-__all__ = ["PREFIX", "VIEWS", "create_views"]
+__all__ = ["VIEWS", "create_views"]
