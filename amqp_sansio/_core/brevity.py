@@ -7,9 +7,11 @@ may be never.
 from __future__ import annotations
 
 from hashlib import sha256
+from itertools import islice
 from typing import Any, Final, TypeVar
 
 _T = TypeVar("_T", str, bytes)
+_K = TypeVar("_K")
 
 KEPT: Final = 1024
 """Octets of the largest frame that is kept as it is; of a larger one only what rules need stays."""
@@ -38,7 +40,14 @@ def treated(body: bytes, treatment: str) -> tuple[bytes | None, str | None]:
     return body if treatment == "all" else None, digest
 
 
-def trim(entries: dict[Any, Any], most: int) -> None:
-    """Forget the oldest entry where there are more than `most`."""
-    if len(entries) > most:
-        del entries[next(iter(entries))]
+def trim(entries: dict[_K, Any], most: int) -> list[_K]:
+    """Forget the oldest entries where there are more than `most`, a 64th of them at once; return their keys.
+
+    To find the first entry of a dict costs a step for each one that was deleted before it.
+    """
+    if len(entries) <= most:
+        return []
+    oldest = list(islice(entries, max(1, most // 64)))
+    for key in oldest:
+        del entries[key]
+    return oldest

@@ -146,7 +146,9 @@ def pack_vbin32(value: bytes) -> bytes:
 
 def pack_map(value: Mapping[str, Any]) -> bytes:
     """A map behind four octets of size. Raises CodecError."""
-    return pack_vbin32(value.raw if isinstance(value, Map) else encode_entries(value))
+    # `isinstance` with an abstract class is slow for what is no instance.
+    octets = value.raw if value.__class__ is not dict and isinstance(value, Map) else encode_entries(value)
+    return _pack_I(len(octets)) + octets
 
 
 pack_array: Final = encode_array

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.brevity import trim
 from ..._core.serial import add, distance, later
 from ..codec import records
 from ..codec.sequence_set import SequenceSet
@@ -208,9 +209,7 @@ class SeenTransfers(Transfers):
         """A message is transferred; some recipients accept what wants no word."""
         state = Transfer.NOT_ACQUIRED if command.acquire_mode else Transfer.ACQUIRED
         self.unsettled[number] = Entry(state, pending)
-        if len(self.unsettled) > self.limit:
-            oldest = next(iter(self.unsettled))
-            del self.unsettled[oldest]
+        for oldest in trim(self.unsettled, self.limit):
             self.floor = later(self.floor, add(oldest, 1))
 
     def settle(self, command: Any, next_id: int, *, aside: bool) -> Violation | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..._core.brevity import KEPT, short
+from ..._core.brevity import KEPT, short, trim
 from ..._core.serial import MASK, add
 from ...endpoint import Side
 from ..codec import records
@@ -105,9 +105,7 @@ class Half:
             self.due[number] = unit
         elif self.due:
             self.due.pop(number, None)
-        if len(sent) > most:
-            oldest = next(iter(sent))
-            del sent[oldest]
+        for oldest in trim(sent, most):
             self.due.pop(oldest, None)
 
     def begin(self, whole: WholeHalf) -> None:

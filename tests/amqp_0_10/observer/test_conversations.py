@@ -157,6 +157,7 @@ _RULES: list[tuple[str, Any]] = [
     ("wire/controls-track0", lambda: _session(_track(frames(completed(0)), 1))),
     ("wire/commands-track1", lambda: _session(_track(frames(amqp.ExecutionSync()), 0))),
     ("wire/commands-track1", lambda: _session(_track(frames(amqp.ExecutionSync()), 5))),
+    ("wire/commands-track1", lambda: _session(b"\x0b" + frames(completed(0))[1:], b"\x07\2\0\x0c" + bytes(8))),
     ("wire/frame-reserved-zero", lambda: _session(b"\x8f" + frames(completed(0))[1:])),
     ("wire/frame-reserved-zero", lambda: _session(b"\x0f\x04" + frames(completed(0))[2:])),
     ("wire/frame-size<12 malformed", lambda: _session(b"\x0f\0\0\x0b" + bytes(8))),
