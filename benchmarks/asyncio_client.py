@@ -2,8 +2,9 @@
 octets.
 
 Both libraries do the same job: `publish` to a fanout exchange that has no queue, `confirm` the same in confirm mode
-with a window of 1000 awaited together, `consume` a full queue without acknowledgement, `ack` the same with one
-acknowledgement each and prefetch 1000. Ours can be `recorded`, `logged` (each frame, to a file), and run by `uvloop`.
+with a window of 1000 awaited together, `later` the same with `wait=False` and each outcome awaited afterwards (ours
+only), `consume` a full queue without acknowledgement, `ack` the same with one acknowledgement each and prefetch 1000.
+Ours can be `recorded`, `logged` (each frame, to a file), and run by `uvloop`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ async def ours(url: str, job: str, count: int, **options: Any) -> tuple[float, f
     from amqp_sansio_asyncio import connect
 
     async with connect(url, **options) as connection:
-        channel = await connection.open_channel(confirm=job == "confirm")
+        channel = await connection.open_channel(confirm=job in ("confirm", "later"))
         properties = BasicProperties(content_type="text/plain", delivery_mode=1)
         start, wall = cpu(), time.perf_counter()
         if job == "publish":
@@ -48,6 +49,14 @@ async def ours(url: str, job: str, count: int, **options: Any) -> tuple[float, f
                         for _ in range(WINDOW)
                     ]
                 )
+        elif job == "later":
+            for _ in range(count // WINDOW):
+                sent = [
+                    await channel.publish(BODY, exchange=EXCHANGE, routing_key="key", properties=properties, wait=False)
+                    for _ in range(WINDOW)
+                ]
+                for each in sent:
+                    await each
         elif job == "consume":
             seen = 0
             async with channel.consume(QUEUE, no_ack=True) as consumer:

@@ -29,6 +29,7 @@ PARTS = (
     "asyncio",
     "sync",
     "recovery",
+    "costs",
     "broker",
     "growth",
     "replay",
