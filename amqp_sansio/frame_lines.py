@@ -41,6 +41,7 @@ class FrameLines:
         self._own = _CLIENT if is_client else _SERVER
         self._other = _SERVER if is_client else _CLIENT
         self._observer = Observer(client=_CLIENT, from_start=from_start, body="size")
+        self._known: tuple[tuple[object, ...], str] = (), ""
 
     def feed(self, octets: bytes, *, sent: bool) -> Iterator[str]:
         """Take octets that were sent or received; yield a line for each frame that they complete."""
@@ -54,7 +55,7 @@ class FrameLines:
     def _line(self, event: ObserverEvent) -> str:
         if isinstance(event, Observed):
             arrow = "->" if event.sender.value == self._own else "<-"
-            return f"{arrow} {event.channel} {_shown(event)}"
+            return f"{arrow} {event.channel} {self._shown(event)}"
         if isinstance(event, Violation):
             return f"!! {event.channel} {event.rule}: {event.text}"
         if isinstance(event, Skipped):
@@ -62,24 +63,26 @@ class FrameLines:
         assert isinstance(event, Identified)
         return ""
 
-
-def _shown(event: Observed) -> str:
-    content, properties = event.content, event.properties
-    if event.unit == "header":
-        text = f"AMQP {'-'.join(map(str, content[4:]))}"
-    elif isinstance(content, bytes) or content is None:
-        text = event.event if event.unit == "heartbeat" else f"{event.event} ({event.size} octets)"
-    elif event.event in _SECRET:
-        mechanism: object = getattr(content, "mechanism", None)
-        text = f"{event.event}({'' if mechanism is None else f'mechanism={mechanism!r}, '}...)"
-    else:
-        text = f"{event.event}({repr(content).partition('(')[2]}"
-    structs: tuple[object, ...] = getattr(properties, "structs", (properties,))
-    for each in structs:
-        text += "" if each is None else f" {each!r}"
-    if event.unit in ("content", "part", "partial"):
-        text += f", body of {event.body_size} octets"
-    return text
+    def _shown(self, event: Observed) -> str:
+        content, properties = event.content, event.properties
+        if event.unit == "header":
+            text = f"AMQP {'-'.join(map(str, content[4:]))}"
+        elif isinstance(content, bytes) or content is None:
+            text = event.event if event.unit == "heartbeat" else f"{event.event} ({event.size} octets)"
+        elif event.event in _SECRET:
+            mechanism: object = getattr(content, "mechanism", None)
+            text = f"{event.event}({'' if mechanism is None else f'mechanism={mechanism!r}, '}...)"
+        else:
+            text = f"{event.event}({repr(content).partition('(')[2]}"
+        octets: tuple[object, ...] = getattr(properties, "CLASS_ID", None), getattr(properties, "raw", None)
+        if octets[1] is None or octets != self._known[0]:
+            # Most messages have the properties of the one before.
+            structs: tuple[object, ...] = getattr(properties, "structs", (properties,))
+            self._known = octets, "".join([f" {each!r}" for each in structs if each is not None])
+        text += self._known[1]
+        if event.unit in ("content", "part", "partial"):
+            text += f", body of {event.body_size} octets"
+        return text
 
 
 __all__ = ["LONGEST", "FrameLines"]
