@@ -38,7 +38,7 @@ IMPORT_CIRCLES: Final = {"all": 0, "run time": 0}
 TEST_LINES: Final = 105_975
 """Most lines of Python below `tests`, comments and blank lines too: what `find tests -name '*.py' | xargs cat | wc -l`
 counts. Captures and other languages' programs don't count. The budget may only fall, a thousand at a time."""
-ENGINE_LINES: Final = 30_907
+ENGINE_LINES: Final = 30_918
 """Most lines of the three engines that no generator writes."""
 ADAPTER_LINES: Final = {"asyncio": 3300, "sync": 2200}
 """Most lines of an adapter: a transport, a clock, and how one waits; all else is `amqp_sansio.client`."""

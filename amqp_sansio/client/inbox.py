@@ -52,6 +52,12 @@ class Inbox(Generic[_E]):
         self.ended = False
         self.error: AmqpError | None = None
 
+    @staticmethod
+    def size(item: Any) -> int:
+        """Return the octets of an item's body."""
+        body: object = getattr(item, "body", None) or getattr(item, "data", None)
+        return len(body) if isinstance(body, bytes) else 0
+
     def put(self, item: _E) -> None:
         """Add an item."""
         if self.ended:
@@ -64,17 +70,21 @@ class Inbox(Generic[_E]):
 
     def count(self, item: _E) -> None:
         """Count an item that was added."""
-        self.octets += _size(item)
+        self.octets += self.size(item)
         if len(self.items) >= self.limit or self.octets >= FULL_OCTETS:
-            if not self.full:
-                self.full = True
-                self.owner.full += 1
-            if len(self.items) >= self.limit * OVERRUN or self.octets >= FULL_OCTETS * OVERRUN:
-                self.overrun()
+            self.fill()
+
+    def fill(self) -> None:
+        """Stop the reading, or end an inbox that is far too full."""
+        if not self.full:
+            self.full = True
+            self.owner.full += 1
+        if len(self.items) >= self.limit * OVERRUN or self.octets >= FULL_OCTETS * OVERRUN:
+            self.overrun()
 
     def taken(self, item: _E) -> None:
         """Count an item that was removed."""
-        self.octets -= _size(item)
+        self.octets -= self.size(item)
         if self.full and len(self.items) <= self.limit // 2 and self.octets <= FULL_OCTETS // 2:
             self._not_full()
 
@@ -184,11 +194,6 @@ class EventStream(Generic[_E]):
 
     async def __aexit__(self, *_: object) -> None:
         self.close()
-
-
-def _size(item: object) -> int:
-    body: object = getattr(item, "body", None) or getattr(item, "data", None)
-    return len(body) if isinstance(body, bytes) else 0
 
 
 __all__ = ["FULL_OCTETS", "OVERRUN", "EventStream", "Inbox", "Streams"]

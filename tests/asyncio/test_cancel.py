@@ -217,9 +217,7 @@ def test_a_cancelled_request_is_waited_for_no_more(broker: ScriptedBroker) -> No
 
 
 @pytest.mark.parametrize("version", VERSIONS[1:], ids=lambda each: each.label)
-def test_a_message_whose_sender_is_cancelled_is_still_awaited_by_others(
-    broker: ScriptedBroker, version: Version
-) -> None:
+def test_a_message_of_a_cancelled_sender_is_awaited_by_others(broker: ScriptedBroker, version: Version) -> None:
     kind = Delivery if version is AMQP_1_0 else MessageReceived
     accepted: object = Accepted10() if version is AMQP_1_0 else Accepted()
     held: list[Any] = []
@@ -255,9 +253,7 @@ def test_a_message_whose_sender_is_cancelled_is_still_awaited_by_others(
 
 
 @pytest.mark.parametrize("version", VERSIONS[1:], ids=lambda each: each.label)
-def test_what_is_cancelled_while_it_works_in_a_transaction_is_rolled_back(
-    broker: ScriptedBroker, version: Version
-) -> None:
+def test_work_cancelled_in_a_transaction_is_rolled_back(broker: ScriptedBroker, version: Version) -> None:
     async def main() -> None:
         async with connect(broker.url, version=version) as connection, connection.open_session() as session:
             one: Any = session

@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_9_1, AMQP_1_0, By, EndpointClosed, Limits, Version
+from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, By, EndpointClosed, Limits, Version
 from amqp_sansio.amqp_0_9_1 import Published, QueueDeclare
 from amqp_sansio.client import inbox
 from amqp_sansio_sync import driver
+from amqp_sansio_sync.keeper import Keeper
 from amqp_sansio_sync.transport import Transport, ready_by_poll, ready_by_select
 from tests.kit.inside import driver_of, state_of
 from tests.kit.scripted import ScriptedBroker
@@ -92,9 +93,7 @@ def test_a_silent_broker_is_noticed_with_and_without_a_waiting_thread(version: V
             assert [user.close().by for user in (waiting, idle)] == [by] * 2
 
 
-def test_a_close_of_the_server_is_answered_while_nobody_waits(
-    broker: ScriptedBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_close_of_the_server_is_answered_by_itself(broker: ScriptedBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "IDLE", 0.05)
     connection = SyncUser(broker, AMQP_0_9_1).connection
     broker.faults.close_connections(320, "CONNECTION_FORCED - maintenance")
@@ -185,10 +184,20 @@ def test_what_could_not_be_sent_goes_out_without_a_caller(broker: ScriptedBroker
         assert broker.messages("jobs") == ()
 
 
+@pytest.mark.parametrize("version", [AMQP_0_9_1, AMQP_0_10, AMQP_1_0])
+def test_later_publishes_go_together(broker: ScriptedBroker, version: Version, monkeypatch: pytest.MonkeyPatch) -> None:
+    broker.fill("jobs")
+    with SyncUser(broker, version) as user:
+        monkeypatch.setattr(driver, "SOON", 60.0)
+        monkeypatch.setattr(Keeper, "ring", bool)  # does nothing
+        sent = [user.publish(b"", wait=False) for _ in range(3)]
+        assert driver_of(user.connection).client.send_backlog > 0
+        assert [each.result(WAIT) for each in sent] == [user.accepted] * 3
+        monkeypatch.undo()
+
+
 @each_version
-def test_no_thread_is_left_of_a_connection_that_is_closed_or_forgotten(
-    broker: ScriptedBroker, version: Version
-) -> None:
+def test_no_thread_is_left_of_a_closed_or_forgotten_connection(broker: ScriptedBroker, version: Version) -> None:
     assert keepers() == 0
     with SyncUser(broker, version):
         assert keepers() == 1

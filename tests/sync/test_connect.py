@@ -198,9 +198,7 @@ def test_one_recorder_takes_many_connections_into_a_file_of_the_caller(broker: S
     assert len(_streams((tmp_path / "recording.pcapng").read_bytes())) == 2
 
 
-def test_a_recording_that_cannot_be_written_ends_and_the_connection_goes_on(
-    broker: ScriptedBroker, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_unwritable_recording_ends_alone(broker: ScriptedBroker, caplog: pytest.LogCaptureFixture) -> None:
     class Full(io.BytesIO):
         def write(self, data: Any, /) -> int:
             if self.tell() > 400:

@@ -40,9 +40,7 @@ def channel(broker: ScriptedBroker) -> Generator[Channel]:
         yield connection.open_channel()
 
 
-def test_settlements_go_together_while_more_deliveries_wait(
-    broker: ScriptedBroker, channel: Channel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settlements_go_together(broker: ScriptedBroker, channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
     """One write for each would be most of what a consumer costs."""
     fill(broker, 500)
     writes: list[int] = []
@@ -66,9 +64,7 @@ def test_settlements_go_together_while_more_deliveries_wait(
 
 
 @pytest.mark.parametrize("another_waits", [False, True])
-def test_a_settlement_is_told_though_the_application_stops(
-    broker: ScriptedBroker, channel: Channel, another_waits: bool
-) -> None:
+def test_a_settlement_is_told_by_itself(broker: ScriptedBroker, channel: Channel, another_waits: bool) -> None:
     fill(broker, 3)
     broker.fill("nothing")
     other = channel.consume("nothing", timeout=None)

@@ -137,9 +137,7 @@ def test_a_handler_that_interrupts_the_iteration_cancels_it(broker: ScriptedBrok
 
 @each_version
 @pytest.mark.parametrize("what", ["channel", "connection"])
-def test_a_handler_that_interrupts_the_iteration_closes_what_it_is_on(
-    broker: ScriptedBroker, version: Version, what: str
-) -> None:
+def test_a_handler_in_the_iteration_may_close_it(broker: ScriptedBroker, version: Version, what: str) -> None:
     using = Using(broker, version)
     reports: list[Any] = []
     closed = using.channel if what == "channel" else using.connection
@@ -158,9 +156,7 @@ def test_a_handler_that_interrupts_the_iteration_closes_what_it_is_on(
 
 
 @each_version
-def test_a_handler_that_interrupts_the_application_waits_for_the_answer(
-    broker: ScriptedBroker, version: Version
-) -> None:
+def test_a_handler_in_the_application_waits_for_the_answer(broker: ScriptedBroker, version: Version) -> None:
     using = Using(broker, version)
     with handling(lambda: using.cancel(timeout=WAIT)):
         for delivery in using.consumer:
@@ -214,9 +210,7 @@ def test_an_event_stream_can_be_closed_in_a_handler(broker: ScriptedBroker) -> N
         assert user.channel.call(QueueDeclare("jobs")).queue == "jobs"
 
 
-def test_what_the_server_does_not_answer_in_time_is_logged(
-    broker: ScriptedBroker, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_late_answer_of_the_server_is_logged(broker: ScriptedBroker, caplog: pytest.LogCaptureFixture) -> None:
     user = SyncUser(broker, AMQP_0_9_1)
     consumer = user.consume(timeout=3.0)
     handled: list[str] = []

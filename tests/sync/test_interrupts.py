@@ -161,9 +161,7 @@ def test_an_interrupt_while_the_engine_works_gives_the_connection_up(broker: Scr
 # An exception that hits a weak reference's callback or a destructor is swallowed by the interpreter.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @each_version
-def test_interrupts_at_any_time_leave_a_usable_connection_or_a_clear_error(
-    broker: ScriptedBroker, version: Version
-) -> None:
+def test_interrupts_leave_a_usable_connection_or_a_clear_error(broker: ScriptedBroker, version: Version) -> None:
     def opened() -> SyncUser:
         user = SyncUser(broker, version)
         if version is not AMQP_0_9_1:

@@ -53,9 +53,9 @@ IDLE: Final = 5.0
 BATCH: Final = 65_536
 """Most octets that are held back."""
 SOON: Final = 0.002
-"""Seconds for which settlements are held back, if the next delivery is already there."""
+"""Seconds for which settlements are held back if the next delivery is there, and publishes that nobody waits for."""
 HURRY: Final = 0.01
-"""Seconds between two looks of the heartbeat thread while settlements are held back."""
+"""Seconds between two looks of the heartbeat thread while octets are held back."""
 
 _logger = logging.getLogger("amqp_sansio_sync")
 
@@ -87,8 +87,8 @@ class Driver:
 
     __slots__ = (
         *("__weakref__", "_busy", "_changed", "_failure", "_flush", "_hurried", "_last_words", "_look_at", "_old"),
-        *("_ours", "_put_off_at", "_read_until", "_unsent", "_waiters", "_written", "client", "ended", "keeper"),
-        *("lock", "recorder", "reopen", "transport"),
+        *("_ours", "_put_off_at", "_read_until", "_unsent", "_waiters", "_written", "_wrote_at", "client", "ended"),
+        *("keeper", "lock", "recorder", "reopen", "transport"),
     )
 
     def __init__(self, client: BaseClient[Any], transport: Transport, recorder: Recorder | None, ours: bool) -> None:
@@ -105,7 +105,7 @@ class Driver:
         self._failure: EndpointClosed | None = None
         self._flush = ""
         self._hurried = False
-        self._look_at = self._put_off_at = self._read_until = 0.0
+        self._look_at = self._put_off_at = self._read_until = self._wrote_at = 0.0
         self._unsent: bytes | memoryview = b""
         self._waiters = Waiters()
         self._written = Written(self)
@@ -155,33 +155,15 @@ class Driver:
                 self.keeper.ring()
         return result
 
-    def post(self, later: bool, command: Callable[..., object], *arguments: Any) -> None:
-        """Carry out one command that waits for nothing; with `later` its octets may follow with those of the next."""
-        with self.lock:
-            self._claim()
-            try:
-                now = monotonic()
-                self._look(now)
-                command(*arguments)
-                if not (later or self.client.hold) or not self._held_back(now, later):
-                    self._write(now)
-            except CALLER_ERRORS as error:
-                self._release(error)
-                raise
-            except BaseException as error:
-                self._give_up(error)
-                raise
-            if self._unsent:
-                self.keeper.ring()
-            self._release()
-            if self.ended:
-                raise self.closed()
-
     def do(self, command: Callable[..., _R], /, *arguments: Any, **named: Any) -> _R:
         """Carry out one command that waits for nothing, and return its result."""
+        return self.post(False, command, *arguments, **named)
+
+    def post(self, later: bool, command: Callable[..., _R], /, *arguments: Any, **named: Any) -> _R:
+        """Do the same; with `later` its octets may follow with those of the next."""
         with self.lock:
             self._claim()
-            self._flush = "soon"
+            self._flush = "later" if later else "soon"
             try:
                 now = monotonic()
                 self._look(now)
@@ -193,6 +175,8 @@ class Driver:
             except BaseException as error:
                 self._give_up(error)
                 raise
+            if self._unsent:
+                self.keeper.ring()
             self._release()
         return result
 
@@ -436,6 +420,7 @@ class Driver:
         self._put_off_at = 0.0
         octets = self._unsent
         while octets or (octets := self.client.data_to_send(now)):
+            self._wrote_at = now
             try:
                 count = self.transport.write(octets)
             except OSError as error:
@@ -461,6 +446,8 @@ class Driver:
         if not later:
             return False
         if not self._put_off_at:
+            if now - self._wrote_at > SOON:
+                return False  # It may be alone.
             self._put_off_at = now
             if not self._hurried:
                 self.keeper.ring()

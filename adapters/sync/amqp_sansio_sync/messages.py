@@ -62,6 +62,8 @@ class Delivery(DeliveryFields):
     def _settle(self, outcome: str, command: Callable[..., object], *arguments: object) -> None:
         try:
             self._driver.post(bool(self._waiting), command, *arguments)
+            if self._driver.ended:
+                raise self._driver.closed()
         except EndpointClosed as error:
             client: Any = self._driver.client
             state: ChannelState | None = client.channels.get(self._core.number)
@@ -225,7 +227,8 @@ class PublishingChannel(Blocking[channels.Channel]):
         timeout: float | None = None,
     ) -> PublishOutcome | Confirmation | None:
         """Publish one message. In confirm mode wait for its outcome: Accepted, Rejected, or Returned if no queue took
-        it; with `wait=False` not for the outcome: the result is a `Confirmation` to ask later.
+        it; with `wait=False` not for the outcome: the result is a `Confirmation` to ask later, and many go
+        out together, within a few milliseconds.
 
         Without confirms it returns None when the socket has taken the message, after waiting while the server reads too
         slowly or has stopped the flow; read returned messages with `events(MessageReturned)`. After a TimeoutError the
@@ -242,7 +245,8 @@ class PublishingChannel(Blocking[channels.Channel]):
             if state.stopped is not None or driver.congested or client.kept >= client.kept_high:
                 driver.run(state.may_publish(), timeout, "the publish")
             try:
-                pending = driver.do(
+                pending = driver.post(
+                    not wait,
                     state.publish,
                     body if type(body) is bytes else bytes(memoryview(body)),
                     exchange=exchange,

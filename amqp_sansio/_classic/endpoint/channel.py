@@ -223,7 +223,9 @@ class Channel(ChannelState):
             body = bytes(memoryview(body))
         size = len(body)
         try:
-            raw = properties.encode(outgoing.tables) if properties is not None else b"\x00\x00"
+            known, raw = outgoing.known_properties
+            if properties is not known:
+                raw = outgoing.learn_properties(properties)
             key = (number, exchange, routing_key, mandatory, immediate, ticket)
             cache = outgoing.publishes
             start = cache.get(key)
@@ -245,7 +247,12 @@ class Channel(ChannelState):
             outgoing.buffer.check_room(size)
         pending: Pending[Any] | None = None
         if self.mode is Mode.CONFIRM:
-            pending = self._expect_confirm()
+            waiting = len(self.unconfirmed)
+            if waiting >= outgoing.limits.unconfirmed:
+                raise LimitExceeded(f"{waiting} publishes wait for a confirm, Limits.unconfirmed allows no more")
+            outgoing.calls = calls = outgoing.calls + 1
+            self.publish_count = count = self.publish_count + 1
+            self.unconfirmed[count] = pending = Pending((number, calls))
             if mandatory or immediate:
                 self._expect_return(exchange, routing_key, size, crc32(body))
         header = _HEADER_START(2, number, 12 + len(raw), 60, 0, size)
@@ -569,18 +576,6 @@ class Channel(ChannelState):
             content = f"content of {self.client_content.method.NAME}"
             text = f"{content} is under way on channel {self.number}; finish it first"
             raise self._misuse(text, "wire/content-sequential")
-
-    def _expect_confirm(self) -> Pending[Any]:
-        """Count a publish in confirm mode."""
-        outgoing = self._outgoing
-        waiting = len(self.unconfirmed)
-        if waiting >= outgoing.limits.unconfirmed:
-            raise LimitExceeded(f"{waiting} publishes wait for a confirm, Limits.unconfirmed allows no more")
-        outgoing.calls += 1
-        pending: Pending[Any] = Pending((self.number, outgoing.calls))
-        self.publish_count = count = self.publish_count + 1
-        self.unconfirmed[count] = pending
-        return pending
 
     def _expect_return(self, exchange: str, routing_key: str, size: int, crc: int) -> None:
         """Remember the last publish, which may come back, by what its return will repeat."""

@@ -176,7 +176,8 @@ class Publisher:
             raise
         self._count += 1
         self._octets += len(message.headers.raw) + len(message.body)
-        state.client.driver.flush_soon()
+        driver = state.client.driver
+        (driver.flush_soon if wait else driver.flush_later)()
         pending: Pending[Any] = sent.completion if sent.outcome is None else sent.outcome
         if state.asked is not None:
             # A transaction's messages end with it.

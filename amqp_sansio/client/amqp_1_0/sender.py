@@ -174,9 +174,10 @@ class Sender(Link[SenderState]):
                 await client.until_restored()
         if link.waiters:
             link.wake()
-        client.driver.flush_soon()
         if not wait:
+            client.driver.flush_later()
             return SentDelivery(link, pending)
+        client.driver.flush_soon()
         if not pending.done:
             await client.wait(pending)
         if pending.error is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast, overload
@@ -65,10 +65,13 @@ class Confirmation:
 
     async def result(self) -> PublishOutcome:
         """Wait for the outcome: Accepted, Rejected, or Returned if no queue took it."""
-        return await self._state.client.result(self._pending)
+        return await self
 
-    def __await__(self) -> Any:
-        return self.result().__await__()
+    def __await__(self) -> Generator[Any, Any, PublishOutcome]:
+        pending = self._pending
+        if not pending.done or pending.error is not None:
+            yield from self._state.client.result(pending).__await__()
+        return pending.result
 
     def __repr__(self) -> str:
         return f"<Confirmation {self._pending.key}, {'done' if self.done else 'pending'}>"
@@ -172,13 +175,15 @@ class Channel:
         ...     return [await each for each in sent]
         """
         state, client = self._state, self._client
+        driver = client.driver
         if (
             state.stopped is not None
-            or client.driver.congested
+            or driver.congested
             or client.core.send_backlog >= client.backlog_high
             or client.kept >= client.kept_high
         ):
             await state.may_publish()
+            driver = client.driver
         is_kept = client.recovery is not None and client.hooks is None
         try:
             octets = body if isinstance(body, bytes) else bytes(memoryview(body))
@@ -196,8 +201,12 @@ class Channel:
         except (TypeError, AttributeError) as error:
             raise wrong_arguments(body, properties) or error from None
         if is_kept:
-            state.remember(pending, octets, exchange, routing_key, mandatory, immediate, properties)
-        client.driver.flush_soon()
+            if pending is None:
+                state.remember(octets, exchange, routing_key, properties)
+            else:
+                pending.again = octets, exchange, routing_key, mandatory, immediate, properties, state
+                client.kept += len(octets)
+        driver.flush_soon()
         if client.core.send_backlog >= client.flush_octets:
             # Behind the publish, so that those of other tasks don't overtake it.
             await client.room()

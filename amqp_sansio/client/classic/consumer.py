@@ -110,7 +110,7 @@ class Delivery(DeliveryFields):
     async def accept(self, *, multiple: bool = False) -> None:
         """Acknowledge it; with `multiple` also all before it on the channel (basic.ack)."""
         try:
-            self._core.accept(self.delivery_tag, multiple)
+            self._core.accept(self.event.delivery_tag, multiple)
         except EndpointClosed as error:
             raise self._state.stale(self._core, error) from error.__cause__
         self._settled("accepted", multiple)
@@ -182,8 +182,14 @@ class Consumer:
         inbox = self._inbox
         if inbox.starting is None and not inbox.ended:
             await self._begin()
-        item = inbox.items.popleft() if inbox.items and not inbox.counted else await inbox.take()
-        delivery = Delivery(self._state, item, inbox.items)
+        items = inbox.items
+        if items:
+            item = items.popleft()
+            if inbox.counted:
+                inbox.taken(item)
+        else:
+            item = await inbox.take()
+        delivery = Delivery(self._state, item, items)
         hooks = self._state.client.hooks
         return delivery if hooks is None else told(hooks, delivery)
 

@@ -483,15 +483,22 @@ def test_a_server_confirms(multiple: bool) -> None:
 @pytest.mark.rule("0-9-1/rabbitmq/basic.ack.server")
 def test_confirms_out_of_order_and_many_at_once() -> None:
     facing = Facing.opened(AMQP_0_9_1, Side.CLIENT)
-    channel = facing.channel
-    channel.call(facing.make("confirm.select", no_wait=True))
-    handles = [channel.publish(b"x") for _ in range(6)]
+    facing.channel.call(facing.make("confirm.select", no_wait=True))
+    handles = [facing.channel.publish(b"x") for _ in range(6)]
     for tag, multiple in ((5, False), (2, True), (4, True), (0, True)):
         facing.feed(facing.method("basic.ack", delivery_tag=tag, multiple=multiple))
-    settled = [[handle.key for handle in event.pendings] for event in facing.of(Settled)]
-    keys = [handle.key for handle in handles]
-    assert settled == [[keys[4]], keys[:2], keys[2:4], [keys[5]]]
+    settled = [[*event.pendings] for event in facing.of(Settled)]
+    assert settled == [[handles[4]], handles[:2], handles[2:4], [handles[5]]]
     assert [handle.result for handle in handles] == [Accepted()] * 6
+
+
+def test_properties_are_encoded_once_for_many_publishes_unless_they_can_change() -> None:
+    facing = Facing.opened(AMQP_0_9_1, Side.CLIENT)
+    headers: dict[str, object] = {}
+    for properties in (amqp.BasicProperties(message_id="a"), amqp.BasicProperties(headers=headers)):
+        for headers["n"] in (1, 2):
+            facing.channel.publish(b"", properties=properties)
+            assert facing.end.data_to_send(facing.now).endswith(properties.encode(facing.dialect.tables) + b"\xce")
 
 
 @pytest.mark.rule("0-9-1/basic.return/reason")
