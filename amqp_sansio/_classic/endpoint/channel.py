@@ -223,9 +223,7 @@ class Channel(ChannelState):
             body = bytes(memoryview(body))
         size = len(body)
         try:
-            known, raw = outgoing.known_properties
-            if properties is not known:
-                raw = outgoing.learn_properties(properties)
+            raw = properties.encode(outgoing.tables) if properties is not None else b"\x00\x00"
             key = (number, exchange, routing_key, mandatory, immediate, ticket)
             cache = outgoing.publishes
             start = cache.get(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..._core.connection import ERROR
 from ...errors import CodecError, LimitExceeded, LocalProtocolError
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ...events import Event, Pending
     from ...limits import Limits
     from ..codec.method import Method
-    from ..codec.methods import BasicProperties
     from ..codec.properties import Properties
     from ..codec.table_rules import TableRules
     from ..model.channel_state import Outcome, Step
@@ -27,20 +26,16 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_NO_PROPERTIES: Final = (None, b"\x00\x00")
-
 
 class Outgoing:
     """The way out, which a connection shares with its channels: each method is checked, steps the model and is queued.
 
     `calls` counts the pendings that were given out, `frame_max` is the agreed one (0: no limit). `publishes` and
-    `delivers` keep the encoded beginnings of messages that are alike, `known_properties` the last published properties
-    with their octets.
+    `delivers` keep the encoded beginnings of messages that are alike.
     """
 
     __slots__ = (
-        "buffer", "calls", "delivers", "events", "frame_max", "known_properties", "limits", "model", "publishes",
-        "role", "tables",
+        "buffer", "calls", "delivers", "events", "frame_max", "limits", "model", "publishes", "role", "tables",
     )  # fmt: skip
 
     def __init__(
@@ -56,7 +51,6 @@ class Outgoing:
         self.frame_max = 0
         self.publishes: dict[tuple[object, ...], bytes] = {}
         self.delivers: dict[tuple[int, str, str, str], tuple[bytes, bytes]] = {}
-        self.known_properties: tuple[Properties | None, bytes] = _NO_PROPERTIES
 
     def send(
         self, number: int, method: Method, token: object = None, content: bytes | None = None, size: int | None = None
@@ -133,15 +127,6 @@ class Outgoing:
             kind = LimitExceeded if violation.code == RESOURCE_ERROR else LocalProtocolError
             raise misuse(self.model.dialect.version, violation.text, violation.rule, kind) from None
 
-    def learn_properties(self, properties: BasicProperties | None) -> bytes:
-        """The octets of the properties of a publish, known from now on unless they can change. Raises CodecError."""
-        if properties is None:
-            return b"\x00\x00"
-        octets = properties.encode(self.tables)
-        if properties.raw is None and properties.headers is None:
-            self.known_properties = properties, octets
-        return octets
-
     def check_frame(self, size: int) -> None:
         """Refuse a frame of so many octets if that is more than was agreed."""
         if self.frame_max and size > self.frame_max:
@@ -161,8 +146,7 @@ class Outgoing:
 
     def __getstate__(self) -> tuple[None, dict[str, object]]:
         # Octets that are kept to be sent again are encoded anew.
-        kept: dict[str, object] = {name: getattr(self, name) for name in self.__slots__}
-        return None, {**kept, "publishes": {}, "delivers": {}, "known_properties": _NO_PROPERTIES}
+        return None, {**{name: getattr(self, name) for name in self.__slots__}, "publishes": {}, "delivers": {}}
 
 
 def method_ids(cause: type[Method] | Method | None) -> tuple[int, int]:
