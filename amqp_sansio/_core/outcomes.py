@@ -455,7 +455,7 @@ ENDING: Final = frozenset(
     }
 )
 """Units that end a channel, session or link, or begin one anew: only these give `ended_ns` without an outcome."""
-_EXPLAINED: Final = ("returned", "rejected")
+_EXPLAINED: Final = frozenset({"returned", "rejected"})
 _WHOLE: Final = ("content", "method")
 
 
@@ -497,13 +497,8 @@ class OutcomeLedger:
                 return (message,)
             open_ = self._open
             open_[event.seq] = message
-            done: list[MessageRecord] = []
-            if event.size - event.body_size > _SMALL:
-                done = self._weigh(event)
-            if len(open_) > self._most:
-                done.append(open_.pop(next(iter(open_))))
-            if done:
-                return [*done, *self._settle(event, records)]
+            if event.size - event.body_size > _SMALL or len(open_) > self._most:
+                return [*self._bound(event), *self._settle(event, records)]
         if not settles:
             return _NONE
         unit, outcome, how = settles[0]
@@ -519,6 +514,13 @@ class OutcomeLedger:
         settled.settled_ns = event.at_ns
         settled.settled_seq = event.seq
         return (settled,)
+
+    def _bound(self, event: Observed) -> list[MessageRecord]:
+        """Give the messages that are too much with the one of this unit."""
+        done = self._weigh(event) if event.size - event.body_size > _SMALL else []
+        if len(self._open) > self._most:
+            done.append(self._open.pop(next(iter(self._open))))
+        return done
 
     def _weigh(self, event: Observed) -> list[MessageRecord]:
         """Count a message with large properties; give those that are too much.
