@@ -69,7 +69,7 @@ def _unreadable(error: CodecError, text: str, offset: int, *, known: bool) -> Fa
 
 
 def announced(properties: Headers | None, octets: int) -> int | None:
-    """How long the body of a message is by its properties, where they say so; `octets` of it came."""
+    """The octets of a message's body by its properties, or None where they say nothing or less than came (`octets`)."""
     try:
         told = None if properties is None else properties.message_properties
     except CodecError:
