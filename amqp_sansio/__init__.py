@@ -6,13 +6,13 @@ and method records; this package has the parts that all versions share.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from ._version import __version__
 from .endpoint import CloseHint, Endpoint, Role, Side
 from .errors import (
     AmqpError,
+    AnswerTimeout,
     CodecError,
     ConsumerEnded,
     EndpointClosed,
@@ -67,9 +67,6 @@ def __getattr__(name: str) -> object:
         from . import observer
 
         return getattr(observer, name)
-    if name == "Handle":
-        warnings.warn("Handle is called Pending now", DeprecationWarning, stacklevel=2)
-        return Pending
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -84,6 +81,7 @@ __all__ = [
     "Accepted",
     "Acceptor",
     "AmqpError",
+    "AnswerTimeout",
     "AuthenticationRequested",
     "By",
     "CloseHint",

@@ -14,7 +14,7 @@ from .amqp_1_0.observer import detection as amqp_1_0
 from .versions import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 
 if TYPE_CHECKING:
-    from ._core.detection import Scout
+    from ._watching.detection import Scout
     from .endpoint import Side
 
 _VERSIONS: Final = (AMQP_0_9_1, AMQP_0_10, AMQP_1_0)

@@ -95,3 +95,6 @@ class Endpoint(Protocol):
     def send_backlog(self) -> int:
         """Octets queued and not yet taken by `data_to_send`."""
         ...
+
+
+__all__ = ["CloseHint", "Endpoint", "Role", "Side"]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .printing import printable
 
 if TYPE_CHECKING:
-    from ._core.close_report import CloseReport
+    from collections.abc import Mapping
+
+    from ._ground.close_report import CloseReport
 
 
 class Scope(Enum):
-    """How much an error ends: a channel, a session, a link, or the connection."""
+    """How much an error ends: one message, a link, a session, a channel, or the connection."""
 
+    MESSAGE = "message"
     LINK = "link"
     SESSION = "session"
     CHANNEL = "channel"
@@ -58,6 +61,14 @@ class EndpointClosed(AmqpError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return self.__class__, (str(self), self.report)
+
+
+class AnswerTimeout(AmqpError, TimeoutError):
+    """The peer lives, but hasn't answered in time; the text names what it owes.
+
+    A call that raises it has been sent, and may have been executed: its late answer is dropped, and what the call was
+    made on stays usable. An end that raises it has given up what it ends: this side takes it as over.
+    """
 
 
 class StaleDelivery(EndpointClosed):
@@ -150,6 +161,21 @@ class NotAccepted(AmqpError):
         return self.__class__, (str(self), self.outcome)
 
 
+class TokenRefused(AmqpError):
+    """The peer doesn't take a token for an entity (1.0, `$cbs`).
+
+    `status` is its number, such as 401, 0 without one, and `description` its text.
+    """
+
+    def __init__(self, text: str, status: int = 0, description: str = "") -> None:
+        super().__init__(text)
+        self.status = status
+        self.description = description
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return self.__class__, (str(self), self.status, self.description)
+
+
 class TransactionFailed(AmqpError):
     """A transaction could not be declared or committed; `error` is the coordinator's error record, if it gave one."""
 
@@ -172,7 +198,7 @@ class RemoteProtocolError(AmqpError):
     `scope` is what it ends, `code` the reply code sent to the peer (0: closed without a reply), `channel` the channel
     at fault (0: the connection), `class_id` and `method_id` the method at fault or 0, `offset` the start of the faulty
     unit in the peer's stream, `rule` the rule's identifier or None. 1.0 has no codes and no methods: `condition` is the
-    symbol sent to the peer ("amqp:not-allowed"), "" elsewhere.
+    symbol sent to the peer ("amqp:not-allowed"), "" elsewhere. `info` is what else the peer said of its error.
     """
 
     def __init__(
@@ -187,8 +213,10 @@ class RemoteProtocolError(AmqpError):
         offset: int | None = None,
         rule: str | None = None,
         condition: str = "",
+        info: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(text)
+        self.info: Mapping[str, Any] = {} if info is None else info
         self.scope = scope
         self.code = code
         self.channel = channel
@@ -255,6 +283,7 @@ def _rebuild_codec(text: str, offset: int | None, code: int | None, rule: str | 
 
 __all__ = [
     "AmqpError",
+    "AnswerTimeout",
     "CodecError",
     "ConsumerEnded",
     "EndpointClosed",
@@ -266,6 +295,7 @@ __all__ = [
     "Scope",
     "SessionEnded",
     "StaleDelivery",
+    "TokenRefused",
     "TransactionFailed",
     "Unsupported",
     "VersionRefused",

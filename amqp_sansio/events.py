@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar, cast
 
-from ._core.close_report import By as By
-from ._core.close_report import CloseReport as CloseReport
-from ._core.record import record
-from .errors import AmqpError, LocalProtocolError, Scope
+from ._ground.close_report import NO_INFO
+from ._ground.close_report import By as By
+from ._ground.close_report import CloseReport as CloseReport
+from ._ground.close_report import Info as Info
+from ._ground.record import record
+from .errors import AmqpError, EndpointClosed, LocalProtocolError, Scope
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .sasl._base import Credentials
 
 _T_co = TypeVar("_T_co", covariant=True)
@@ -37,22 +40,51 @@ class Event:
     __match_args__: tuple[str, ...] = ()
 
 
+class Again(Protocol):
+    """How a client that recovers makes a call again: `pending.again`, which it takes when the pending ends."""
+
+    def answered(self, pending: Pending[Any]) -> None:
+        """Note the call's answer."""
+        ...
+
+    def failed(self, pending: Pending[Any]) -> None:
+        """Note the call's error."""
+        ...
+
+    def lost(self, pending: Pending[Any]) -> bool:
+        """Note that the connection is lost, and will be opened again; return whether the call goes on waiting."""
+        ...
+
+    def redo(self) -> None:
+        """Make the call again. Raises AmqpError."""
+        ...
+
+    def give_up(self, error: EndpointClosed) -> None:
+        """End the call that can't be made again."""
+        ...
+
+
 class Pending(Generic[_T_co]):
     """The answer to come of one call; equal to another if their keys are.
 
-    Exactly one event completes it: `Replied`, `Settled`, `Failed` or `Abandoned`. `key` identifies the call: `(channel,
-    n)` in 0-8 and 0-9-1. `waiters` is for the caller: what it wakes when the answer is there, None for nothing; it
-    isn't pickled. `again` is for a client that recovers: how the call is made again.
+    Exactly one event completes it: `Replied`, `Settled`, `Failed` or `Abandoned`.
     """
 
     __slots__ = ("_error", "_result", "again", "done", "key", "waiters")
 
     def __init__(self, key: tuple[object, ...]) -> None:
+        # Identifies the call: `(channel, n)` in 0-8 and 0-9-1, a command-id or a delivery-tag with its place in others.
         self.key = key
+        # Whether it has its answer or its error.
         self.done = False
+        # For the caller: what it wakes when the answer is there, None for nothing. It isn't pickled.
         self.waiters: list[Any] | None = None
-        self.again: Any = None
+        # For a client that recovers: how the call is made again, or the arguments of a publish, which stand for that
+        # until it is needed: an object for each publish costs more than all else of it.
+        self.again: Again | tuple[Any, ...] | None = None
+        # The answer, once it is done without an error.
         self._result: object = None
+        # Why there is no answer.
         self._error: AmqpError | None = None
 
     @property
@@ -105,16 +137,6 @@ class Pending(Generic[_T_co]):
         self.waiters = None
 
 
-def renamed(former: str, name: str) -> Any:
-    """Make the property that reads a field by its former name, with a DeprecationWarning."""
-
-    def read(event: Event) -> object:
-        warnings.warn(f"{former} is called {name} now", DeprecationWarning, stacklevel=2)
-        return getattr(event, name)
-
-    return property(read)
-
-
 @record
 class Opened(Event):
     """A connection (`channel` 0) or channel is open from now on; completes `pending` if a call requested it."""
@@ -122,7 +144,6 @@ class Opened(Event):
     scope: Scope
     channel: int = 0
     pending: Pending[object] | None = None
-    handle = renamed("handle", "pending")
 
 
 @record
@@ -130,7 +151,6 @@ class Replied(Event):
     """A call has its answer: `pending.result`."""
 
     pending: Pending[object]
-    handle = renamed("handle", "pending")
 
 
 @record
@@ -140,9 +160,13 @@ class Accepted:
 
 @record
 class Rejected:
-    """An outcome: the receiver refused the message for good; `reason` says why, if it told."""
+    """An outcome: the receiver refused the message for good; `reason` says why, if it told.
+
+    `info` is what else it said: in 1.0 the error's info.
+    """
 
     reason: str = ""
+    info: Mapping[str, Any] = NO_INFO
 
     def __repr__(self) -> str:
         return f"Rejected({self.reason!r})" if self.reason else "Rejected()"
@@ -164,7 +188,6 @@ class Settled(Event):
 
     pendings: tuple[Pending[object], ...]
     state: object
-    handles = renamed("handles", "pendings")
 
 
 @record
@@ -181,7 +204,6 @@ class Failed(Event):
     error: AmqpError
     by: By
     pendings: tuple[Pending[object], ...] = ()
-    handles = renamed("handles", "pendings")
 
 
 @record
@@ -192,7 +214,6 @@ class Abandoned(Event):
     pendings: tuple[Pending[object], ...]
     report: CloseReport
     resumable: bool = False
-    handles = renamed("handles", "pendings")
 
 
 @record
@@ -252,8 +273,27 @@ class SendResumed(Event):
     backlog: int
 
 
-def __getattr__(name: str) -> object:
-    if name == "Handle":
-        warnings.warn("Handle is called Pending now", DeprecationWarning, stacklevel=2)
-        return Pending
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = [
+    "NEED_DATA",
+    "PAUSED",
+    "Abandoned",
+    "Accepted",
+    "AuthenticationRequested",
+    "By",
+    "CloseReport",
+    "Closed",
+    "DeliveryReceived",
+    "Event",
+    "Failed",
+    "OpenRequested",
+    "Opened",
+    "Pending",
+    "Rejected",
+    "Released",
+    "Replied",
+    "ScramKeysRequested",
+    "SendPaused",
+    "SendResumed",
+    "Settled",
+    "Signal",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._core.record import record
+from ._ground.record import record
 
 
 @record
@@ -51,3 +51,6 @@ class Limits:
     sasl_rounds: int = 16
     replay: int = 65_536
     replay_octets: int = 64 * 1024 * 1024
+
+
+__all__ = ["Limits"]

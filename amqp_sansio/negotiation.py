@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ._core.record import record
+from ._ground.record import record
 from .errors import LimitExceeded
 from .events import NEED_DATA, Signal
 from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, HEADER_SIZE, Version
@@ -133,3 +133,6 @@ def _server_of(version: Version) -> Any:
     from .amqp_0_10.endpoint.connection import Connection as Connection010
 
     return Connection010.server
+
+
+__all__ = ["Accepted", "Acceptor", "Refused"]

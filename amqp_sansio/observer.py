@@ -8,10 +8,13 @@ frames.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ._core.observation import Identified, Observed, ObserverEvent, Setting, Skipped, Violation
+from ._ground.frame_head import FrameHead
+from ._ground.layouts import OBSERVER
+from ._watching.holders import Consumer, Holder
+from ._watching.observation import Identified, Observed, ObserverEvent, Setting, Skipped, Violation
 from .endpoint import Side
 from .errors import LocalProtocolError
 from .events import NEED_DATA, Signal
@@ -23,13 +26,14 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from ._core.observation import BaseObserver
-    from ._core.opaque import OpaqueObserver
     from ._versions import Scouts
+    from ._watching.holders import Holders
+    from ._watching.lane import Lane
+    from ._watching.observation import BaseObserver
+    from ._watching.opaque import OpaqueObserver
 
     VersionObserver: TypeAlias = BaseObserver[Any, Any] | OpaqueObserver
 
-_SCHEMA: Final = 4
 _FRAME_BEGIN: Final = b"\x01"
 _ARRIVAL: Final = 256
 """Most octets counted for each further arrival beside its own, while it waits for the version to be recognised."""
@@ -48,13 +52,17 @@ def _amqp_0_10(setting: Setting) -> VersionObserver:
 
 
 def _amqp_1_0(setting: Setting) -> VersionObserver:
+    if setting.lane is not None and setting.body == "size":
+        from .amqp_1_0.observer.lane import LaneObserver
+
+        return LaneObserver(setting)
     from .amqp_1_0.observer.connection import Observer
 
     return Observer(setting)
 
 
 def _undecoded(setting: Setting) -> VersionObserver:
-    from ._core.opaque import OpaqueObserver
+    from ._watching.opaque import OpaqueObserver
 
     return OpaqueObserver(setting)
 
@@ -78,9 +86,11 @@ class Observer:
 
     The senders have any two labels ("10.0.0.1:40000"). `client` is the client's label, if known; `from_start` whether
     the first octets are the connection's (None: they are if `client` is given, as a captured TCP handshake provides
-    both). `body` is the treatment of message bodies: "keep" them, "hash" them (SHA-256, not kept), do both ("all"), or
-    just count their "size". Bodies above `limits.message` are only counted. Without `records`, a `Lifecycle` can make
-    no records of the events, and observing takes less time.
+    both). `likely` is the label that is taken for the client where the octets don't tell, from what the caller knows of
+    the connection's ends. `body` is the treatment of message bodies: "keep" them, "hash" them (SHA-256, not kept), do
+    both ("all"), or just count their "size". Bodies above `limits.message` are only counted. Without `records`, a
+    `Lifecycle` can make no records of the events, and observing takes less time. With `accounts` there are `holders`.
+    A `lane` is for `tables`: it takes usual units, of which there are no events then, and no rule of them is judged.
 
     Octets are parsed in order, over both directions, and only when an event is taken. The caller must provide them in
     causal order: `capture.Reassembler` does so. Times are nanoseconds. Picklable at any point.
@@ -88,6 +98,7 @@ class Observer:
     >>> from amqp_sansio import NEED_DATA
     >>> observer = Observer(client="c")
     >>> observer.receive_data(b"AMQP\\x00\\x00\\x09\\x01", "c", 1_000)
+    True
     >>> while (event := observer.next_event()) is not NEED_DATA:
     ...     print(type(event).__name__, *([event.event] if isinstance(event, Observed) else []))
     Identified
@@ -95,9 +106,27 @@ class Observer:
     """
 
     __slots__ = (
-        "_arrivals", "_by", "_client", "_finished", "_from_start", "_heads", "_held", "_held_size", "_labels",
-        "_machine", "_scouts", "_server", "body", "limits", "records",
-    )  # fmt: skip
+        "_account",
+        "_arrivals",
+        "_by",
+        "_client",
+        "_finished",
+        "_from_start",
+        "_heads",
+        "_held",
+        "_held_size",
+        "_idle",
+        "_labels",
+        "_lane",
+        "_likely",
+        "_machine",
+        "_scouts",
+        "_server",
+        "accounts",
+        "body",
+        "limits",
+        "records",
+    )
 
     def __init__(
         self,
@@ -107,16 +136,23 @@ class Observer:
         body: str = "keep",
         limits: Limits | None = None,
         records: bool = True,
+        likely: str | None = None,
+        accounts: bool = False,
+        lane: Lane | None = None,
     ) -> None:
         if body not in BODIES:
             raise ValueError(f"body must be one of {', '.join(BODIES)}, not {body!r}")
         self.body = body
         self.limits = limits or Limits()
-        self.records = records
+        self.records = records or accounts
+        self.accounts = accounts
+        self._account: Holders | None = None
         self._client = client
         self._server: str | None = None
         self._labels: tuple[str, ...] = () if client is None else (client,)
         self._by = "told" if client is not None else ""
+        self._lane = lane
+        self._likely = likely
         self._from_start = client is not None if from_start is None else from_start
         self._arrivals: deque[_Arrival] = deque()
         self._heads: dict[str, bytes] = {}
@@ -125,16 +161,31 @@ class Observer:
         self._held_size = 0
         self._machine: VersionObserver | None = None
         self._finished = False
+        # The version's observer has nothing to read: what arrives next needn't wait for an event to be taken.
+        self._idle = False
 
-    def receive_data(self, data: Buffer, sender: str, at_ns: int) -> None:
-        """Queue octets that `sender` sent, captured at `at_ns` (nanoseconds).
+    def receive_data(self, data: Buffer, sender: str, at_ns: int) -> bool:
+        """Queue octets that `sender` sent, captured at `at_ns` (nanoseconds); return whether an event may be there.
 
         Raises LocalProtocolError after `finish`, and for a third sender.
         """
-        self._check(sender)
         octets = data if type(data) is bytes else bytes(data)
-        if octets:
-            self._arrivals.append((sender, octets, 0, at_ns))
+        return self.receive_pieces((octets,) if octets else (), (at_ns,) if octets else (), sender)
+
+    def receive_pieces(self, pieces: Sequence[bytes], times: Sequence[int], sender: str) -> bool:
+        """Queue what `sender` sent in several pieces, none of them empty, each with its time, as `receive_data` does.
+
+        The events are the same, and take less time. Raises as `receive_data` does.
+        """
+        if self._finished or sender not in self._labels:
+            self._check(sender)
+        machine = self._machine
+        if self._idle and pieces and machine is not None:
+            client = sender != self._server if self._client is None else sender == self._client
+            self._idle = not machine.receive(client, pieces, times)
+            return not self._idle
+        self._arrivals.extend([(sender, octets, 0, at_ns) for octets, at_ns in zip(pieces, times, strict=True)])
+        return True
 
     def receive_gap(self, sender: str, octets: int, at_ns: int) -> None:
         """Queue a gap: `octets` octets of `sender` that were never captured.
@@ -143,12 +194,14 @@ class Observer:
         """
         self._check(sender)
         if octets > 0:
+            self._idle = False
             self._arrivals.append((sender, b"", octets, at_ns))
 
     def finish(self, at_ns: int) -> None:
         """End the input: take events until NEED_DATA for everything still held. A second call is a no-op."""
         if not self._finished:
             self._finished = True
+            self._idle = False
             self._arrivals.append(("", b"", 0, at_ns))
 
     def next_event(self) -> ObserverEvent | Signal:
@@ -157,6 +210,8 @@ class Observer:
         if machine is not None:
             event = machine.next()
             if event is not None:
+                if self._account is not None:
+                    self._account.take(event)
                 return event
         arrivals = self._arrivals
         while arrivals:
@@ -172,19 +227,43 @@ class Observer:
             elif gap:
                 machine.gap(client, gap, at_ns)
             else:
-                machine.receive(client, octets, at_ns)
+                machine.receive(client, (octets,), (at_ns,))
             event = machine.next()
             if event is not None:
+                if self._account is not None:
+                    self._account.take(event)
                 return event
+        self._idle = machine is not None
         return NEED_DATA
 
     @property
     def model(self) -> object | None:
         """The version's own model of both ends, stepped up to the last event; None if no version was recognised.
 
-        `amqp_sansio.instants` reads it.
+        `amqp_sansio.recorded.instants` reads it.
         """
         return getattr(self._machine, "model", None)
+
+    def holders(self) -> list[Holder]:
+        """The consumers and links that are open, through which the client receives, as of the last event.
+
+        The list is empty without `accounts`.
+        """
+        return [] if self._account is None else [*self._account.holders()]
+
+    def take_consumers(self) -> list[Consumer]:
+        """The consumers and links that have ended since the last call, with all that became of their deliveries.
+
+        One whose deliveries are still open is given out when they aren't. At most `limits.consumers` are kept.
+        """
+        return [] if self._account is None else self._account.take_done()
+
+    def last_consumers(self, end_ns: int, closed: bool) -> list[Consumer]:
+        """As `take_consumers`, with those that are left when the connection ends; call it once, after `finish`.
+
+        `end_ns` is the end (nanoseconds), `closed` whether it's the connection's, or only that of what is known.
+        """
+        return [] if self._account is None else self._account.finish(end_ns, closed)
 
     @property
     def held(self) -> int:
@@ -212,6 +291,11 @@ class Observer:
     # Recognition: arrivals are held until version and sides are known, then given to the version's observer.
 
     def _sniff(self, arrival: _Arrival) -> None:
+        """Take an arrival while version or sides aren't known.
+
+        It is held until they are: from the start the protocol header tells both; from the middle a frame that is proven
+        does (`_sniff_middle`). Above `Limits.unparsed` octets the likeliest is taken (`_guess`).
+        """
         sender, octets, gap, at_ns = arrival
         held = self._held
         # Octets that arrive at the same time count as one arrival, however they are cut. Small pieces are joined into
@@ -232,6 +316,10 @@ class Observer:
             self._sniff_middle(sender, octets, gap, at_ns)
 
     def _sniff_start(self, sender: str, octets: bytes, gap: int, at_ns: int) -> None:
+        """Take octets of a connection that is seen from its start: who sends "AMQP" first is the client.
+
+        The version is that of its header; where nobody knows that one, what the server answers tells.
+        """
         client = self._client
         heads = self._heads
         if gap and len(heads[sender]) < HEADER_SIZE:
@@ -244,7 +332,8 @@ class Observer:
             if heads[sender][:1] != HEADER_BEGIN[:1]:
                 self._restart(False)
                 return
-            client = self._client = sender
+            client = sender
+            self._client = sender
             self._by = "header"
         first = heads.get(client, b"")
         if not HEADER_BEGIN.startswith(first[:4]):
@@ -277,18 +366,24 @@ class Observer:
             if other is not None:
                 self._begin_with_header(other)
                 return
-            if version_of(head) not in _BOTH_BEGIN or self._client == sender:
-                if self._client in (None, sender):
-                    self._begin_with_header(sender)
+            if self._client == sender:
+                self._begin_with_header(sender)
                 return
-        elif scouts is None and self._client is None and self._with_header(sender) is not None:
-            # A sender whose octets follow the other's header, without its own, began before the capture.
-            other = self._with_header(sender)
+            if version_of(head) not in _BOTH_BEGIN and len(before) < HEADER_SIZE and len(octets) <= HEADER_SIZE:
+                # A server that refuses what the client asked for sends such a header too: the other side tells.
+                return
+        elif scouts is None and self._client is None and self._first_header(sender) is not None:
+            other = self._first_header(sender)
             if gap or other is None:
                 self._begin_with_header(other)
-            else:
-                self._client, self._by = sender, "guess"
-                self._begin(version_of(self._heads[other]), False, at_ns)
+                return
+            version = version_of(self._heads[other])
+            if version not in _BOTH_BEGIN:
+                # It has answered with a frame.
+                self._begin_with_header(other)
+                return
+            # A sender whose octets follow the other's header, without its own, began before the capture.
+            self._begin_as(sender, version, False, at_ns)
             return
         if scouts is None:
             from ._versions import Scouts
@@ -303,7 +398,8 @@ class Observer:
         if version is None:
             return
         if self._client is not None:
-            self._begin(version, False, at_ns)
+            if not self._is_lone_header(sender):
+                self._begin(version, False, at_ns)
         elif scouts.side is not None:
             if scouts.side is Side.CLIENT and len(self._heads) == 1 and len(self._heads[sender]) == HEADER_SIZE:
                 self._begin_with_header(sender)
@@ -315,8 +411,24 @@ class Observer:
                 self._client = next((label for label in self._heads if label != sender), None)
             self._by = "frame"
             self._begin(version, False, at_ns)
-        elif len(self._scouts) == 2 and all([each.is_equal for each in self._scouts.values()]):
+        elif self._likely is not None or (
+            len(self._scouts) == 2 and all([each.is_equal for each in self._scouts.values()])
+        ):
             self._begin_with_first(version, at_ns)
+
+    def _first_header(self, sender: str) -> str | None:
+        """Return the other sender, if a whole header of its came first."""
+        first = next(iter(self._heads))
+        return first if first != sender and self._heads[first].startswith(HEADER_BEGIN) else None
+
+    def _is_lone_header(self, sender: str) -> bool:
+        """Return whether a protocol header is all that a sender, who needn't be the client, has sent.
+
+        It says nothing of the version: a server that refuses one sends another one's.
+        """
+        if sender == self._client or not self._heads[sender].startswith(HEADER_BEGIN):
+            return False
+        return sum([len(octets) for label, octets, _, _ in self._held if label == sender]) == HEADER_SIZE
 
     def _with_header(self, sender: str) -> str | None:
         """Return the other sender, if its header came first in a version in which both sides send one."""
@@ -326,7 +438,8 @@ class Observer:
     def _begin_with_header(self, client: str | None) -> None:
         """Start with the first header as the client's."""
         if self._client is None:
-            self._client, self._by = client, "header"
+            self._client = client
+            self._by = "header"
         self._restart(True)
 
     def _guess(self, at_ns: int) -> None:
@@ -338,34 +451,81 @@ class Observer:
         self._begin_with_first(version, at_ns)
 
     def _begin_with_first(self, version: Version | None, at_ns: int) -> None:
-        """Treat the first sender as the client, if nothing else identifies it."""
-        from_start = False
-        if self._client is None:
-            self._client = next(iter(self._heads), None)
-            self._by = "guess"
-            if self._client is not None and version_of(self._heads[self._client]) in _BOTH_BEGIN:
-                self._by, from_start = "header", True
+        """Treat the likely client, or else the first sender, as the client, if nothing else identifies it."""
+        if self._client is not None:
+            heard = [label for label, head in self._heads.items() if head]
+            lone = len(heard) == 1 and self._is_lone_header(heard[0])
+            self._begin(None if lone else version, False, at_ns)
+            return
+        first = next(iter(self._heads), None)
+        head = b"" if first is None else self._heads[first]
+        if len(head) == HEADER_SIZE and head.startswith(HEADER_BEGIN):
+            if first is not None and self._is_lone_header(first):
+                self._begin_as(first, None, False, at_ns)
+                return
+            version = version_of(head) or version
+            self._begin_as(first, version, self._likely in (None, first), at_ns)
+        else:
+            self._begin_as(first, version, False, at_ns)
+
+    def _begin_as(self, client: str | None, version: Version | None, from_start: bool, at_ns: int) -> None:
+        """Start with this client, for want of evidence, unless another one is likely."""
+        self._client, self._by = (client, "guess") if self._likely is None else (self._likely, "likely")
         self._begin(version, from_start, at_ns)
 
     def _begin(self, version: Version | None, from_start: bool, at_ns: int) -> None:
         client = self._client
         server = next((label for label in self._heads if label != client), None)
-        setting = Setting(version, from_start, self.body, self.limits, client, server, self._by, at_ns, self.records)
+        setting = Setting(
+            version,
+            from_start,
+            self.body,
+            self.limits,
+            client,
+            server,
+            self._by,
+            at_ns,
+            self.records,
+            self.accounts,
+            self._lane,
+        )
         build = _undecoded if version is None else _MACHINES.get(version, _undecoded)
         self._machine = build(setting)
+        self._account = getattr(self.model, "account", None)
         self._arrivals.extendleft(reversed(self._held))
         self._held = []
         self._held_size = 0
         self._scouts = {}
 
     def __getstate__(self) -> tuple[object, ...]:
-        return (_SCHEMA, *[getattr(self, name) for name in self.__slots__])
+        return (OBSERVER, *[getattr(self, name) for name in self.__slots__])
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
-        if state[0] != _SCHEMA:
-            raise LocalProtocolError(f"the state of an observer has schema {state[0]}, this release reads {_SCHEMA}")
+        if state[0] != OBSERVER:
+            raise LocalProtocolError(f"the state of an observer has layout {state[0]}, this release reads {OBSERVER}")
         for name, value in zip(self.__slots__, state[1:], strict=True):
             setattr(self, name, value)
+
+
+def frame_head(octets: bytes, version: Version) -> FrameHead | None:
+    """Return the head of the frame, or of the protocol header, that begins with `octets`; twelve of them are enough.
+
+    None: they are none of this version, or more are needed.
+
+    >>> frame_head(bytes.fromhex("01000100000004"), AMQP_0_9_1) is None
+    True
+    >>> frame_head(bytes.fromhex("0100010000000400"), AMQP_0_9_1)
+    FrameHead(name='method', size=12, place=(1,))
+    """
+    if octets.startswith(HEADER_BEGIN):
+        return FrameHead("protocol header", HEADER_SIZE, ())
+    if version is AMQP_1_0:
+        from .amqp_1_0.codec.frames import head
+    elif version is AMQP_0_10:
+        from .amqp_0_10.codec.frames import head
+    else:
+        from ._classic.codec.frames import head
+    return head(octets)
 
 
 def _joins(one: _Arrival, other: _Arrival) -> bool:
@@ -376,4 +536,15 @@ def _joins(one: _Arrival, other: _Arrival) -> bool:
 _Arrival: TypeAlias = tuple[str, bytes, int, int]
 """Sender, octets, size of a gap, time; no sender: the end."""
 
-__all__ = ["Identified", "Observed", "Observer", "ObserverEvent", "Skipped", "Violation"]
+__all__ = [
+    "Consumer",
+    "FrameHead",
+    "Holder",
+    "Identified",
+    "Observed",
+    "Observer",
+    "ObserverEvent",
+    "Skipped",
+    "Violation",
+    "frame_head",
+]

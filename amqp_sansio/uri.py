@@ -1,4 +1,4 @@
-"""amqp:// and amqps:// URIs: one string with the address and options of a connection.
+"""amqp:// and amqps:// URIs, and those of WebSockets: one string with the address and options of a connection.
 
 The form is RabbitMQ's URI specification with its query parameters; percent-encoding is RFC 3986 section 2.1.
 
@@ -12,6 +12,9 @@ The form is RabbitMQ's URI specification with its query parameters; percent-enco
 | `amqp://[::1]:5672/` | an IPv6 address |
 | `amqp://user:p%40ss%2Fword@host` | password "p@ss/word" |
 | `amqps://host/?cacertfile=/etc/ca.pem&verify=verify_peer` | with options |
+| `amqp+ws://host/vhost` | inside a WebSocket, port 80, with the path "/"; `?path=/chat` for another one |
+| `amqps+ws://host/vhost` | the same over TLS, port 443 |
+| `ws://host/chat`, `wss://host/chat` | inside a WebSocket with this path; `?vhost=jobs` for a virtual host |
 
 By the letter of the specification `amqp://host/` is the virtual host with the empty name, which hardly any server has.
 pika and aio-pika treat it as the default, so it is the default here, as is `//`, the form of Celery and Kombu. `format`
@@ -20,20 +23,33 @@ always writes `/%2F`, which every client reads alike.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-from ._core.record import record
+from ._ground.record import record
 from .errors import AmqpError
 
 Verify: TypeAlias = Literal["verify_peer", "verify_none"]
+FIELDS: Final = (
+    "heartbeat",
+    "channel_max",
+    "frame_max",
+    "connection_timeout",
+    "auth_mechanism",
+    "cacertfile",
+    "certfile",
+    "keyfile",
+    "verify",
+    "server_name_indication",
+)
+"""The parameters of a query that are fields of `AmqpUri`."""
 
 
 class UriError(AmqpError, ValueError):
     """A text that isn't an AMQP URI, or a record that no URI can express.
 
     The message says what is wrong and what to do, and never quotes what may be a secret. `part` is the part at fault
-    ("scheme", "user info", "host", "port", "virtual host", "query", "URI"), `position` its index in the text, None for
-    a record.
+    ("scheme", "user info", "host", "port", "virtual host", "path", "query", "URI"), `position` its index in the text,
+    None for a record.
     """
 
     def __init__(self, text: str, part: str = "URI", position: int | None = None) -> None:
@@ -49,10 +65,11 @@ class UriError(AmqpError, ValueError):
 class AmqpUri:
     """The parts of a URI. None: the URI doesn't have it, and the caller's default applies.
 
-    `scheme` is "amqp" or "amqps", `host` a name or an address without brackets, `heartbeat` and `connection_timeout`
-    are seconds (the URI has milliseconds for the latter, as in RabbitMQ), `frame_max` is octets, `auth_mechanism` the
-    SASL mechanisms to allow, in upper case. The certificate files, `verify` and `server_name_indication` are for amqps
-    only. `options` are the other query parameters, names and values decoded, in the order of the URI.
+    `scheme` is "amqp", "amqps", "amqp+ws", "amqps+ws", "ws" or "wss", `host` a name or an address without brackets,
+    `heartbeat` and `connection_timeout` are seconds (the URI has milliseconds for the latter, as in RabbitMQ),
+    `frame_max` is octets, `auth_mechanism` the SASL mechanisms to allow, in upper case. The certificate files, `verify`
+    and `server_name_indication` are for TLS only. `options` are the other query parameters, names and values decoded,
+    in the order of the URI. `path` is that of a WebSocket, decoded; "" without one.
 
     `str` and `repr` hide the password and every option with a name that suggests a secret.
 
@@ -80,11 +97,26 @@ class AmqpUri:
     verify: Verify | None = None
     server_name_indication: str | None = None
     options: tuple[tuple[str, str], ...] = ()
+    path: str = ""
 
     @property
     def tls(self) -> bool:
         """Whether TLS is wanted."""
-        return self.scheme == "amqps"
+        return self.scheme in _SECURE
+
+    @property
+    def websocket(self) -> bool:
+        """Whether the connection is to be inside a WebSocket."""
+        return self.scheme in _WEBSOCKETS
+
+    @property
+    def resource(self) -> str:
+        """The path of a WebSocket as HTTP writes it.
+
+        >>> parse("wss://host/$servicebus/a%20b").resource
+        '/$servicebus/a%20b'
+        """
+        return _quote(self.path, _IN_PATH) or "/"
 
     def option(self, name: str) -> tuple[str, ...]:
         """Return the values of one of the `options`.
@@ -136,7 +168,8 @@ class AmqpUri:
         text += f"[{_quote(self.host, ':')}]" if ":" in self.host else _quote(self.host)
         if self.port != _PORTS.get(self.scheme):
             text += f":{self.port}"
-        text += "/" + _quote(self.vhost)
+        bare = self.scheme in _BARE
+        text += self.resource if bare else "/" + _quote(self.vhost)
         milliseconds = None
         if self.connection_timeout is not None:
             milliseconds = round(self.connection_timeout * 1000)
@@ -151,9 +184,10 @@ class AmqpUri:
             ("keyfile", self.keyfile),
             ("verify", self.verify),
             ("server_name_indication", self.server_name_indication),
-            *[(name, value if secrets or not _is_secret(name) else "***")
-              for name, value in self.options],
-        ]  # fmt: skip
+            ("vhost", self.vhost if bare and self.vhost != "/" else None),
+            ("path", self.path if self.websocket and not bare and self.path != "/" else None),
+            *[(name, value if secrets or not _is_secret(name) else "***") for name, value in self.options],
+        ]
         written = [f"{_quote(name)}={_quote(str(value), '/:*')}" for name, value in pairs if value is not None]
         return text + ("?" + "&".join(written) if written else "")
 
@@ -180,7 +214,7 @@ hosts are several URIs
     scheme, separator, rest = uri.partition("://")
     scheme = scheme.lower()
     if not separator or scheme not in _PORTS:
-        raise _fault("scheme", 0, "neither amqp:// nor amqps://", "begin with one of them")
+        raise _fault("scheme", 0, "neither amqp:// nor amqps://, nor one of a WebSocket", "begin with one of them")
     start = len(scheme) + 3
     if "#" in rest:
         position = start + rest.index("#")
@@ -200,13 +234,19 @@ hosts are several URIs
     host, port = _read_host(host_port, start + len(user_info) + len(at), scheme)
     query = _Query(query_text, start + len(before) + len(question), scheme)
     timeout = query.integer("connection_timeout", 1, 0xFFFFFFFF)
+    place = start + len(authority) + len(slash)
+    if scheme in _BARE:
+        vhost, inner = query.websocket_text("vhost") or "/", f"/{_unquote(path, place, 'path')}"
+    else:
+        vhost = _read_vhost(path, place)
+        inner = (query.websocket_text("path") or "/") if scheme in _WEBSOCKETS else ""
     return AmqpUri(
         scheme,
         host,
         port,
         user,
         password,
-        _read_vhost(path, start + len(authority) + len(slash)),
+        vhost,
         query.integer("heartbeat", 0, 0xFFFF),
         query.integer("channel_max", 0, 0xFFFF),
         query.integer("frame_max", 0, 0xFFFFFFFF),
@@ -218,22 +258,26 @@ hosts are several URIs
         query.verify(),
         query.tls_text("server_name_indication"),
         query.others(),
+        inner,
     )
 
 
-_PORTS = {"amqp": 5672, "amqps": 5671}
-_KNOWN = (
-    "heartbeat",
-    "channel_max",
-    "frame_max",
-    "connection_timeout",
-    "auth_mechanism",
-    "cacertfile",
-    "certfile",
-    "keyfile",
-    "verify",
-    "server_name_indication",
-)
+def secured(scheme: str) -> str:
+    """Return the scheme that is the same over TLS as one without.
+
+    >>> [secured(each) for each in ("amqp", "amqp+ws", "ws")]
+    ['amqps', 'amqps+ws', 'wss']
+    """
+    return "wss" if scheme == "ws" else scheme.replace("amqp", "amqps")
+
+
+_PORTS = {"amqp": 5672, "amqps": 5671, "amqp+ws": 80, "amqps+ws": 443, "ws": 80, "wss": 443}
+_SECURE = frozenset({"amqps", "amqps+ws", "wss"})
+_WEBSOCKETS = frozenset({"amqp+ws", "amqps+ws", "ws", "wss"})
+_BARE = frozenset({"ws", "wss"})
+"""The schemes whose path is the WebSocket's."""
+_IN_PATH = "/$:*+,;=!&'()"
+"""What stands in a WebSocket's path as it is."""
 _SECRET_WORDS = ("password", "passphrase", "passwd", "secret", "token")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _UNRESERVED = frozenset(_LETTERS + _LETTERS.lower() + "0123456789-._~")
@@ -252,6 +296,7 @@ class _Query:
     def __init__(self, text: str, start: int, scheme: str) -> None:
         self._scheme = scheme
         self._pairs: list[tuple[str, str, int]] = []
+        self._taken: set[str] = set()
         for piece in text.split("&") if text else ():
             name, equals, value = piece.partition("=")
             if piece and not (name and equals):
@@ -263,9 +308,9 @@ class _Query:
 
     def _add(self, name: str, value: str, position: int) -> None:
         likeness = name.lower().replace("-", "_")
-        if likeness in _KNOWN and name not in _KNOWN:
+        if likeness in FIELDS and name not in FIELDS:
             raise _fault("query", position, "a misspelt parameter", f"write {likeness}")
-        if name in _KNOWN and not value:
+        if name in FIELDS and not value:
             raise _fault("query", position, f"{name} is empty", "give a value, or take it out")
         self._pairs.append((name, value, position))
 
@@ -290,8 +335,21 @@ class _Query:
         found = self._one(name)
         if found is None:
             return None
-        if self._scheme != "amqps":
-            raise _fault("query", found[1], f"{name} has no use without TLS", "begin with amqps://")
+        if self._scheme not in _SECURE:
+            begin = f"begin with {secured(self._scheme)}://"
+            raise _fault("query", found[1], f"{name} has no use without TLS", begin)
+        return found[0]
+
+    def websocket_text(self, name: str) -> str | None:
+        """Take the virtual host or the path of a WebSocket, which for other schemes is one of the others."""
+        found = self._one(name)
+        self._taken.add(name)
+        if found is None:
+            return None
+        if name == "path" and not found[0].startswith("/"):
+            raise _fault("query", found[1], "a path that doesn't begin with '/'", "write one such as /chat")
+        if not found[0]:
+            raise _fault("query", found[1], f"{name} is empty", "give a value, or take it out")
         return found[0]
 
     def verify(self) -> Verify | None:
@@ -317,7 +375,9 @@ class _Query:
         return tuple(names)
 
     def others(self) -> tuple[tuple[str, str], ...]:
-        return tuple([(name, value) for name, value, _ in self._pairs if name not in _KNOWN])
+        return tuple(
+            [(name, value) for name, value, _ in self._pairs if name not in FIELDS and name not in self._taken]
+        )
 
 
 def _read_host(text: str, start: int, scheme: str) -> tuple[str, int]:

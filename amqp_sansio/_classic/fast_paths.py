@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from .._core.fast_paths import Entry
+from .._ground.fast_paths import Entry
 from .endpoint.channel import Channel
 from .endpoint.events import Delivery, MethodReceived, Published
 from .endpoint.fastpath import ClientFastPath, ServerFastPath
 from .observer.connection import ClassicObserver
 from .observer.fastpath import ObserverFastPath
+from .observer.lane import ObserverLane
 
 FAST_PATHS: Final[tuple[Entry, ...]] = (
     Entry(
@@ -20,6 +21,14 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         "`Delivery`; the tag among the unsettled ones; a body of more than 1024 octets that is missing is waited for",
         "`ConnectionModel` frame by frame",
         (Delivery,),
+    ),
+    Entry(
+        "client deliveries",
+        ClientFastPath,
+        "following",
+        "whole deliveries to the consumer of the one before, while no event waits; `Connection.next_deliveries` asks",
+        "each `Delivery` as `client delivery` does",
+        "`Connection.next_event` for each",
     ),
     Entry(
         "client body",
@@ -65,6 +74,15 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         stand_in="_forward",
     ),
     Entry(
+        "server confirm",
+        Channel,
+        "confirm",
+        "basic.ack of one unconfirmed publish on an open channel",
+        "the method frame; the number is no longer unconfirmed",
+        "`Channel._transmit` for the method",
+        stand_in="_confirm",
+    ),
+    Entry(
         "client accept",
         Channel,
         "accept",
@@ -104,5 +122,29 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         "basic.ack of one delivery or one publish, in full knowledge of an open channel, outside transactions",
         "`Observed` with what it settles",
         "`ClassicObserver.unit` for the method",
+    ),
+    Entry(
+        "lane delivery",
+        ObserverLane,
+        "delivered",
+        "basic.deliver with its header and at most one body frame on an open channel, where only events are wanted",
+        "its row in `events`; nothing of the model",
+        "`ClassicObserver.unit` frame by frame, and the row of its event",
+    ),
+    Entry(
+        "lane publish",
+        ObserverLane,
+        "published",
+        "basic.publish with its header and at most one body frame on an open channel, where only events are wanted",
+        "its row in `events`; nothing of the model",
+        "`ClassicObserver.unit` frame by frame, and the row of its event",
+    ),
+    Entry(
+        "lane ack",
+        ObserverLane,
+        "acknowledged",
+        "basic.ack on an open channel, where only events are wanted",
+        "its row in `events`; nothing of the model",
+        "`ClassicObserver.unit` for the method, and the row of its event",
     ),
 )

@@ -40,4 +40,4 @@ def check_login(config: LoginConfig, role: Role, offered: Sequence[str], *, succ
     if not offered:
         raise ValueError("Config.mechanisms is empty, a server offers at least one")
     for mechanism in offered:
-        check_written(sasl.server_mechanism, mechanism, nonce=config.nonce, success_data=success_data)
+        check_written(config.registry.server, mechanism, sasl.ServerTerms(config.nonce, success_data))

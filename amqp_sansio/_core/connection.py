@@ -1,4 +1,19 @@
-"""BaseConnection: octets, time, what is open, and how it ends, alike in every version (see `endpoint.Endpoint`)."""
+"""BaseConnection: octets, time, what is open, and how it ends, alike in every version (see `endpoint.Endpoint`).
+
+Owned here: the octets that arrived and those to send, the clock and the timers, and the one end that a connection has.
+A version owns its model and its handshakes, and parses when an event is taken.
+
+Every call of the edge is allowed at any time, in any order. Once the connection is ending, what arrives is dropped, and
+with CLOSE_WHEN_SENT what is queued is still given out.
+
+Between two calls these hold:
+
+- `now` never goes back, and nothing here reads a clock: what is due is told by `next_deadline`.
+- An end takes effect behind the octets that arrived before it: it waits in `_ending` until they are parsed.
+- `_report` is set once, by `_end`, together with the last event, Closed; a close that isn't answered yet is in
+  `_report_later`.
+- No more than `Limits.unparsed` octets wait to be parsed.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +21,14 @@ from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
+from .._ground.receive_buffer import ReceiveBuffer
+from .._ground.timers import Clock, Timers
 from .._version import __version__
 from ..endpoint import CloseHint, Role, Side
 from ..errors import AmqpError, EndpointClosed, LimitExceeded, LocalProtocolError, Scope
 from ..events import By, Closed, CloseReport, Failed, Opened
 from .hints import header_numbers as header_numbers
-from .receive_buffer import ReceiveBuffer
 from .send_buffer import SendBuffer
-from .timers import Clock, Timers
 
 if TYPE_CHECKING:
     from typing import Self
@@ -25,8 +40,11 @@ if TYPE_CHECKING:
     from ..versions import Version
 
 _KEEP: Final = CloseHint.KEEP
+_CLOSE_NOW: Final = CloseHint.CLOSE_NOW
 _TIMER_ORDER: Final = ("handshake", "close")
 _TRANSPORT_ENDS: Final = ("eof", "lost")
+UNREADABLE: Final = 1.0
+"""Seconds that the peer has to read a close whose answer can't be read any more."""
 DEAD_PEER: Final = "the peer or the network is dead, or its process is stopped"
 ERROR: Final = 300
 """Reply codes from here on tell of an error."""
@@ -64,42 +82,84 @@ class BaseConnection(Generic[_C]):
     VERSION: ClassVar[Version]
     _CONFIG: ClassVar[type[Any]]
     """The class of configurations; its defaults are for who gives none."""
-    SCHEMA: ClassVar[int]
+    LAYOUT: ClassVar[int]
     """The layout of a pickled connection; a snapshot of another layout is refused."""
     _NOT_OPEN: ClassVar[str] = "the connection is not open yet ({}); wait for Opened"
     _UNANSWERED: ClassVar[str] = "without the peer's close"
 
     __slots__ = (
-        "_buffer", "_clock", "_close_hint", "_ending", "_events", "_last_received", "_last_sent", "_lost", "_opened",
-        "_out", "_read_until", "_report", "_report_later", "_send_within", "_silence_after", "_timers",
-        "_unit_offset", "_unparsed", "_waiting_for", "_was_full", "config", "role",
-    )  # fmt: skip
-
-    def __new__(cls, *arguments: Any, **named: Any) -> Self:
-        if not arguments and not named:
-            # Snapshots of early layouts name theirs behind their content, whose classes may be gone.
-            raise ValueError(_OTHER_LAYOUT.format("of an earlier release", cls.SCHEMA))
-        return super().__new__(cls)
+        "_buffer",
+        "_clock",
+        "_close_hint",
+        "_ending",
+        "_events",
+        "_last_received",
+        "_last_sent",
+        "_lost",
+        "_opened",
+        "_out",
+        "_read_until",
+        "_report",
+        "_report_later",
+        "_send_within",
+        "_silence_after",
+        "_timers",
+        "_unit_offset",
+        "_unparsed",
+        "_waiting_for",
+        "_was_full",
+        "config",
+        "role",
+    )
 
     def __init__(self, role: Role, config: _C) -> None:
+        # The side that this end is: Side.CLIENT or Side.SERVER.
         self.role = role
+        # As it was given; nothing here changes it.
         self.config = config
+        # Octets that arrived and aren't parsed yet.
         self._buffer = ReceiveBuffer()
+        # The `now` of the last call, in seconds, which no later one may undercut.
         self._clock = Clock()
+        # Deadlines of the opening ("handshake") and of the answer to a close ("close").
         self._timers = Timers(_TIMER_ORDER)
+        # What `next_event` gives out next; the model's steps put several here at a time.
         self._events: deque[Event] = deque()
+        # Octets for `data_to_send`; it adds SendPaused and SendResumed to the events.
         self._out = SendBuffer(self._events, config.limits)
+        # Why it ends once the octets before that are parsed: a kind ("eof", "lost", "close-timeout" and so on) and a
+        # sentence for people. None while it goes on; the first reason stays.
         self._ending: tuple[str, str] | None = None
-        self._close_hint = CloseHint.KEEP
+        # What the caller does with the transport; it leaves KEEP once, and only CLOSE_WHEN_SENT still becomes
+        # CLOSE_NOW.
+        self._close_hint = _KEEP
+        # Why it ended, from its last event on.
         self._report: CloseReport | None = None
+        # Why this end closes it, from the close that it sends until the peer has answered.
         self._report_later: CloseReport | None = None
+        # The decision that the application was asked for, as `_ask` names it; nothing is parsed before its answer.
         self._waiting_for: str | None = None
+        # When octets last arrived, or when reading began again after a pause, in seconds: silence counts from here.
         self._last_received: float | None = None
+        # When octets were last taken to be sent, in seconds: the next heartbeat counts from here.
         self._last_sent: float | None = None
+        # Most octets that may wait to be parsed (`Limits.unparsed`).
         self._unparsed = config.limits.unparsed
-        self._read_until = self._unit_offset = 0
-        self._send_within = self._silence_after = 0.0
-        self._opened = self._was_full = self._lost = False
+        # The offset in the stream up to which this end reads while it waits for the answer to its close.
+        self._read_until = 0
+        # Where the unit that is being parsed begins in the stream, for errors; a snapshot has 0.
+        self._unit_offset = 0
+        # The longest pause between octets that the peer bears, in seconds; 0: any. Set when the opening has agreed on
+        # it.
+        self._send_within = 0.0
+        # Seconds without octets after which the peer counts as dead; 0: never. Set with the one before.
+        self._silence_after = 0.0
+        # Whether commands may be given: from Opened until a close, by either end, or the loss.
+        self._opened = False
+        # Whether the budget reached 0 since octets last arrived: then the silence is no fault of the peer's.
+        self._was_full = False
+        # Whether the transport is gone, which is known before the octets that came before that are parsed.
+        self._lost = False
 
     @classmethod
     def client(cls, config: _C | None = None) -> Self:
@@ -158,7 +218,7 @@ class BaseConnection(Generic[_C]):
         if self._was_full:
             self._count_silence_anew(now)
         out = self._out
-        if self._close_hint is CloseHint.CLOSE_NOW:
+        if self._close_hint is _CLOSE_NOW:
             return b""
         octets = out.take(max_bytes) if out.size else b""
         if octets:
@@ -195,7 +255,7 @@ class BaseConnection(Generic[_C]):
     @property
     def next_deadline(self) -> float | None:
         """When `handle_timeout` is wanted, in seconds on the caller's clock; None: never."""
-        if self.is_ending:
+        if self._ending is not None or self._close_hint is not _KEEP:
             return self._timers.next if self._close_hint is CloseHint.CLOSE_WHEN_SENT else None
         deadline = self._timers.next
         for other in (self._send_deadline(), self._silence_deadline()):
@@ -206,14 +266,15 @@ class BaseConnection(Generic[_C]):
     @property
     def receive_budget(self) -> int:
         """Octets that `receive_data` still takes; 0 means: stop reading."""
-        if self.is_ending:
+        if self._ending is not None or self._close_hint is not _KEEP:
             return 0
-        return max(0, self._unparsed - len(self._buffer))
+        buffer = self._buffer
+        return max(0, self._unparsed - len(buffer.data) + buffer.pos - buffer.held)
 
     @property
     def is_ending(self) -> bool:
         """Whether nothing more is read because the connection ends: behind the octets still queued, or already."""
-        return self._ending is not None or self._close_hint is not CloseHint.KEEP
+        return self._ending is not None or self._close_hint is not _KEEP
 
     @property
     def close_hint(self) -> CloseHint:
@@ -224,6 +285,11 @@ class BaseConnection(Generic[_C]):
     def send_backlog(self) -> int:
         """Octets queued for `data_to_send`."""
         return self._out.size
+
+    @property
+    def send_buffer(self) -> SendBuffer:
+        """Where the octets wait; its `size` is `send_backlog`, for callers that look often."""
+        return self._out
 
     @property
     def report(self) -> CloseReport | None:
@@ -370,7 +436,8 @@ class BaseConnection(Generic[_C]):
         self._report = report
         self._end_parts(report)
         self._forget()
-        self._opened = self._out.paused = False
+        self._opened = False
+        self._out.paused = False
         self._waiting_for = None
         self._timers.clear_all()
         self._buffer.clear()
@@ -418,7 +485,8 @@ class BaseConnection(Generic[_C]):
             return
         if self._report_later is not None:
             if self._out.size or "close" not in timers.deadlines:
-                timers.set("close", now + self.config.close_timeout)
+                patience = self.config.close_timeout
+                timers.set("close", now + (min(patience, UNREADABLE) if self._buffer.is_lost else patience))
         elif "handshake" not in timers.deadlines:
             timers.set("handshake", now + self.config.handshake_timeout)
 
@@ -449,7 +517,7 @@ class BaseConnection(Generic[_C]):
     def __reduce__(self) -> tuple[object, ...]:
         state = self._kept()
         state["_unit_offset"] = 0
-        return _restored, (type(self), self.SCHEMA), state
+        return _restored, (type(self), self.LAYOUT), state
 
     def __setstate__(self, state: dict[str, object]) -> None:
         for name, value in state.items():
@@ -462,6 +530,6 @@ _OTHER_LAYOUT: Final = "this snapshot has layout {}, this release reads {}; repl
 def _restored(kind: type[BaseConnection[_C]], schema: int) -> BaseConnection[_C]:
     """Make the connection of a snapshot, still empty. Raises ValueError for another layout, before its content
     is read."""
-    if schema != kind.SCHEMA:
-        raise ValueError(_OTHER_LAYOUT.format(schema, kind.SCHEMA))
+    if schema != kind.LAYOUT:
+        raise ValueError(_OTHER_LAYOUT.format(schema, kind.LAYOUT))
     return object.__new__(kind)

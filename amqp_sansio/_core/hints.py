@@ -15,6 +15,17 @@ HUNG_UP: Final = {
     "tuned": "the server hung up before open-ok: the virtual host is missing or forbidden, or the tuning was refused",
 }
 """The usual cause of a server that hangs up in this phase of the opening, before 1.0."""
+LEFT: Final = {
+    "header": "the client left before the server answered its protocol header; it may only have looked whether the "
+    "port is open, as a load balancer does",
+    "login": "the client left during the login: it has no mechanism that the server offers, or it only looked whether "
+    "the port is open",
+    "tuned": "the client left between the login and open-ok",
+}
+"""The usual cause of a client that ends a connection in this phase of the opening."""
+NOTHING_SAID: Final = (
+    "neither side sent anything; somebody only looked whether the port is open, as a load balancer does"
+)
 _PHASES: Final = {
     "header sent": "header",
     **dict.fromkeys(("started", "authenticating", "challenged"), "login"),

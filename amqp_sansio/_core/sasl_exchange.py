@@ -1,4 +1,9 @@
-"""SaslExchange: a login step by step, on either side, over hooks that send (RFC 4422 section 3)."""
+"""SaslExchange: a login step by step, on either side, over hooks that send (RFC 4422 section 3).
+
+A mechanism is a value without state: what it remembers goes through `ClientLogin` and `ServerLogin`. A client's login
+ends with the server's word. A server's asks the application, for keys or for a decision, and nothing is parsed until it
+has answered. `Limits.sasl_rounds` bounds the challenges of both.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..endpoint import CloseHint, Role
-    from ..sasl import ClientMechanism, SaslState, ScramKeys, ServerMechanism, ServerStep
+    from ..sasl import ClientMechanism, MechanismRegistry, SaslState, ScramKeys, ServerMechanism, ServerStep
 
 AUTHENTICATION: Final = "authentication"
 SCRAM_KEYS: Final = "scram keys"
@@ -27,6 +32,8 @@ class LoginConfig(BaseConfig, Protocol):
     def sasl(self) -> ClientMechanism | tuple[ClientMechanism, ...] | None: ...
     @property
     def nonce(self) -> str: ...
+    @property
+    def registry(self) -> MechanismRegistry: ...
 
 
 _C = TypeVar("_C", bound=LoginConfig)
@@ -46,8 +53,11 @@ class ClientLogin:
     __slots__ = ("_mechanism", "_state", "response", "rounds")
 
     def __init__(self, mechanism: ClientMechanism) -> None:
+        # The one that the client chose among the server's.
         self._mechanism = mechanism
+        # What the mechanism remembers between two steps; its own type, nobody else looks into it.
         self._state, self.response = mechanism.initial()
+        # Challenges that were answered; `Limits.sasl_rounds` bounds them.
         self.rounds = 0
 
     def step(self, challenge: bytes) -> bytes:
@@ -67,9 +77,13 @@ class ServerLogin:
     __slots__ = ("_mechanism", "_state", "additional", "rounds")
 
     def __init__(self, mechanism: ServerMechanism) -> None:
+        # The one that the client asked for, which the configuration offers.
         self._mechanism = mechanism
+        # What the mechanism remembers between two steps; None before the first response.
         self._state: SaslState | None = None
+        # Octets that go with the outcome: the server's proof, in SCRAM (RFC 5802 section 3).
         self.additional = b""
+        # Challenges that were sent; `Limits.sasl_rounds` bounds them.
         self.rounds = 0
 
     def take(self, response: bytes | None) -> ServerStep:
@@ -98,8 +112,11 @@ class SaslExchange(BaseConnection[_C]):
 
     def __init__(self, role: Role, config: _C) -> None:
         super().__init__(role, config)
+        # The name of the mechanism, once one is chosen.
         self.mechanism = ""
+        # A client's login, from its first octets until the server accepts it.
         self._client_login: ClientLogin | None = None
+        # A server's, from the client's choice of a mechanism on.
         self._server_login: ServerLogin | None = None
 
     def provide_scram_keys(self, keys: ScramKeys | None) -> None:
@@ -132,7 +149,8 @@ class SaslExchange(BaseConnection[_C]):
     def _begin_login(self, offered: Sequence[str] | bytes) -> bytes:
         """Choose the strongest mechanism that the server offers; returns its first response. Raises SaslError."""
         mechanism = sasl.choose(configured_mechanisms(self.config), offered)
-        self._client_login = login = ClientLogin(mechanism)
+        login = ClientLogin(mechanism)
+        self._client_login = login
         self.mechanism = mechanism.name
         return login.response
 
@@ -160,8 +178,10 @@ class SaslExchange(BaseConnection[_C]):
 
     def _start_login(self, name: str, response: bytes | None, *, success_data: bool = False) -> None:
         """A client has chosen a mechanism that was offered."""
-        mechanism = sasl.server_mechanism(name, nonce=self.config.nonce, success_data=success_data)
-        self._server_login = login = ServerLogin(mechanism)
+        config = self.config
+        mechanism = config.registry.server(name, sasl.ServerTerms(config.nonce, success_data))
+        login = ServerLogin(mechanism)
+        self._server_login = login
         self._take_step(login.take(response))
 
     def _continue_login(self, response: bytes | None) -> None:
@@ -182,5 +202,5 @@ class SaslExchange(BaseConnection[_C]):
         else:
             if isinstance(step, sasl.Verified):
                 login.additional = step.additional
-                step = sasl.Credentials(self.mechanism, step.user, authzid=step.authzid)
+                step = sasl.Credentials(self.mechanism, step.user, authzid=step.authzid, verified=True)
             self._ask(AUTHENTICATION, AuthenticationRequested(self.mechanism, step))

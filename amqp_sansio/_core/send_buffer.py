@@ -1,4 +1,9 @@
-"""SendBuffer: encoded octets in order, joined once when they are written."""
+"""SendBuffer: encoded octets in order, joined once when they are written.
+
+Between calls `size` is what `parts` have behind `_written` and `_offset`. Above `high` those who queue are asked to
+pause, by an event; at `_low` they may go on; above `hard` a command is refused before it changes anything
+(`check_room`).
+"""
 
 from __future__ import annotations
 
@@ -15,32 +20,54 @@ if TYPE_CHECKING:
 
 _DROP: Final = 256
 """Pieces already written are dropped from the list when there are as many, and more than are left."""
+_LARGE: Final = 8192
+"""Octets of a body above which to copy it costs more than a piece of its own."""
 
 
 class SendBuffer:
-    """A list of encoded pieces and the size of what isn't written; the first `_written` pieces are.
-
-    Above `high` octets it asks for a pause of those who queue more, and again for them at `low`. A hot path may add to
-    `parts` and `size` by itself, and calls `pause` above `high`. `closed` says that nothing is written any more.
-    """
+    """Octets that wait to be sent, in the pieces that they were encoded in, and their count."""
 
     __slots__ = ("_events", "_low", "_offset", "_written", "closed", "hard", "high", "parts", "paused", "size")
 
     def __init__(self, events: deque[Event], limits: Limits) -> None:
+        # The pieces in order. Those before `_written` are sent, and go when all are.
         self.parts: list[bytes] = []
+        # Octets that aren't sent yet.
         self.size = 0
+        # Above so many octets those who queue are asked to pause (`Limits.backlog_high`).
         self.high = limits.backlog_high
-        self.paused = self.closed = False
+        # Whether SendPaused was told, and SendResumed not yet.
+        self.paused = False
+        # Whether the transport is gone: what is queued then is dropped, and asks nobody to pause.
+        self.closed = False
+        # The connection's events, which take SendPaused and SendResumed.
         self._events = events
+        # At so many octets they may go on (`Limits.backlog_low`).
         self._low = limits.backlog_low
+        # Above so many octets a command is refused (`Limits.backlog_hard`).
         self.hard = limits.backlog_hard
+        # Pieces that are sent as a whole.
         self._written = 0
+        # Octets of the next piece that are sent.
         self._offset = 0
 
     def queue(self, octets: bytes) -> None:
         """Queue octets, and say so when there are many."""
         self.parts.append(octets)
         self.size += len(octets)
+        if self.size > self.high:
+            self.pause()
+
+    def add(self, head: tuple[bytes, ...], body: bytes, tail: bytes) -> None:
+        """Queue a message: the pieces in front of its body, which is large or small, and what is behind it."""
+        if len(body) > _LARGE:
+            begin = b"".join(head)
+            self.parts += (begin, body, tail)
+            self.size += len(begin) + len(body) + len(tail)
+        else:
+            octets = b"".join((*head, body, tail))
+            self.parts.append(octets)
+            self.size += len(octets)
         if self.size > self.high:
             self.pause()
 
@@ -112,4 +139,6 @@ class SendBuffer:
     def clear(self) -> None:
         """Drop what was not written."""
         self.parts.clear()
-        self.size = self._written = self._offset = 0
+        self.size = 0
+        self._written = 0
+        self._offset = 0

@@ -13,23 +13,31 @@ SILENT: Final = 0
 
 
 class Violation(Exception):
-    """A broken rule. Raised inside an engine only; each door turns it into what its caller expects.
-
-    `code` is the reply code, SILENT when the specification wants the socket closed without a word; in 0-10's sessions
-    it's that of execution.exception, unless `detach` tells the error, as the code of session.detached. `rule` is the
-    rule's identifier without the version. `harmless`: observers warn of it, since it's ignored or only untidy.
-    """
+    """A broken rule. Raised inside an engine only; each of its callers turns it into what its own caller expects."""
 
     def __init__(
-        self, code: int, text: str, *, rule: str | None = None, scope: Scope = Scope.CONNECTION,
-        detach: Enum | None = None, harmless: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        code: int,
+        text: str,
+        *,
+        rule: str | None = None,
+        scope: Scope = Scope.CONNECTION,
+        detach: Enum | None = None,
+        harmless: bool = False,
+    ) -> None:
+        # The sentence for people; a peer's words in it can't control a terminal.
         self.text = printable(text)
         super().__init__(self.text)
+        # The reply code; SILENT where the specification wants the socket closed without a word. In 0-10's sessions it
+        # is that of execution.exception, unless `detach` is set.
         self.code = code
+        # The rule's identifier without its version; None where no single rule says it.
         self.rule = rule
+        # How much ends because of it: the connection, or only the channel or session.
         self.scope = scope
+        # In 0-10, the code of session.detached, where the session ends by that.
         self.detach = detach
+        # Whether observers only warn of it, since it's ignored or untidy.
         self.harmless = harmless
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
 from .codec import records
 from .codec.dialect import Dialect
 from .codec.message import Headers, Message
@@ -13,40 +16,95 @@ from .codec.structs import Struct, decode_struct
 from .codec.types import Map, decode_value, encode_value
 from .codec.values import Datetime, Struct32, Typed
 from .codec.violation import DetachCode
-from .endpoint.config import Config
-from .endpoint.connection import Connection
-from .endpoint.kept_sessions import KeptSessions
-from .endpoint.outgoing import NoCredit, Transferred
-from .endpoint.session import EXPLICIT, NONE, NOT_ACQUIRED, PRE_ACQUIRED, Session
-from .model.credit import BYTE, CREDIT, INFINITE, MESSAGE, WINDOW
-from .model.dtx import Branches
-from .model.dtx_states import (
-    XA_HEURCOM,
-    XA_HEURHAZ,
-    XA_HEURMIX,
-    XA_HEURRB,
-    XA_OK,
-    XA_RBROLLBACK,
-    XA_RBTIMEOUT,
-    XA_RDONLY,
-)
-from .model.events import (
-    BodyAborted,
-    BodyReceived,
-    CommandReceived,
-    Completed,
-    CreditChanged,
-    MessageBegun,
-    MessageReceived,
-    Redirected,
-    Rejected,
-    Released,
-    Resumed,
-    SessionClosed,
-    SessionRequested,
-)
-from .model.execution import ERROR_CODES, ExecutionError
-from .model.session_state import SessionState
+
+if TYPE_CHECKING:
+    from .endpoint.config import Config
+    from .endpoint.connection import Connection
+    from .endpoint.kept_sessions import KeptSessions
+    from .endpoint.outgoing import NoCredit, Transferred
+    from .endpoint.session import EXPLICIT, NONE, NOT_ACQUIRED, PRE_ACQUIRED, Session
+    from .model.credit import BYTE, CREDIT, INFINITE, MESSAGE, WINDOW
+    from .model.dtx import Branches
+    from .model.dtx_states import (
+        XA_HEURCOM,
+        XA_HEURHAZ,
+        XA_HEURMIX,
+        XA_HEURRB,
+        XA_OK,
+        XA_RBROLLBACK,
+        XA_RBTIMEOUT,
+        XA_RDONLY,
+    )
+    from .model.events import (
+        BodyAborted,
+        BodyReceived,
+        CommandReceived,
+        Completed,
+        CreditChanged,
+        MessageBegun,
+        MessageReceived,
+        Redirected,
+        Rejected,
+        Released,
+        Resumed,
+        SessionClosed,
+        SessionRequested,
+    )
+    from .model.execution import ERROR_CODES, ExecutionError
+    from .model.session_state import SessionState
+
+_LATER: Final = {
+    "BYTE": "model.credit",
+    "BodyAborted": "model.events",
+    "BodyReceived": "model.events",
+    "Branches": "model.dtx",
+    "CREDIT": "model.credit",
+    "CommandReceived": "model.events",
+    "Completed": "model.events",
+    "Config": "endpoint.config",
+    "Connection": "endpoint.connection",
+    "CreditChanged": "model.events",
+    "ERROR_CODES": "model.execution",
+    "EXPLICIT": "endpoint.session",
+    "ExecutionError": "model.execution",
+    "INFINITE": "model.credit",
+    "KeptSessions": "endpoint.kept_sessions",
+    "MESSAGE": "model.credit",
+    "MessageBegun": "model.events",
+    "MessageReceived": "model.events",
+    "NONE": "endpoint.session",
+    "NOT_ACQUIRED": "endpoint.session",
+    "NoCredit": "endpoint.outgoing",
+    "PRE_ACQUIRED": "endpoint.session",
+    "Redirected": "model.events",
+    "Rejected": "model.events",
+    "Released": "model.events",
+    "Resumed": "model.events",
+    "Session": "endpoint.session",
+    "SessionClosed": "model.events",
+    "SessionRequested": "model.events",
+    "SessionState": "model.session_state",
+    "Transferred": "endpoint.outgoing",
+    "WINDOW": "model.credit",
+    "XA_HEURCOM": "model.dtx_states",
+    "XA_HEURHAZ": "model.dtx_states",
+    "XA_HEURMIX": "model.dtx_states",
+    "XA_HEURRB": "model.dtx_states",
+    "XA_OK": "model.dtx_states",
+    "XA_RBROLLBACK": "model.dtx_states",
+    "XA_RBTIMEOUT": "model.dtx_states",
+    "XA_RDONLY": "model.dtx_states",
+}
+"""Names of what only an endpoint needs, with their modules: who only observes, or reads octets, doesn't load them."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # From now on it is there as an imported name is.
+    found = globals()[name] = getattr(import_module(f".{_LATER[name]}", __name__), name)
+    return found
+
 
 __all__ = [
     "BYTE",
@@ -106,9 +164,9 @@ __all__ = [
     "decode_command",
     "decode_control",
     "decode_headers",
-    
-    "decode_struct", "decode_value",
+    "decode_struct",
+    "decode_value",
     "encode_headers",
     "encode_value",
-]  # fmt: skip
+]
 __all__ += records.__all__

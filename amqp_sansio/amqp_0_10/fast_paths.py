@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .._core.fast_paths import Entry
+from .._ground.fast_paths import Entry
 from .endpoint.incoming import Incoming
 from .endpoint.outgoing import Outgoing
 from .observer.connection import Observer

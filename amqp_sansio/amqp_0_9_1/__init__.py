@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from .._classic.codec import methods_0_9_1 as _methods
 from .._classic.codec.dialect import Dialect, get_dialect
 from .._classic.codec.method import Method
 from .._classic.codec.method import Request as RequestMethod
+from .._classic.codec.methods_0_9_1 import *  # noqa: F403
 from .._classic.codec.properties import Properties
 from .._classic.codec.table import FieldValue, Table, Timestamp, Typed
 from .._classic.endpoint.channel import Channel
@@ -36,8 +38,6 @@ from .._classic.endpoint.events import (
 )
 from .._classic.model.channel_state import ChannelState
 from ..versions import AMQP_0_9_1, Version
-from . import _methods
-from ._methods import *  # noqa: F403
 
 
 class Connection(_Connection):

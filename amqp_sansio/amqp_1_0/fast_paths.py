@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from .._core.fast_paths import Entry
+from .._ground.fast_paths import Entry
 from .endpoint.events import Delivery
 from .endpoint.fastpath import FastPath
 from .endpoint.receiver import IncomingDelivery, Receiver
 from .endpoint.sender import OutgoingDelivery, Sender
 from .observer import fastpath as observer_fastpath
+from .observer.lane import ObserverLane
 from .observer.outcomes import ObservedDelivery
 
 FAST_PATHS: Final[tuple[Entry, ...]] = (
@@ -34,7 +35,7 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         "message sent",
         Sender,
         "_send_fast",
-        "a message that fits one frame, sent unsettled with a tag of the link's own, with credit and window",
+        "a message that fits one frame, sent unsettled, with credit and window",
         "the transfer frame; an unsettled delivery; credit and window advance",
         "`Sender._start`",
         (OutgoingDelivery,),
@@ -63,5 +64,21 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         "disposition that settles one delivery as accepted, in full knowledge of the session",
         "`Observed` with what it settles; the delivery is forgotten",
         "`Observer.unit` for the performative",
+    ),
+    Entry(
+        "lane transfer",
+        ObserverLane,
+        "transferred",
+        "a delivery in one transfer of plain fields, on a known link, where only events are wanted, without bodies",
+        "its row in `events`; the session and link are in use",
+        "`Observer.unit` for the performative, and the row of its event",
+    ),
+    Entry(
+        "lane disposition",
+        ObserverLane,
+        "disposed",
+        "disposition of plain fields on a known session, where only events are wanted, without bodies",
+        "its row in `events`; the session is in use",
+        "`Observer.unit` for the performative, and the row of its event",
     ),
 )

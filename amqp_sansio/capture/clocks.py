@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
-from .._core.record import record
+from .._ground.record import record
 from .records import ACK, FIN, SYN, CaptureDamage, Segment
 
 HELD: Final = 4096
@@ -99,9 +99,7 @@ class Clocks:
             self.finish()
             self._ends = source, target, point
             self._file = segment.file
-        seen = (
-            segment.file, source, target, segment.ts_ns, segment.seq, segment.wire_len, segment.ack, segment.flags
-        )  # fmt: skip
+        seen = (segment.file, source, target, segment.ts_ns, segment.seq, segment.wire_len, segment.ack, segment.flags)
         first = self._first
         if first is None:
             self._compare(*seen)

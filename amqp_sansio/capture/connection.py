@@ -8,13 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from .direction import OVERHEAD, Direction, Ready
-from .records import ConnectionEnd, ConnectionStart, Item, StreamDamage, StreamData, StreamGap, endpoint
+from .records import ACK, ConnectionEnd, ConnectionStart, Item, StreamDamage, StreamData, StreamGap, endpoint
 
 if TYPE_CHECKING:
     from .records import Segment
 
 NEVER: Final = 1 << 66
 """Later than any time of a capture."""
+_AGAIN_NS: Final = 500_000_000
+"""A SYN so much later isn't the first one captured twice: it is sent again after a second (RFC 6298 section 2.1)."""
 
 
 class Connection:
@@ -24,10 +26,38 @@ class Connection:
     """
 
     __slots__ = (
-        "address", "calm", "client", "clock", "due_ns", "ended", "ended_at", "ended_by", "first", "first_seq",
-        "first_ts_ns", "flow", "gaps", "how", "id", "incarnation", "order", "port", "reset_at", "reset_by",
-        "reset_offset", "second", "started",
-    )  # fmt: skip
+        "address",
+        "calm",
+        "client",
+        "clock",
+        "due_ns",
+        "ended",
+        "ended_at",
+        "ended_by",
+        "ended_heard",
+        "file",
+        "first",
+        "first_seq",
+        "first_ts_ns",
+        "flow",
+        "gaps",
+        "heard",
+        "how",
+        "id",
+        "incarnation",
+        "order",
+        "port",
+        "refused",
+        "repeated",
+        "reset_acks",
+        "reset_at",
+        "reset_by",
+        "reset_followed",
+        "reset_heard",
+        "reset_offset",
+        "second",
+        "started",
+    )
 
     def __init__(self, segment: Segment, incarnation: int) -> None:
         ends = [(segment.src, segment.sport), (segment.dst, segment.dport)]
@@ -38,6 +68,7 @@ class Connection:
         self.first = Direction(endpoint(*ends[0]))
         self.second = Direction(endpoint(*ends[1]))
         self.incarnation = incarnation
+        self.file = segment.file
         self.first_ts_ns = segment.ts_ns
         self.first_seq = segment.seq
         self.id = ""
@@ -50,10 +81,18 @@ class Connection:
         self.due_ns = NEVER
         self.order = 0
         self.gaps = 0
-        self.ended_by = ""  # the sender of the FIN that came out first, and its time
+        self.heard: dict[str, int] = {}  # when the last octets of each endpoint came out
+        # The sender of the FIN that came out first, its time, and when the other one was heard last before it.
+        self.ended_by = ""
         self.ended_at = 0
+        self.ended_heard: int | None = None
         self.reset_by: Direction | None = None
         self.reset_at = 0
+        self.reset_acks: int | None = None  # the number that it acknowledges
+        self.reset_followed = False  # its sender sent more
+        self.reset_heard: int | None = None
+        self.refused = False  # the RST answers the SYN
+        self.repeated = False  # the SYN came again, so much later that it was sent again
         self.reset_offset = 0
 
     def __getstate__(self) -> tuple[object, ...]:
@@ -72,12 +111,75 @@ class Connection:
     def greet(self, this: Direction, other: Direction, segment: Segment, answer: bool) -> None:
         """Take the start of a direction from a SYN or, with `answer`, from a SYN and ACK."""
         this.move((segment.seq + 1) & 0xFFFF_FFFF, other)
-        this.exact = this.syn = True
+        this.exact = True
+        this.syn = True
         if answer and other.base < 0:
             other.move(segment.ack, this)
             other.exact = True
         if not self.started:
             self.client = other.name if answer else (self.client or this.name)
+
+    def other(self, direction: Direction) -> Direction:
+        """Return the other direction."""
+        return self.second if direction is self.first else self.first
+
+    def reset(self, this: Direction, segment: Segment, offset: int) -> None:
+        """Take a RST at an offset of its sender's stream; the first one counts."""
+        if self.reset_by is not None:
+            return
+        other = self.other(this)
+        self.reset_by = this
+        self.reset_at = segment.ts_ns
+        self.reset_acks = segment.ack if segment.flags & ACK else None
+        self.reset_offset = offset
+        self.reset_heard = self.heard.get(other.name)
+        # What refuses a SYN has no number of its own (RFC 9293 section 3.10.7.1).
+        answers = bool(segment.flags & ACK) and not segment.seq and other.syn
+        self.refused = answers and not this.syn and this.base < 0 and other.untouched
+
+    @property
+    def is_reset(self) -> bool:
+        """Whether the RST ended the connection: behind one nothing comes but what was captured late."""
+        reset = self.reset_by
+        return reset is not None and not (self.reset_followed and reset.pos != self.reset_offset)
+
+    def is_behind_fin(self, reset: Direction) -> bool:
+        """Whether the RST was sent behind the FIN that came out first: it acknowledges it, or else its time says so.
+
+        It may be in a capture whose clock is behind.
+        """
+        other = self.other(reset)
+        acks = self.reset_acks
+        if other.name == self.ended_by and acks is not None and other.place(acks) == other.fin + 1:
+            return True
+        return self.ended_at <= self.reset_at
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the ends of both streams have been captured, or a RST that its receiver takes.
+
+        It takes none ahead of the octets that it has (RFC 5961 section 3.2).
+        """
+        if self.ended or (self.first.fin >= 0 and self.second.fin >= 0):
+            return True
+        reset = self.reset_by
+        return reset is not None and self.is_reset and self.reset_offset <= reset.pos
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether the SYN was sent again, and neither side shows that the other one has ever answered."""
+        return self.repeated and any(
+            [
+                this.syn and this.untouched and not other.syn and other.base < 0
+                for this, other in ((self.first, self.second), (self.second, self.first))
+            ]
+        )
+
+    def greet_again(self, segment: Segment) -> None:
+        """Take a SYN that is there already."""
+        is_later = segment.file == self.file and segment.ts_ns - self.first_ts_ns >= _AGAIN_NS
+        if is_later and not segment.flags & ACK:
+            self.repeated = True
 
     def start(self, items: list[Item]) -> None:
         """Report the connection's start, once."""
@@ -160,7 +262,12 @@ class Connection:
                 self.give_up(direction, "timeout")
         self.drain(items)
         if self.reset_by is not None and now - self.reset_at >= grace_ns:
-            self.end("rst", items)
+            if self.is_reset:
+                self.end("rst", items)
+            else:
+                # It was none of this connection.
+                self.reset_by = None
+                self.reset_followed = False
 
     def relieve(self, limit: int, items: list[Item]) -> None:
         """Give up holes until the waiting octets are within `limit`."""
@@ -184,13 +291,15 @@ class Connection:
             pos = direction.pos
             if direction.acked > pos:
                 if direction.mark <= pos:
-                    direction.mark, direction.mark_at = direction.acked, now
+                    direction.mark = direction.acked
+                    direction.mark_at = now
                 due_ns = min(due_ns, direction.mark_at + grace_ns)
             else:
                 direction.mark = 0
             if direction.next_known() >= 0:
                 if direction.hole != pos:
-                    direction.hole, direction.hole_at = pos, now
+                    direction.hole = pos
+                    direction.hole_at = now
                 due_ns = min(due_ns, direction.hole_at + patience_ns)
             else:
                 direction.hole = -1
@@ -209,24 +318,31 @@ class Connection:
             while self.give_up(direction, "end-of-capture"):
                 pass
         self.drain(items, force=True)
+        self.first.release()
+        self.second.release()
         self.ended = True
         self.calm = False
         self.due_ns = NEVER
         if not self.started:
             return
-        reset = self.reset_by
+        reset = self.reset_by if self.is_reset else None
         whole = self.first.syn and self.second.syn and not self.gaps
-        by, by_ns, at = self.ended_by or None, self.ended_at, self.clock
-        if self.first.fin_out and self.second.fin_out:
-            how = "fin"
+        at = self.clock
+        if not (self.first.fin_out and self.second.fin_out):
+            whole = whole and reset is not None and self.reset_offset <= reset.pos
+            if reset is not None:
+                at = max(at, self.reset_at)
+        by: str | None = None
+        by_ns = heard_ns = None
+        if self.ended_by and (reset is None or self.is_behind_fin(reset)):
+            how, by, by_ns, heard_ns = "fin", self.ended_by, self.ended_at, self.ended_heard
         elif reset is not None:
-            how, at = "rst", max(at, self.reset_at)
-            by, by_ns = reset.name, self.reset_at
-            whole = whole and self.reset_offset <= reset.pos
-        else:
-            whole = False
+            how = "refused" if self.refused else "rst"
+            by, by_ns, heard_ns = reset.name, self.reset_at, self.reset_heard
+        elif self.is_unanswered:
+            how = "unanswered"
         self.how = how
-        items.append(ConnectionEnd(self.id, at, by, how, whole, by_ns if by else None))
+        items.append(ConnectionEnd(self.id, at, by, how, whole, by_ns, heard_ns))
 
     def _put(self, direction: Direction, entry: Ready, items: list[Item]) -> None:
         direction.ready.popleft()
@@ -235,12 +351,15 @@ class Connection:
             self.clock = entry.ts_ns
         if entry.data is not None:
             direction.held -= entry.size
+            self.heard[direction.name] = self.clock
             self.start(items)
             items.append(StreamData(self.id, direction.name, entry.data, self.clock, entry.offset))
         elif entry.reason == "fin":
             direction.fin_out = True
             if not self.ended_by:
-                self.ended_by, self.ended_at = direction.name, entry.ts_ns
+                self.ended_by = direction.name
+                self.ended_at = entry.ts_ns
+                self.ended_heard = self.heard.get(self.other(direction).name)
         else:
             self.gaps += 1
             self.start(items)

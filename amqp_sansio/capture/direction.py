@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 OVERHEAD: Final = 256
 """Octets counted for a piece on top of its content, so that many small ones are bounded too."""
@@ -48,6 +51,10 @@ class Ready(NamedTuple):
     order: int
 
 
+_NONE: Final[deque[Any]] = deque(maxlen=0)
+"""A deque without items has room for 64."""
+
+
 class Direction:
     """One direction. Positions are offsets from `base`, the number of its first known octet.
 
@@ -55,15 +62,38 @@ class Direction:
     """
 
     __slots__ = (
-        "acked", "base", "base_is_guess", "disputed", "exact", "fin", "fin_out", "floor", "held", "history",
-        "history_size", "hole", "hole_at", "mark", "mark_at", "missing", "name", "out", "pending", "pos", "ready",
-        "syn", "top", "voids",
-    )  # fmt: skip
+        "acked",
+        "anchored",
+        "base",
+        "base_is_guess",
+        "disputed",
+        "exact",
+        "fin",
+        "fin_out",
+        "floor",
+        "held",
+        "history",
+        "history_size",
+        "hole",
+        "hole_at",
+        "mark",
+        "mark_at",
+        "missing",
+        "name",
+        "out",
+        "pending",
+        "pos",
+        "ready",
+        "syn",
+        "top",
+        "voids",
+    )
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.base = -1  # -1: unknown
         self.exact = False  # the base comes from a SYN
+        self.anchored = False  # from the first word of the other side, which had begun: the stream begins not later
         self.base_is_guess = False  # from a segment without octets: maybe a keep-alive
         self.syn = False
         self.pos = 0
@@ -92,6 +122,11 @@ class Direction:
     def __setstate__(self, state: tuple[object, ...]) -> None:
         for name, value in zip(self.__slots__, state, strict=True):
             setattr(self, name, value)
+
+    def release(self) -> None:
+        """Free the memory of octets: no more come, but the flow of the connection may be kept for long."""
+        self.history = _NONE
+        self.ready = _NONE
 
     @property
     def untouched(self) -> bool:
@@ -131,13 +166,16 @@ class Direction:
         while history and history[0][0] + len(history[0][1]) <= self.acked:
             self.history_size -= len(history.popleft()[1]) + _HISTORY_OVERHEAD
 
-    def remember(self, offset: int, data: bytes) -> None:
-        """Keep octets for comparison with retransmissions, until the peer acknowledges them."""
-        history = self.history
-        history.append((offset, data))
-        self.history_size += len(data) + _HISTORY_OVERHEAD
-        while self.history_size > _HISTORY and len(history) > 1:
-            self.history_size -= len(history.popleft()[1]) + _HISTORY_OVERHEAD
+    def remember(self, offset: int, pieces: Sequence[bytes]) -> None:
+        """Keep octets from `offset` on for comparison with retransmissions, until the peer acknowledges them."""
+        history, size = self.history, self.history_size
+        for data in pieces:
+            history.append((offset, data))
+            offset += len(data)
+            size += len(data) + _HISTORY_OVERHEAD
+        while size > _HISTORY and len(history) > 1:
+            size -= len(history.popleft()[1]) + _HISTORY_OVERHEAD
+        self.history_size = size
 
     def insert(self, offset: int, data: bytes, size: int, need: int, ts_ns: int, order: int, damages: Damages) -> None:
         """Insert a segment of `size` octets at `offset`, of which `data` was captured.
@@ -194,7 +232,7 @@ class Direction:
                 taken += 1
                 data = piece.data
                 self.ready.append(Ready(self.pos, len(data), data, "", *piece[2:]))
-                self.remember(self.pos, data)
+                self.remember(self.pos, (data,))
                 self.pos += len(data)
             elif self.fin == self.pos:
                 self.ready.append(Ready(self.pos, 1, None, "fin", need, ts_ns, order))

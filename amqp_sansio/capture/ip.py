@@ -1,4 +1,4 @@
-"""From a captured packet to its TCP segment: IPv4 (RFC 791), IPv6 (RFC 8200), TCP (RFC 9293)."""
+"""From a captured packet to its TCP segment, through tunnels: IPv4 (RFC 791), IPv6 (RFC 8200), TCP (RFC 9293)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Final
 
 from .addresses import ipv4_text, ipv6_text
 from .fragments import Fragments
-from .link import CUT, ETHERNET, IPV4, NOT_IP, network
+from .link import ETHERNET, network
 from .records import RST, ZERO_WINDOW, CaptureDamage, Packet, Segment
+from .tunnels import AUTHENTICATION, CUT, DEEPEST, FRAME, IPV4, IPV6, NOT_IP, PROTOCOLS, TOO_DEEP, in_ip, is_tunnel
 
 Output = list[Segment | CaptureDamage]
 """Collects the records of packets."""
@@ -18,14 +19,13 @@ _TCP: Final = 6
 # without the first.
 _EXTENSIONS: Final = frozenset({0, 43, 60, 135, 139, 140})
 _FRAGMENT: Final = 44
-_AUTHENTICATION: Final = 51
 _MAX_EXTENSIONS: Final = 32
 _MAX_ADDRESSES: Final = 16384
 MAX_SEGMENT: Final = 1 << 30
 """No window is larger (RFC 7323 section 2.3); a length left open by the IP header may claim more."""
 
 _MORE_OR_OFFSET: Final = 0x3FFF
-_ETHERTYPE_TO_TCP: Final = Struct(">HBBHHHBBH4s4sHHIIBBH").unpack_from
+_ETHERTYPE_TO_TCP: Final = Struct(">HBxHxxHxBxx4s4sHHIIBBH").unpack_from
 _IPV4_HEADER: Final = Struct(">BBHHHBBH4s4s").unpack_from
 _IPV6_HEADER: Final = Struct(">IHBB16s16s").unpack_from
 _TCP_HEADER: Final = Struct(">HHIIBBH").unpack_from
@@ -34,15 +34,17 @@ _TCP_HEADER: Final = Struct(">HHIIBBH").unpack_from
 class PacketDecoder:
     """Turns captured packets of one file into segments; picklable.
 
-    Holds IP fragments until their datagrams are complete.
+    Holds IP fragments until their datagrams are complete. Counts the packets that may carry TCP but can't be read.
     """
 
-    __slots__ = ("_addresses", "_file", "_fragments")
+    __slots__ = ("_addresses", "_depth", "_file", "_fragments", "_unread")
 
     def __init__(self, file: str = "") -> None:
         self._file = file
         self._addresses: dict[bytes, str] = {}
         self._fragments = Fragments()
+        self._depth = 0
+        self._unread: dict[str, tuple[int, Packet]] = {}
 
     def decode(
         self, buf: bytes, start: int, stop: int, wire: int, link: int, where: tuple[int, int, int], out: Output
@@ -53,26 +55,9 @@ class PacketDecoder:
         `LINK_TYPES`.
         """
         if link == ETHERNET and stop - start >= 54:
-            (
-                kind,
-                version,
-                _tos,
-                total,
-                _id,
-                fragment,
-                _ttl,
-                protocol,
-                _checksum,
-                src,
-                dst,
-                sport,
-                dport,
-                seq,
-                ack,
-                size,
-                flags,
-                window,
-            ) = _ETHERTYPE_TO_TCP(buf, start + 12)
+            (kind, version, total, fragment, protocol, src, dst, sport, dport, seq, ack, size, flags, window) = (
+                _ETHERTYPE_TO_TCP(buf, start + 12)
+            )
             header = 20 + (size >> 4) * 4
             if (
                 kind == 0x0800
@@ -105,32 +90,90 @@ class PacketDecoder:
         family, at, point = network(link, buf, start, stop)
         if family == NOT_IP:
             return
-        packet = Packet(*where)
-        end = start + max(wire, stop - start)
-        if family == CUT:
-            if stop < end:
-                self._cut(packet, "its link-layer header", out)
-        elif family == IPV4:
+        self._network(family, buf, at, stop, start + max(wire, stop - start), Packet(*where), point, out)
+
+    def pass_over(self, reason: str, packet: Packet, count: int = 1) -> None:
+        """Count packets that aren't read."""
+        before, first = self._unread.get(reason, (0, packet))
+        self._unread[reason] = before + count, first
+
+    def _network(
+        self,
+        family: int | str,
+        buf: bytes,
+        at: int,
+        stop: int,
+        end: int,
+        packet: Packet,
+        point: str,
+        out: Output,
+        header: str = "its link-layer header",
+    ) -> None:
+        """Read what a frame or tunnel carries."""
+        if family == IPV4:
             self._ipv4(buf, at, stop, end, packet, point, out)
-        else:
+        elif family == IPV6:
             self._ipv6(buf, at, stop, end, packet, point, out)
+        elif family == CUT or (family == FRAME and at >= stop):
+            if stop < end:
+                self._cut(packet, header, out)
+        elif family == FRAME:
+            # The networks inside of it are told apart by its own VLANs.
+            inner, at, point = network(ETHERNET, buf, at, stop)
+            if self._deeper(packet):
+                self._network(inner, buf, at, stop, end, packet, point, out, header)
+                self._depth -= 1
+        elif isinstance(family, str):
+            self.pass_over(family, packet)
+
+    def _deeper(self, packet: Packet) -> bool:
+        """Whether one more tunnel is read; `_depth` is to be taken back then."""
+        if self._depth >= DEEPEST:
+            self.pass_over(TOO_DEEP, packet)
+            return False
+        self._depth += 1
+        return True
+
+    def _carried(
+        self, protocol: int, buf: bytes, at: int, stop: int, end: int, packet: Packet, point: str, out: Output
+    ) -> None:
+        """Read what a protocol other than TCP carries."""
+        family, at = in_ip(protocol, buf, at, stop)
+        if family == NOT_IP or not self._deeper(packet):
+            return
+        self._network(family, buf, at, stop, end, packet, point, out, "the header of its tunnel")
+        self._depth -= 1
 
     @property
     def waiting(self) -> bool:
         """Whether fragments wait for the rest of their datagram."""
         return self._fragments.waiting
 
-    def __getstate__(self) -> tuple[str, Fragments]:
-        return self._file, self._fragments
+    def __getstate__(self) -> tuple[str, Fragments, dict[str, tuple[int, Packet]]]:
+        return self._file, self._fragments, self._unread
 
-    def __setstate__(self, state: tuple[str, Fragments]) -> None:
-        self._file, self._fragments = state
+    def __setstate__(self, state: tuple[str, Fragments, dict[str, tuple[int, Packet]]]) -> None:
+        self._file, self._fragments, self._unread = state
         self._addresses = {}
+        self._depth = 0
+
+    @property
+    def unread(self) -> bool:
+        """Whether packets weren't read that may carry TCP."""
+        return bool(self._unread)
+
+    def report_unread(self, out: Output) -> None:
+        """Report the packets that weren't read since the last report, by their reasons."""
+        unread, self._unread = self._unread, {}
+        for reason, (count, first) in unread.items():
+            text = f"{count:,} packets aren't read: {reason}" if count > 1 else f"a packet isn't read: {reason}"
+            self._damage(first, "not-read", text, out)
 
     def finish(self, out: Output) -> None:
         """Note the end of the file: report the incomplete IP datagrams."""
         for packet, text in self._fragments.finish():
             self._damage(packet, "incomplete-fragments", text, out)
+        self.report_unread(out)
 
     def _ipv4(self, buf: bytes, at: int, stop: int, end: int, packet: Packet, point: str, out: Output) -> None:
         if stop - at < 20:
@@ -139,12 +182,18 @@ class PacketDecoder:
             else:
                 self._bad(packet, "an IPv4 header has 20 octets, but not so many are there", out)
             return
+        protocol: int
+        first: int
         first, _tos, total, ident, fragment, _ttl, protocol, _checksum, src, dst = _IPV4_HEADER(buf, at)
         header = (first & 15) * 4
         if first >> 4 != 4 or header < 20:
             self._bad(packet, f"0x{first:02x} can't begin an IPv4 header", out)
             return
-        if protocol != _TCP:
+        if protocol == AUTHENTICATION and at + header + 12 <= stop:
+            protocol = buf[at + header]
+            header += 4 * (buf[at + header + 1] + 2)
+        fragmented = fragment & _MORE_OR_OFFSET
+        if protocol != _TCP and protocol not in PROTOCOLS and (fragmented or not is_tunnel(protocol, buf, at + header)):
             return
         if total == 0:
             # The network card had to cut it into packets (segmentation offload): the record has the length.
@@ -155,17 +204,23 @@ class PacketDecoder:
             return
         body, end = at + header, at + total
         stop = min(stop, end)
-        if not fragment & _MORE_OR_OFFSET:
-            self._tcp(buf, body, stop, end, src, dst, packet, point, out)
+        if not fragmented:
+            if protocol == _TCP:
+                self._tcp(buf, body, stop, end, src, dst, packet, point, out)
+            else:
+                self._carried(protocol, buf, body, stop, end, packet, point, out)
             return
         key = b"4" + src + dst + ident.to_bytes(2, "big") + point.encode()
         whole = self._fragments.add(
-            key, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), buf[body:stop], end - body, _TCP, packet
+            key, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), buf[body:stop], end - body, protocol, packet
         )
         self._report_fragments(out)
         if whole is not None:
-            data, size, _ = whole
-            self._tcp(data, 0, len(data), size, src, dst, packet, point, out)
+            data, size, protocol = whole
+            if protocol == _TCP:
+                self._tcp(data, 0, len(data), size, src, dst, packet, point, out)
+            else:
+                self._carried(protocol, data, 0, len(data), size, packet, point, out)
 
     def _ipv6(self, buf: bytes, at: int, stop: int, end: int, packet: Packet, point: str, out: Output) -> None:
         if stop - at < 40:
@@ -201,7 +256,8 @@ class PacketDecoder:
             if kind == _TCP:
                 self._tcp(buf, at, stop, end, src, dst, packet, point, out)
                 return
-            if kind not in _EXTENSIONS and kind not in (_FRAGMENT, _AUTHENTICATION):
+            if kind not in _EXTENSIONS and kind not in (_FRAGMENT, AUTHENTICATION):
+                self._carried(kind, buf, at, stop, end, packet, point, out)
                 return
             if at + 8 > stop:
                 if stop < end:
@@ -217,7 +273,7 @@ class PacketDecoder:
                     self._ipv6_fragment(buf, at + 8, stop, end, key, field, following, src, dst, packet, point, out)
                     return
                 at += 8
-            elif kind == _AUTHENTICATION:
+            elif kind == AUTHENTICATION:
                 at += (buf[at + 1] + 2) * 4
             else:
                 at += (buf[at + 1] + 1) * 8
@@ -241,7 +297,7 @@ class PacketDecoder:
     ) -> None:
         offset = field & 0xFFF8
         # The first fragment has the protocol; other fragments than TCP's aren't kept.
-        if kind != _TCP and kind not in _EXTENSIONS and kind != _AUTHENTICATION:
+        if kind != _TCP and kind not in _EXTENSIONS and kind != AUTHENTICATION and kind not in PROTOCOLS:
             return
         whole = self._fragments.add(key, offset, bool(field & 1), buf[at:stop], end - at, kind, packet)
         self._report_fragments(out)

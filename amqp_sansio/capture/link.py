@@ -7,32 +7,34 @@ from __future__ import annotations
 
 from typing import Final
 
-IPV4: Final = 4
-IPV6: Final = 6
-NOT_IP: Final = 0
-CUT: Final = -1
-"""The packet was captured too short to tell its content."""
+from .tunnels import CUT, ETHERTYPES, IPV4, IPV6, NOT_IP, mpls, ppp, pppoe, typed
 
 NULL: Final = 0
 ETHERNET: Final = 1
+PPP: Final = 9
+PPP_HDLC: Final = 50
+PPP_ETHER: Final = 51
 RAW: Final = 101
+CISCO_HDLC: Final = 104
 LOOP: Final = 108
 LINUX_SLL: Final = 113
 RAW_IPV4: Final = 228
 RAW_IPV6: Final = 229
+MPLS: Final = 219
 LINUX_SLL2: Final = 276
 
 # Some BSD systems write 12 and 14 for RAW.
 _RAW: Final = frozenset({RAW, 12, 14, RAW_IPV4, RAW_IPV6})
 _LOOPBACK: Final = frozenset({NULL, LOOP})
 # offset of the EtherType, length of the header
-_TYPED: Final = {ETHERNET: (12, 14), LINUX_SLL: (14, 16), LINUX_SLL2: (0, 20)}
+_TYPED: Final = {ETHERNET: (12, 14), LINUX_SLL: (14, 16), LINUX_SLL2: (0, 20), CISCO_HDLC: (2, 4)}
+_OTHERS: Final = {PPP: ppp, PPP_HDLC: ppp, PPP_ETHER: pppoe, MPLS: mpls}
 
-LINK_TYPES: Final = _RAW | _LOOPBACK | frozenset(_TYPED)
+LINK_TYPES: Final = _RAW | _LOOPBACK | frozenset(_TYPED) | frozenset(_OTHERS)
 """The supported link types."""
 
 LEAST: Final = {
-    **{link: 1 for link in _RAW},
+    **{link: 1 for link in (*_RAW, *_OTHERS)},
     **{link: 4 for link in _LOOPBACK},
     **{link: header for link, (_, header) in _TYPED.items()},
 }
@@ -48,14 +50,16 @@ _AF_INET: Final = 2
 _MAX_TAGS: Final = 8
 
 
-def network(link: int, buf: bytes, start: int, stop: int) -> tuple[int, int, str]:
+def network(link: int, buf: bytes, start: int, stop: int) -> tuple[int | str, int, str]:
     """Find the network layer of the packet in `buf[start:stop]`.
 
-    Returns its kind (`IPV4`, `IPV6`, `NOT_IP`, or `CUT`), the offset of its first octet, and the VLAN as a segment's
-    `point`. `link` must be one of `LINK_TYPES`.
+    Returns its kind (`IPV4`, `IPV6`, `NOT_IP`, `CUT`, `tunnels.FRAME`, or a text about what can't be read), the offset
+    of its first octet, and the VLAN as a segment's `point`. `link` must be one of `LINK_TYPES`.
     """
     if link in _RAW:
         return _by_version(buf, start, stop)
+    if link in _OTHERS:
+        return *_OTHERS[link](buf, start, stop), ""
     if link in _LOOPBACK:
         return _loopback(buf, start, stop)
     where, header = _TYPED[link]
@@ -78,6 +82,8 @@ def network(link: int, buf: bytes, start: int, stop: int) -> tuple[int, int, str
         return IPV4, at, point
     if kind == _IPV6:
         return IPV6, at, point
+    if kind in ETHERTYPES:
+        return *typed(kind, buf, at, stop), point
     return NOT_IP, at, point
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from .._core.record import record
+from typing import Final
+
+from .._ground.record import record
 from .ip import Output, PacketDecoder
 from .link import ETHERNET
-from .records import CaptureDamage
+from .records import CaptureDamage, Packet
+from .tunnels import ETHERTYPES, PROTOCOLS, UDP
+
+UNKNOWN_LINK: Final = "their link type is not known"
 
 
 @record
@@ -91,6 +96,19 @@ class Parser:
         """Read one packet, as `PacketDecoder.decode` does."""
         self._decoder.decode(buf, start, stop, wire, link, where, out)
 
+    def pass_over(self, number: int, count: int) -> None:
+        """Count packets of unknown link types, of which the packet `number` is the first."""
+        self._decoder.pass_over(UNKNOWN_LINK, Packet(self.ts_ns, number, self.offset), count)
+
+    @property
+    def unread(self) -> bool:
+        """Whether packets weren't read that may carry TCP: `finish` counts them."""
+        return self._decoder.unread
+
+    def forget_unread(self) -> None:
+        """Count no packets of before this place."""
+        self._decoder.report_unread([])
+
     @property
     def waiting(self) -> bool:
         """Whether fragments wait for the rest of their datagram."""
@@ -115,8 +133,10 @@ def may_be_fragment(buf: bytes, start: int, stop: int, link: int) -> bool:
     if link == ETHERNET and stop - start >= 34:
         kind = buf[start + 12 : start + 14]
         if kind == b"\x08\x00":
-            return bool(buf[start + 20] & 0x3F or buf[start + 21])
+            protocol = buf[start + 23]
+            return bool(buf[start + 20] & 0x3F or buf[start + 21]) or protocol == UDP or protocol in PROTOCOLS
         if kind == b"\x86\xdd":
             return buf[start + 20] != 6
-        return kind in (b"\x81\x00", b"\x88\xa8", b"\x91\x00", b"\x92\x00") or kind < b"\x06\x00"
+        tagged = kind in (b"\x81\x00", b"\x88\xa8", b"\x91\x00", b"\x92\x00")
+        return tagged or kind < b"\x06\x00" or int.from_bytes(kind, "big") in ETHERTYPES
     return True

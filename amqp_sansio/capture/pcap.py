@@ -7,8 +7,8 @@ from typing import Final
 
 from .ip import Output, PacketDecoder
 from .link import LEAST, LINK_TYPES
-from .parser import Parser, PcapLayout, may_be_fragment
-from .records import NotACapture
+from .parser import UNKNOWN_LINK, Parser, PcapLayout, may_be_fragment
+from .records import NotACapture, Packet
 
 _LITTLE: Final = Struct("<IIII").unpack_from
 _BIG: Final = Struct(">IIII").unpack_from
@@ -81,15 +81,18 @@ class PcapParser(Parser):
             if not self._link_known:
                 if not self._link_reported:
                     self._link_reported = True
-                    self.packet, self.ts_ns = index, ts_ns
+                    self.packet = index
+                    self.ts_ns = ts_ns
                     self.damage(base + pos, "unknown-link-type", f"link type {link} is not known", out)
+                decoder.pass_over(UNKNOWN_LINK, Packet(ts_ns, index, base + pos))
             elif captured < least and wire <= captured:
                 pass  # An empty record. A file can hold millions of these in few octets of gzip.
             elif decode or may_be_fragment(buf, start, stop, link):
                 decoder.decode(buf, start, stop, wire, link, (ts_ns, index, base + pos), out)
             index += 1
             pos = stop
-        self.packet, self.ts_ns = index, ts_ns
+        self.packet = index
+        self.ts_ns = ts_ns
         self.offset = base + pos
         self.need = need
         return pos

@@ -7,7 +7,8 @@ from typing import Final
 
 from .ip import Output, PacketDecoder
 from .link import LEAST, LINK_TYPES
-from .parser import Interface, Parser, PcapngLayout, may_be_fragment
+from .parser import UNKNOWN_LINK, Interface, Parser, PcapngLayout, may_be_fragment
+from .records import Packet
 
 SECTION: Final = b"\x0a\x0d\x0d\x0a"
 BYTE_ORDER_BIG: Final = b"\x1a\x2b\x3c\x4d"
@@ -260,12 +261,12 @@ class PcapngParser(Parser):
             else:
                 text = "a packet whose time is out of range; it gets that of the one before"
                 self.damage(at, "bad-block", text, out)
-        if self._silent[interface]:
-            pass
-        elif link not in LINK_TYPES:
-            self._silent[interface] = True
-            text = f"link type {link} of interface {interface} is not known"
-            self.damage(at, "unknown-link-type", text, out)
+        if link not in LINK_TYPES:
+            if not self._silent[interface]:
+                self._silent[interface] = True
+                text = f"link type {link} of interface {interface} is not known"
+                self.damage(at, "unknown-link-type", text, out)
+            self._decoder.pass_over(UNKNOWN_LINK, Packet(self.ts_ns, self.packet, at))
         elif captured < LEAST[link] and wire <= captured:
             pass
         elif decode or may_be_fragment(buf, start, start + captured, link):

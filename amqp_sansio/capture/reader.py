@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, cast
 
 from .bulk import HEAD, may_begin_capture, not_a_capture, open_parser
-from .gz import MAGIC as GZIP_MAGIC
-from .gz import Gunzip
+from .inflating import LONGEST, Inflate, Inflaters, compression_of, inflater, may_be_compressed
 from .ip import Output
 from .pcap import PcapParser
 from .pcapng import PcapngParser
@@ -23,37 +22,42 @@ SLICE: Final = 262_144
 """Most octets parsed at a time, whatever the size of the input."""
 
 
-def read_segments(data: Buffer | Iterable[Buffer], *, file: str = "") -> Iterator[Segment | CaptureDamage]:
+def read_segments(
+    data: Buffer | Iterable[Buffer], *, file: str = "", inflaters: Inflaters | None = None
+) -> Iterator[Segment | CaptureDamage]:
     """Yield the TCP segments of a capture, in its order, and its unreadable parts.
 
     `data` is the whole capture or its pieces in order, cut anywhere (an open binary file will do); `file` is the name
     for the records. Memory is bounded: only an unfinished record, at most 16 MiB, is kept between pieces. Of equal
-    damages in succession only two come out: the first, and one that says how many follow it.
+    damages in succession only two come out: the first, and one that says how many follow it. `inflaters` undo zstd or
+    lz4, by these names, as `Gunzip` does gzip.
 
-    Raises NotACapture at the first step if the first octets are neither pcap nor pcapng nor gzip of one of them.
+    Raises NotACapture at the first step if the first octets are neither pcap nor pcapng nor one of them compressed so.
     """
     repeats = Repeats()
-    for rows in _read(data, file):
+    for rows in _read(data, file, {} if inflaters is None else inflaters):
         yield from repeats.merge(rows)
     rest: Output = []
     repeats.flush(rest)
     yield from rest
 
 
-def _read(data: Buffer | Iterable[Buffer], file: str) -> Iterator[Output]:
+def _read(data: Buffer | Iterable[Buffer], file: str, inflaters: Inflaters) -> Iterator[Output]:
     reader = CaptureReader(file=file)
-    inflate: Gunzip | None = None
+    inflate: Inflate | None = None
+    compression: str | None = None
     head = b""
     sniffed = False
     for piece in _slices(data):
         if not sniffed:
             head += piece
-            if len(head) < 2:
+            compression = compression_of(head)
+            if compression is None and len(head) < LONGEST and may_be_compressed(head):
                 continue
             sniffed = True
             piece = head
-            if head[:2] == GZIP_MAGIC:
-                inflate = Gunzip()
+            if compression is not None:
+                inflate = inflater(compression, inflaters, file)
         if inflate is None:
             yield reader.feed(piece)
         else:
@@ -65,7 +69,7 @@ def _read(data: Buffer | Iterable[Buffer], file: str) -> Iterator[Output]:
         yield reader.feed(head)
     if inflate is not None and (inflate.error or inflate.finish()):
         if inflate.error:
-            yield [reader.damage("bad-gzip", f"{inflate.error}; the rest is not read")]
+            yield [reader.damage(f"bad-{compression}", f"{inflate.error}; the rest is not read")]
         else:
             yield [reader.damage("truncated-file", inflate.finish())]
         if not reader.begun:
@@ -125,6 +129,9 @@ class CaptureReader:
 
         reader = CaptureReader(file=self._file)
         reader._parser = deepcopy(self._parser)
+        if reader._parser is not None:
+            # Who reads the octets before counts what isn't read of them.
+            reader._parser.forget_unread()
         return reader
 
     def finish(self) -> list[Segment | CaptureDamage]:
@@ -134,7 +141,8 @@ class CaptureReader:
         """
         out: Output = []
         rest = b"".join(self._parts)
-        self._parts, self._held = [], 0
+        self._parts = []
+        self._held = 0
         if self._parser is None:
             if not rest or not may_begin_capture(rest):
                 raise not_a_capture(rest, self._file)
@@ -163,7 +171,8 @@ class CaptureReader:
         if self._parts:
             piece = b"".join([*self._parts, piece])
         if parser is None:
-            parser = self._parser = open_parser(piece, self._file)
+            parser = open_parser(piece, self._file)
+            self._parser = parser
         done = parser.parse(piece, out, decode)
         rest = piece[done:]
         self._parts = [rest] if rest else []
@@ -176,6 +185,10 @@ def _slices(data: Buffer | Iterable[Buffer]) -> Iterator[bytes]:
         yield from _cut(whole)
         return
     for piece in cast("Iterable[Buffer]", data):
+        if type(piece) is bytes and len(piece) <= SLICE:
+            if piece:
+                yield piece
+            continue
         view = _view(piece)
         if view is None:
             raise TypeError(f"a piece of a capture must be bytes-like, not {type(piece).__name__}")

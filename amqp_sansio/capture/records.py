@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from .._core.record import record
+from .._ground.record import record
 from ..errors import AmqpError
 
 FIN: Final = 0x01
@@ -68,7 +68,8 @@ class CaptureDamage:
     the uncompressed octets, `ts_ns` the time of the damaged packet, or of the last one before it (0: none yet).
 
     The kinds: `truncated-file` (it ends inside of a record), `bad-block` (a record's framing or content is wrong),
-    `bad-gzip`, `unknown-link-type` (reported once for an interface), `truncated-packet` (the snap length cut the
+    `bad-gzip` (`bad-zstd`, `bad-lz4`), `unknown-link-type` (reported once for an interface), `not-read` (packets that
+    may carry TCP, counted at the end of the file, with what they are), `truncated-packet` (the snap length cut the
     headers), `bad-packet` (the IP or TCP header contradicts itself), `incomplete-fragments` (an IP datagram that
     carries TCP lacks fragments). Of equal ones in succession the second says in its text how many it stands for.
     """
@@ -146,9 +147,11 @@ class StreamDamage:
 class ConnectionEnd:
     """The last item of a connection.
 
-    `how` is `fin` (both directions ended in order), `rst`, `reuse` (a new connection took over the
-    4-tuple) or `end-of-capture`. `by` is the endpoint that sent the RST or the first FIN, or None.
-    `by_ns` is when it did. `complete` says that every octet from the SYN to the end was captured.
+    `how` is `fin` or `rst`, whichever came first; without them `reuse` (a new connection took over the 4-tuple),
+    `refused` (a RST answered the SYN), `unanswered` (the SYN was repeated, and nothing answered it) or
+    `end-of-capture`. `by` is the endpoint that sent the first FIN or RST, or None. `by_ns` is when it did, `heard_ns`
+    when the other one's last octets before that came (None: none did). `complete` says that every octet from the SYN to
+    the end was captured.
     """
 
     connection: str
@@ -157,6 +160,7 @@ class ConnectionEnd:
     how: str
     complete: bool
     by_ns: int | None = None
+    heard_ns: int | None = None
 
 
 Item = ConnectionStart | StreamData | StreamGap | StreamDamage | ConnectionEnd

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from .redact_tokens import TokenBlanker
+
 _CLASSIC_HEADERS: Final = (
     b"AMQP\x00\x00\x09\x01",
     b"AMQP\x01\x01\x00\x09",
@@ -13,6 +15,7 @@ _CLASSIC_HEADERS: Final = (
     b"AMQP\x01\x01\x09\x01",
 )
 _AMQP_0_10_HEADER: Final = b"AMQP\x01\x01\x00\x0a"
+_AMQP_1_0_HEADER: Final = b"AMQP\x00\x01\x00\x00"
 _SASL_HEADER: Final = b"AMQP\x03\x01\x00\x00"
 
 _TABLE: Final = 4
@@ -58,10 +61,11 @@ class Redactor:
     0-8 and 0-9-1: the responses in connection.start-ok and connection.secure-ok and the secret in
     connection.update-secret are blanked; every other octet, all lengths included, stays. 0-10: likewise the responses
     in controls of the same names, and all frames of such a control after its first one. 1.0: the responses in sasl-init
-    and sasl-response, and everything unreadable in a frame of the SASL layer; octets after that layer stay.
+    and sasl-response, and everything unreadable in a frame of the SASL layer; after that layer the tokens that
+    `TokenBlanker` names, and no other octet.
 
-    The result doesn't depend on how the stream is cut, and at most 32 octets are held. A stream that doesn't begin with
-    one of their protocol headers comes out unchanged.
+    The result doesn't depend on how the stream is cut; at most 32 octets are held, in 1.0 those of an attach. A stream
+    that doesn't begin with one of their protocol headers comes out unchanged.
 
     >>> redactor = Redactor()
     >>> redactor.feed(b"AMQP" + bytes((0, 0, 9, 1)))
@@ -71,7 +75,7 @@ class Redactor:
     b'\\x01\\x00\\x00\\x00\\x00\\x00\\x0e\\x00\\n\\x00\\x15\\x00\\x00\\x00\\x06******\\xce'
     """
 
-    __slots__ = ("_blank", "_fields", "_got", "_left", "_need", "_skip", "_state")
+    __slots__ = ("_blank", "_fields", "_got", "_left", "_need", "_skip", "_state", "_tokens")
 
     def __init__(self) -> None:
         self._state = "header"
@@ -82,11 +86,12 @@ class Redactor:
         # Of the current frame: octets of payload left, and arguments left.
         self._left = 0
         self._fields: tuple[int, ...] = ()
+        self._tokens: TokenBlanker | None = None
 
     def feed(self, data: bytes) -> bytes:
         """Return the same number of octets, without secrets."""
         if self._state == "pass":
-            return data
+            return data if self._tokens is None else self._tokens.feed(data)
         out: bytearray | None = None
         pos, end = 0, len(data)
         while pos < end:
@@ -99,6 +104,9 @@ class Redactor:
                 taken = min(self._skip, end - pos)
                 self._skip -= taken
             elif self._state == "pass":
+                if self._tokens is not None:
+                    out = bytearray(data) if out is None else out
+                    out[pos:] = self._tokens.feed(data[pos:])
                 break
             else:
                 taken = min(self._need - len(self._got), end - pos)
@@ -120,7 +128,8 @@ class Redactor:
             size = int.from_bytes(got[3:])
             if got[0] == _METHOD and got[1:3] == b"\0\0" and size >= 4:
                 self._left = size - 4
-                self._state, self._need = "method", 4
+                self._state = "method"
+                self._need = 4
             else:
                 self._skip = size + 1
         elif self._state == "method":
@@ -143,9 +152,12 @@ class Redactor:
         elif got == _AMQP_0_10_HEADER:
             self._ten_frame()
         elif got == _SASL_HEADER:
-            self._state, self._need = "sasl-frame", 8
+            self._state = "sasl-frame"
+            self._need = 8
         else:
             self._state = "pass"
+            if got == _AMQP_1_0_HEADER:
+                self._tokens = TokenBlanker()
 
     def _next_field(self) -> None:
         if self._fields and not self._blank:
@@ -158,12 +170,14 @@ class Redactor:
         self._next_frame()
 
     def _next_frame(self) -> None:
-        self._state, self._need = "frame", 7
+        self._state = "frame"
+        self._need = 7
 
     # 0-10.
 
     def _ten_frame(self) -> None:
-        self._state, self._need = "ten-frame", 12
+        self._state = "ten-frame"
+        self._need = 12
 
     def _ten_step(self, got: bytes) -> None:
         """Continue with octets of a 0-10 frame: the control's octets after its header."""
@@ -212,7 +226,8 @@ class Redactor:
 
     def _ten_expect(self, state: str, need: int) -> None:
         self._left -= need
-        self._state, self._need = state, need
+        self._state = state
+        self._need = need
 
     def _ten_hide(self) -> None:
         """Blank the rest of the frame, including a field before it."""
@@ -295,7 +310,8 @@ class Redactor:
             self._sasl_hide()
         else:
             self._left -= need
-            self._state, self._need = state, need
+            self._state = state
+            self._need = need
             if not need:
                 self._sasl_step(b"")
 
@@ -319,12 +335,14 @@ class Redactor:
         else:
             self._skip += self._left
             self._left = 0
-            self._state, self._need = "sasl-frame", 8
+            self._state = "sasl-frame"
+            self._need = 8
 
     def _sasl_hide(self) -> None:
         """Blank the rest of the frame."""
         self._blank, self._left = self._left, 0
-        self._state, self._need = "sasl-frame", 8
+        self._state = "sasl-frame"
+        self._need = 8
 
 
 __all__ = ["Redactor"]

@@ -64,7 +64,8 @@ class Repeats:
             if self._count > 1:
                 text = f"{text} ({self._count:,} times in succession)"
             out.append(CaptureDamage(row.file, row.packet, row.ts_ns, row.offset, row.kind, text))
-        self._last = self._again = None
+        self._last = None
+        self._again = None
         self._count = 0
 
 

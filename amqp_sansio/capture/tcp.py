@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from .._ground.layouts import REASSEMBLER
 from ..errors import LocalProtocolError
 from .connection import NEVER, Connection
 from .direction import Damages, Direction
@@ -14,7 +15,6 @@ DEFAULT_LIMIT: Final = 16 * 1024 * 1024
 DEFAULT_GRACE_NS: Final = 1_000_000_000
 DEFAULT_PATIENCE_NS: Final = 300_000_000_000
 
-_SCHEMA: Final = 3
 _HALF: Final = 1 << 31
 _MASK: Final = (1 << 32) - 1
 _WINDOW: Final = 1 << 30
@@ -22,6 +22,9 @@ _WINDOW: Final = 1 << 30
 _FAR: Final = 1 << 26
 """Octets this far behind the position belong to another connection; they are no retransmission."""
 _FAR_BEYOND_FIN: Final = 1 << 22
+_PLAIN: Final = SYN | FIN | RST | ACK
+_RUN: Final = 1 << 17
+"""About as many octets are taken together."""
 _HANDSHAKE: Final = 1 << 16
 """Most that a SYN and ACK acknowledges: the SYN and its octets (RFC 7413)."""
 
@@ -70,11 +73,13 @@ class Reassembler:
         self._connection: Connection | None = None
 
     def __getstate__(self) -> tuple[object, ...]:
-        return (_SCHEMA, *[getattr(self, name) for name in self.__slots__])
+        return (REASSEMBLER, *[getattr(self, name) for name in self.__slots__])
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
-        if state[0] != _SCHEMA:
-            raise LocalProtocolError(f"the state of a reassembler has schema {state[0]}, this release reads {_SCHEMA}")
+        if state[0] != REASSEMBLER:
+            raise LocalProtocolError(
+                f"the state of a reassembler has layout {state[0]}, this release reads {REASSEMBLER}"
+            )
         for name, value in zip(self.__slots__, state[1:], strict=True):
             setattr(self, name, value)
 
@@ -85,6 +90,11 @@ class Reassembler:
         return 0 if connection is None else connection.first.held + connection.second.held
 
     @property
+    def is_over(self) -> bool:
+        """Whether the connection at hand has ended, as far as it was captured: by FINs of both sides, or a RST."""
+        return self._connection is None or self._connection.is_over
+
+    @property
     def due_ns(self) -> int | None:
         """The capture time at which `advance` has work to do (nanoseconds); None: never."""
         connection = self._connection
@@ -92,6 +102,27 @@ class Reassembler:
 
     def push(self, segment: Segment) -> list[Item]:
         """Take the flow's next segment and return the items complete now."""
+        straight, pieces, _ = self._in_order((segment,), 0)
+        connection = self._connection
+        if straight is not None and connection is not None:
+            (data,) = pieces
+            return [StreamData(connection.id, straight.name, data, connection.clock, straight.pos - len(data))]
+        return self._push(segment)
+
+    def run(self, segments: Sequence[Segment], start: int) -> tuple[str, str, list[bytes], list[int]] | list[Item]:
+        """Take the flow's next segments from `segments[start]` on, as long as all are octets of one sender in order.
+
+        Returns the connection, the sender, and the octets and time of each segment that was taken; each stands for one
+        `StreamData`. Where the first isn't such a segment, it alone is taken; returns what `push` returns of it.
+        """
+        straight, pieces, times = self._in_order(segments, start)
+        connection = self._connection
+        if straight is None or connection is None:
+            return self._push(segments[start])
+        return connection.id, straight.name, pieces, times
+
+    def _push(self, segment: Segment) -> list[Item]:
+        """Take any segment."""
         items: list[Item] = []
         connection = self._connection
         if segment.ts_ns > self._now:
@@ -107,31 +138,15 @@ class Reassembler:
             connection = self._select(connection, segment, items)
             if connection is None:
                 return items
-        if segment.sport == connection.port and segment.src == connection.address:
-            this, other = connection.first, connection.second
-        else:
-            this, other = connection.second, connection.first
+        this, other = connection.sides(segment)
         need = self._acknowledged(other, this, segment.ack) if flags & ACK else 0
         size = segment.wire_len
         if not size and not flags & FIN:
             if this.base < 0:
-                this.base, this.base_is_guess = segment.seq, True
+                this.base = segment.seq
+                this.base_is_guess = True
             if other.acked > other.pos:
                 self._settle(connection, items)
-            return items
-        pos = this.pos
-        if (
-            connection.calm
-            and segment.seq == (this.base + pos) & _MASK
-            and need <= other.out
-            and size == len(segment.payload)
-            and not flags & (FIN | SYN)
-        ):
-            this.pos = this.out = this.top = pos + size
-            this.remember(pos, segment.payload)
-            if segment.ts_ns > connection.clock:
-                connection.clock = segment.ts_ns
-            items.append(StreamData(connection.id, this.name, segment.payload, connection.clock, pos))
             return items
         offset = _offset(this, other, segment)
         if size and _is_foreign(this, offset):
@@ -159,10 +174,62 @@ class Reassembler:
             self._connection = None
         return items
 
+    def _in_order(self, segments: Sequence[Segment], start: int) -> tuple[Direction | None, list[bytes], list[int]]:
+        """Take the segments of one direction from `segments[start]` on whose octets come out at once.
+
+        Returns the direction (None: there are none), and the octets and times of the segments.
+        """
+        pieces: list[bytes] = []
+        times: list[int] = []
+        connection = self._connection
+        if connection is None or not connection.calm or self._previous:
+            return None, pieces, times
+        address, port = segments[start].src, segments[start].sport
+        this, other = connection.sides(segments[start])
+        base, pos = this.base, this.pos
+        until = pos + _RUN
+        clock, number = connection.clock, -1
+        for at in range(start, len(segments)):
+            segment = segments[at]
+            payload = segment.payload
+            size = len(payload)
+            if (
+                not size
+                or size != segment.wire_len
+                or segment.seq != (base + pos) & _MASK
+                or segment.ts_ns < clock
+                or segment.flags & _PLAIN != ACK
+                or segment.sport != port
+                or segment.src != address
+            ):
+                break
+            if segment.ack != number:
+                number = segment.ack
+                if self._acknowledged(other, this, number) > other.out:
+                    break
+            clock = segment.ts_ns
+            pieces.append(payload)
+            times.append(clock)
+            pos += size
+            if pos >= until:
+                break
+        if not pieces:
+            return None, pieces, times
+        this.remember(this.pos, pieces)
+        this.out = pos
+        this.top = pos
+        this.pos = pos
+        connection.clock = clock
+        connection.heard[this.name] = clock
+        if clock > self._now:
+            self._now = clock
+        return this, pieces, times
+
     def _acknowledged(self, direction: Direction, other: Direction, number: int) -> int:
         """Return the position in `direction` that `other` acknowledges with `number`."""
         if direction.base < 0:
             direction.base = number
+            direction.anchored = other.syn and not other.pos
         pos = direction.pos
         position = pos + ((number - direction.base - pos + _HALF) & _MASK) - _HALF
         if position <= direction.acked:
@@ -184,7 +251,11 @@ class Reassembler:
     ) -> None:
         damages: Damages = []
         size, ts_ns = segment.wire_len, segment.ts_ns
-        connection.order = order = connection.order + 1
+        order = connection.order + 1
+        connection.order = order
+        if this is connection.reset_by and ts_ns > connection.reset_at and this.fin < 0:
+            is_new = offset + size > max(this.pos, this.top)
+            connection.reset_followed = connection.reset_followed or is_new or bool(segment.flags & FIN)
         if size:
             this.insert(offset, segment.payload, size, need, ts_ns, order, damages)
         if segment.flags & FIN:
@@ -243,7 +314,8 @@ class Reassembler:
         """Begin a connection with this segment; it replaces `old`."""
         if old is not None:
             self._leave(old, "reuse", items)
-        connection = self._connection = Connection(segment, self._started)
+        connection = Connection(segment, self._started)
+        self._connection = connection
         if segment.flags & SYN:
             this, other = connection.sides(segment)
             connection.greet(this, other, segment, bool(segment.flags & ACK))
@@ -265,14 +337,16 @@ class Reassembler:
         answer = bool(segment.flags & ACK)
         if connection.ended:
             # After a refusal the same number is another attempt; otherwise the packet was captured twice.
-            refused = connection.how == "rst" and not (this.top or other.top or other.syn)
+            refused = connection.how in ("refused", "rst") and not (this.top or other.top or other.syn)
             again = this.syn and this.base == base
             if (again and not refused) or (not again and self._is_base_of_previous(base)):
                 return None
             return self._begin(connection, segment, items)
         if this.base == base:
             if not this.syn:  # captured after later packets
-                this.exact = this.syn = True
+                this.exact = True
+                this.syn = True
+            connection.greet_again(segment)
             return connection
         if self._is_base_of_previous(base):
             return None
@@ -293,10 +367,7 @@ class Reassembler:
                 text = f"a RST {offset - this.pos:+} octets away from the stream's position"
                 connection.damage(this, "stray-reset", text, segment.ts_ns, items)
                 return
-        if connection.reset_by is None:
-            connection.reset_by = this
-            connection.reset_at = segment.ts_ns
-            connection.reset_offset = offset
+        connection.reset(this, segment, offset)
         self._settle(connection, items)
 
 
@@ -310,7 +381,7 @@ def _offset(this: Direction, other: Direction, segment: Segment) -> int:
     if offset and not this.exact and this.untouched:
         # The stream begins with the first octets, except for a hole that an acknowledgement proves.
         before = -_FAR < offset < 0
-        after = offset > 0 and (this.acked <= 0 or (offset == 1 and this.base_is_guess))
+        after = offset > 0 and not this.anchored and (this.acked <= 0 or (offset == 1 and this.base_is_guess))
         if before or after:
             this.move(number, other)
             return 0

@@ -35,12 +35,13 @@ _SYN_OPTIONS: Final = b"\x02\x04" + _MAX_PAYLOAD.to_bytes(2, "big") + b"\x01\x03
 class _Side:
     """One end of a recorded connection."""
 
-    __slots__ = ("address", "next", "port")
+    __slots__ = ("address", "is_finished", "next", "port")
 
     def __init__(self, address: bytes, port: int, number: int) -> None:
         self.address = address
         self.port = port
         self.next = number  # sequence number of its next octet
+        self.is_finished = False  # its FIN is written
 
 
 class _Recorded:
@@ -117,12 +118,25 @@ class PcapngWriter:
             ]
         )
 
+    def finish(self, connection: int, by: Side | Literal["client", "server"], ts_ns: int) -> bytes:
+        """Return the FIN of one side, which sends nothing more; the other may go on until `close`.
+
+        Raises LocalProtocolError if the connection isn't open. A second FIN of a side isn't written.
+        """
+        recorded = self._recorded(connection)
+        ours, theirs = _sides(recorded, by)
+        if ours.is_finished:
+            return b""
+        ours.is_finished = True
+        return self._packet(recorded, ours, theirs, FIN | ACK, b"", ts_ns)
+
     def close(
         self, connection: int, by: Side | Literal["client", "server"] | None, ts_ns: int, reset: bool = False
     ) -> bytes:
         """End a connection, by a FIN of `by` that the other end answers, or by a RST with `reset`.
 
-        With None nothing is written: it is unknown how it ended. Raises LocalProtocolError if it isn't open.
+        A FIN that `finish` has written isn't written again. With None nothing is written: it is unknown how it ended.
+        Raises LocalProtocolError if it isn't open.
         """
         recorded = self._recorded(connection)
         del self._connections[connection]
@@ -132,11 +146,11 @@ class PcapngWriter:
         if reset:
             return self._packet(recorded, ours, theirs, RST | ACK, b"", ts_ns)
         packets = [
-            self._packet(recorded, ours, theirs, FIN | ACK, b"", ts_ns),
-            self._packet(recorded, theirs, ours, FIN | ACK, b"", ts_ns),
-            self._packet(recorded, ours, theirs, ACK, b"", ts_ns),
+            self._packet(recorded, one, other, FIN | ACK, b"", ts_ns)
+            for one, other in ((ours, theirs), (theirs, ours))
+            if not one.is_finished
         ]
-        return b"".join(packets)
+        return b"".join([*packets, self._packet(recorded, ours, theirs, ACK, b"", ts_ns)])
 
     def _recorded(self, connection: int) -> _Recorded:
         recorded = self._connections.get(connection)
@@ -145,7 +159,8 @@ class PcapngWriter:
         return recorded
 
     def _packet(self, recorded: _Recorded, ours: _Side, theirs: _Side, flags: int, data: bytes, ts_ns: int) -> bytes:
-        ts_ns = recorded.ts_ns = max(recorded.ts_ns, ts_ns)
+        ts_ns = max(recorded.ts_ns, ts_ns)
+        recorded.ts_ns = ts_ns
         options = _SYN_OPTIONS if flags & SYN else b""
         ack = theirs.next if flags & ACK else 0
         size = 20 + len(options) + len(data)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias, get_args
 
-from .._core.record import record
+from .._ground.record import record
 from ..broker.addresses import BadAddress, NodeKind, encoded, parse
 from ..errors import Unsupported
 from ..versions import Version
@@ -42,19 +42,25 @@ class Place:
         return (subject or "") if self.key is None else self.key
 
 
+def check_given(address: str) -> None:
+    """Raise ValueError for no address: a message without a reply address has none."""
+    if not address:
+        what = "empty" if address == "" else repr(address)
+        raise ValueError(f"an address is {what}: write /queues/NAME or /exchanges/NAME/KEY")
+
+
 def place_of(address: str, version: Version) -> Place:
     """Return the place that an address names. Raises ValueError for a malformed one, Unsupported for another node.
 
     >>> place_of("/exchanges/amq.topic/a%2Fb", Version.AMQP_0_9_1)
     Place(exchange='amq.topic', key='a/b')
     """
+    check_given(address)
     try:
         node = parse(address)
     except BadAddress as error:
         raise ValueError(str(error)) from None
     if node is None:
-        if not address:
-            raise ValueError("an address is empty: write /queues/NAME or /exchanges/NAME/KEY")
         return Place("", address)
     if node.kind is NodeKind.QUEUE:
         return Place("", node.name)
@@ -91,4 +97,4 @@ def _with_slashes_encoded(text: str) -> str:
 quoted: Final = encoded
 
 
-__all__ = ["FORMS", "Addresses", "Place", "place_of", "quoted", "written"]
+__all__ = ["FORMS", "Addresses", "Place", "check_given", "place_of", "quoted", "written"]

@@ -194,8 +194,8 @@ class Messaging_0_10(Connection):
         session = await self._native.open_session()
         try:
             return await open_receiver(address, session, credit, owned=True)
-        except BaseException:
-            await session.close()
+        except BaseException as error:
+            await session.__aexit__(type(error), error, None)
             raise
 
     async def _request(self, address: str, message: Message) -> Message:

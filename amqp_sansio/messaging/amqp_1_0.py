@@ -9,11 +9,12 @@ from ..amqp_1_0 import Accepted as NativeAccepted
 from ..amqp_1_0 import Error, Modified
 from ..amqp_1_0 import Rejected as NativeRejected
 from ..amqp_1_0 import Released as NativeReleased
+from ..amqp_1_0.model.hints import info_of
 from ..client.opening import Opening
 from ..errors import EndpointClosed, LocalProtocolError
 from ..events import Accepted, By, Rejected, Released
 from ..versions import AMQP_1_0
-from .addresses import Addresses, Place, place_of, written
+from .addresses import Addresses, Place, check_given, place_of, written
 from .connection import Bounded, Connection, Delivery, Outcome, Receiver, Sender, Sending, Transaction
 from .mapping import read_1_0, write_1_0
 from .message import Message
@@ -43,6 +44,7 @@ class Node:
     def __init__(self, address: str, form: Addresses | None) -> None:
         self._form = form
         self._place: Place | None = None
+        check_given(address)
         if form is not None or address.startswith("/exchanges/"):
             self._place = place_of(address, AMQP_1_0)
         self.address = address if self._place is None else written(address, self._place, form)
@@ -77,26 +79,29 @@ class Sender_1_0(Sender):
         native = write_1_0(message, self._node.to(message))
         transaction = None if self._scope is None else self._scope.current
         if wait:
-            return _outcome(await self._link.send(native, transaction=transaction))
-        return Sending(await self._link.send(native, transaction=transaction, wait=False), _outcome)
+            return outcome_of(await self._link.send(native, transaction=transaction))
+        return Sending(await self._link.send(native, transaction=transaction, wait=False), outcome_of)
 
     def saved_state(self) -> LinkState:
         return self._link.saved_state()
 
     async def close(self) -> None:
-        await self._link.close()
-        if self._session is not None:
-            await self._session.close()
+        try:
+            await self._link.close()
+        finally:
+            if self._session is not None:
+                await self._session.close()
 
 
-def _outcome(native: Any) -> Outcome | None:
+def outcome_of(native: Any) -> Outcome | None:
+    """The neutral outcome of one of 1.0; None for a state that is none."""
     if isinstance(native, NativeAccepted):
         return Accepted()
     if isinstance(native, NativeRejected):
         error = native.error
         if not isinstance(error, Error):
             return Rejected()
-        return Rejected(f"{error.condition} {error.description or ''}".rstrip())
+        return Rejected(f"{error.condition} {error.description or ''}".rstrip(), info_of(error))
     if isinstance(native, (NativeReleased, Modified)):
         return Released()
     return None
@@ -175,9 +180,11 @@ class Receiver_1_0(Receiver):
         return self._link.saved_state()
 
     async def close(self) -> None:
-        await self._link.close()
-        if self._session is not None:
-            await self._session.close()
+        try:
+            await self._link.close()
+        finally:
+            if self._session is not None:
+                await self._session.close()
 
 
 class Transaction_1_0(Transaction):
@@ -244,8 +251,8 @@ class Messaging_1_0(Connection):
         session = await self._native.open_session()
         try:
             link = await session.open_sender(None if state is not None else node.target, state=state)
-        except BaseException:
-            await session.close()
+        except BaseException as error:
+            await session.__aexit__(type(error), error, None)
             raise
         return Sender_1_0(address, node, link, session, None)
 
@@ -254,8 +261,8 @@ class Messaging_1_0(Connection):
         session = await self._native.open_session()
         try:
             link = await session.open_receiver(None if state is not None else node.address, credit=credit, state=state)
-        except BaseException:
-            await session.close()
+        except BaseException as error:
+            await session.__aexit__(type(error), error, None)
             raise
         return Receiver_1_0(address, link, session, None)
 
@@ -279,8 +286,8 @@ class Messaging_1_0(Connection):
                 if not self._native.is_open or error.report is None or error.report.by is not By.REMOTE:
                     raise
                 refusal = error
-            except BaseException:
-                await session.close()
+            except BaseException as error:
+                await session.__aexit__(type(error), error, None)
                 raise
             session = await self._native.open_session()
         else:
@@ -288,7 +295,7 @@ class Messaging_1_0(Connection):
         try:
             requester = await session.open_requester(target, replies=self._own_address())
         except BaseException as error:
-            await session.close()
+            await session.__aexit__(type(error), error, None)
             raise (refusal if refusal is not None and isinstance(error, EndpointClosed) else error) from None
         self._has_dynamic = False
         return requester

@@ -210,8 +210,8 @@ class ClassicMessaging(Connection):
         channel = await self._native.open_channel()
         try:
             return await open_receiver(address, channel, self._dialect, credit, owned=True)
-        except BaseException:
-            await channel.close()
+        except BaseException as error:
+            await channel.__aexit__(type(error), error, None)
             raise
 
     async def _request(self, address: str, message: Message) -> Message:

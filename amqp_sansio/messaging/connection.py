@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 from ..client.opening import Opening
-from ..errors import Unsupported
+from ..client.processing import Processed
+from ..errors import AnswerTimeout, Unsupported
 from ..events import Accepted, CloseReport, Rejected, Released
 from .message import Message
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ..client.classic.channel import Channel, Confirmation
     from ..client.classic.connection import Connection as ClassicConnection
     from ..client.classic.consumer import Delivery as ClassicDelivery
+    from ..client.metrics import Metrics
     from ..uri import AmqpUri
     from ..versions import Version
 
@@ -49,6 +51,16 @@ _INSTEAD: Final = {
 def unsupported(version: Version, what: str) -> Unsupported:
     """Return the error of a call that a version has nothing for."""
     return Unsupported(f"AMQP {version.label} has no {what}: {_INSTEAD[what]}")
+
+
+async def _left(close: Callable[[], Awaitable[object]], error: BaseException | None) -> None:
+    """Close something whose context is left; `error`, which leaves it, goes on with a note if nobody answers that."""
+    try:
+        await close()
+    except AnswerTimeout as late:
+        if error is None:
+            raise
+        error.add_note(str(late))
 
 
 class Sending:
@@ -142,7 +154,7 @@ class Sender(ABC):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
+        await _left(self.close, error)
 
     @abstractmethod
     async def _send(self, message: Message, wait: bool) -> Outcome | Sending | None: ...
@@ -151,7 +163,7 @@ class Sender(ABC):
         return f"<Sender to {self.address!r}, AMQP {self.version.label}>"
 
 
-class Delivery(ABC):
+class Delivery(Processed, ABC):
     """A received message. Settle it once with `accept`, `reject`, `release` or `modify`.
 
     These return when the settlement is queued, and raise LocalProtocolError for a delivery that is settled already,
@@ -275,7 +287,7 @@ class Receiver(ABC):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
+        await _left(self.close, error)
 
     def __repr__(self) -> str:
         return f"<Receiver from {self.address!r}, AMQP {self.version.label}>"
@@ -318,16 +330,18 @@ class Transaction(ABC):
     ) -> None:
         try:
             await self._end(kind, error, trace)
-        finally:
-            await self._close()
+        except BaseException as failure:
+            await _left(self._close, failure)
+            raise
+        await _left(self._close, error)
 
     async def _begin(self) -> None:
         """Begin it, or close it if that fails."""
         current = self._make()
         try:
             await current.__aenter__()
-        except BaseException:
-            await self._close()
+        except BaseException as failure:
+            await _left(self._close, failure)
             raise
         self._current = current
 
@@ -382,6 +396,11 @@ class Connection(ABC):
     def is_open(self) -> bool:
         """Whether it is usable, as far as is known."""
         return self.native.is_open
+
+    @property
+    def metrics(self) -> Metrics:
+        """Its counters and gauges, which live on when it recovers, and can be read after its end."""
+        return self.native.metrics
 
     @property
     def report(self) -> CloseReport | None:
@@ -488,5 +507,13 @@ class Connection(ABC):
 
 
 __all__ = [
-    "Bounded", "Connection", "Delivery", "Outcome", "Receiver", "Sender", "Sending", "Transaction", "unsupported",
-]  # fmt: skip
+    "Bounded",
+    "Connection",
+    "Delivery",
+    "Outcome",
+    "Receiver",
+    "Sender",
+    "Sending",
+    "Transaction",
+    "unsupported",
+]

@@ -27,9 +27,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _TEXTS: Final = ("subject", "content-type", "content-encoding", "app-id", "group-id")
 _IDS: Final = ("message-id", "correlation-id")
-_PLAIN: Final[dict[type[Any], str]] = {
-    bool: "bool", float: "double", bytes: "binary", UUID: "uuid", Decimal: "decimal",
-}  # fmt: skip
+_PLAIN: Final[dict[type[Any], str]] = {bool: "bool", float: "double", bytes: "binary", UUID: "uuid", Decimal: "decimal"}
 _INTEGERS: Final = ("int32", "int64", "uint64")
 
 

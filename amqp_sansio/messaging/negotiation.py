@@ -52,6 +52,18 @@ class Offer:
         self.version = given or AMQP_1_0
         self._tried = [self.version]
 
+    def options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of the version's own `connect`.
+
+        Qpid's brokers know a virtual host of 1.0 by the hostname alone; "vhost:NAME", which the client makes of a URL's
+        path, is RabbitMQ's form.
+        """
+        found = dict(options)
+        vhosts = {each.vhost for each in self.uris} - {"/"}
+        if self.version is AMQP_1_0 and self.addresses == "qpid" and len(vhosts) == 1:
+            found.setdefault("hostname", vhosts.pop())
+        return found
+
     async def connect(
         self, connect: Callable[..., Awaitable[AnyConnection[Any]]], options: Mapping[str, Any], bounded: Bounded
     ) -> Connection:
@@ -60,7 +72,7 @@ class Offer:
         """
         while True:
             try:
-                native = await connect(self.uris, version=self.version, **options)
+                native = await connect(self.uris, version=self.version, **self.options(options))
             except EndpointClosed as error:
                 self.refused(error)
             else:

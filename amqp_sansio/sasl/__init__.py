@@ -16,9 +16,12 @@ asked of the application (`Credentials`, `NeedScramKeys`), or the end (`Verified
 >>> server = server_mechanism("PLAIN")
 >>> state, step = server.start(response)
 >>> step
-Credentials(mechanism='PLAIN', user='guest', authzid='', trace='', host='', port=None)
+Credentials(mechanism='PLAIN', user='guest', authzid='', trace='', host='', port=None, verified=False)
 >>> step.password
 'guest'
+
+`MECHANISMS` is the registry that these two look names up in; a `MechanismRegistry` of one's own has
+more of them.
 
 Mechanisms and states are small immutable values: they pickle, compare, and never show a secret
 in their repr. Nothing here draws randomness: SCRAM takes its nonces from the caller, a fresh one
@@ -40,29 +43,38 @@ from ._base import (
     ServerStep,
     Verified,
 )
-from ._client import AmqPlain, Anonymous, External, OAuthBearer, Plain, XOAuth2, choose, client_mechanisms, with_nonce
+from ._client import AmqPlain, Anonymous, ClaimsBased, External, OAuthBearer, Plain, XOAuth2, choose, with_nonce
+from ._key_book import ScramKeyBook
+from ._registry import MECHANISMS, ClientMaker, MechanismRegistry, ServerMaker, client_mechanisms, server_mechanism
 from ._scram import ScramSha1, ScramSha256, decoy_scram_keys, scram_keys
-from ._server import SERVER_MECHANISMS, server_mechanism
+from ._server import SERVER_MECHANISMS, ServerTerms
 
 __all__ = [
+    "MECHANISMS",
     "SERVER_MECHANISMS",
     "AmqPlain",
     "Anonymous",
     "Challenge",
+    "ClaimsBased",
+    "ClientMaker",
     "ClientMechanism",
     "Credentials",
     "Denied",
     "External",
+    "MechanismRegistry",
     "NeedScramKeys",
     "OAuthBearer",
     "Plain",
     "SaslError",
     "SaslState",
+    "ScramKeyBook",
     "ScramKeys",
     "ScramSha1",
     "ScramSha256",
+    "ServerMaker",
     "ServerMechanism",
     "ServerStep",
+    "ServerTerms",
     "Verified",
     "XOAuth2",
     "choose",

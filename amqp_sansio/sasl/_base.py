@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from .._core.record import record
+from .._ground.record import record
 from ..errors import AmqpError
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ class Credentials:
     `user` is empty for EXTERNAL (the identity is the transport's), ANONYMOUS and OAUTHBEARER. Exactly one of `password`
     and `token` is set, neither for EXTERNAL and ANONYMOUS. `authzid` is the identity to act as, empty for the client's
     own. `trace` is an anonymous client's text about itself, `host` and `port` the address that an OAUTHBEARER client
-    believes it is connected to.
+    believes it is connected to. `verified` says that the mechanism has verified the user, as SCRAM does, so that there
+    is no password or token to judge.
     """
 
     mechanism: str
@@ -84,6 +85,7 @@ class Credentials:
     trace: str = ""
     host: str = ""
     port: int | None = None
+    verified: bool = False
 
     __record_hidden__: ClassVar[frozenset[str]] = frozenset({"password", "token"})
 

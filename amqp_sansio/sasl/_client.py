@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from .._core.record import record
+from .._ground.record import record
 from ._base import FINISHED, ClientMechanism, SaslError, SaslState, encode_text, escape_name
 from ._scram import ScramClient, ScramSha1, ScramSha256
 
@@ -24,8 +24,8 @@ def choose(
 
     `offered` is the space-separated list of 0-8 and 0-9-1 or the sequence of names of 0-10 and 1.0. The strongest wins,
     as the specifications require: EXTERNAL, SCRAM-SHA-256, SCRAM-SHA-1, OAUTHBEARER, XOAUTH2, PLAIN, AMQPLAIN,
-    ANONYMOUS; of equals the one configured first. With `keep_order` the first configured one that is offered wins.
-    Raises SaslError, naming both sides, if there is none (0-9-1 connection.start-ok, 1.0 part 5 section 3.3.2).
+    MSSBCBS, ANONYMOUS; of equals the one configured first. With `keep_order` the first configured one that is offered
+    wins. Raises SaslError, naming both sides, if there is none (0-9-1 connection.start-ok, 1.0 part 5 section 3.3.2).
 
     >>> choose([Plain("guest", "guest"), External()], b"AMQPLAIN PLAIN EXTERNAL").name
     'EXTERNAL'
@@ -44,27 +44,6 @@ def choose(
         theirs = ", ".join(names)[:500] or "nothing"
         raise SaslError(f"no SASL mechanism in common: {ours} is configured, the server offers {theirs}")
     return usable[0] if keep_order else max(usable, key=_strength)
-
-
-def client_mechanisms(
-    names: Sequence[str], user: str = "guest", password: str = "guest"
-) -> tuple[ClientMechanism, ...]:
-    """Return mechanisms by name, in any case, as listed in a URI's `auth_mechanism`.
-
-    For XOAUTH2 and OAUTHBEARER the password is the token. SCRAM still needs its nonce: see `with_nonce`. Raises
-    SaslError for an unknown name.
-
-    >>> client_mechanisms(["plain", "external"], "me", "secret")
-    (Plain(user='me', authzid=''), External(authzid=''))
-    """
-    made: list[ClientMechanism] = []
-    for name in names:
-        make = _BY_NAME.get(name.upper())
-        if make is None:
-            known = ", ".join(_BY_NAME)
-            raise SaslError(f"the SASL mechanism {name!r} isn't known; known are {known}")
-        made.append(make(user, password))
-    return tuple(made)
 
 
 def with_nonce(mechanism: ClientMechanism, nonce: str) -> ClientMechanism:
@@ -142,9 +121,13 @@ class AmqPlain(_OneMessage):
         user = encode_text(self.user, "user name")
         password = encode_text(self.password, "password")
         response = (
-            b"\x05LOGINS" + len(user).to_bytes(4, "big") + user
-            + b"\x08PASSWORDS" + len(password).to_bytes(4, "big") + password
-        )  # fmt: skip
+            b"\x05LOGINS"
+            + len(user).to_bytes(4, "big")
+            + user
+            + b"\x08PASSWORDS"
+            + len(password).to_bytes(4, "big")
+            + password
+        )
         return FINISHED, response
 
 
@@ -184,6 +167,24 @@ class Anonymous(_OneMessage):
         if len(self.trace) > 255:
             raise SaslError("the trace text is longer than 255 characters")
         return FINISHED, encode_text(self.trace, "trace text")
+
+
+@record
+class ClaimsBased(_OneMessage):
+    """MSSBCBS: no identity yet, tokens follow on the node `$cbs` (OASIS AMQP Claims-Based Security 1.0).
+
+    Microsoft's services and its .NET clients have it. The first response is empty.
+
+    >>> ClaimsBased().initial()[1]
+    b''
+    """
+
+    name: ClassVar[str] = "MSSBCBS"
+    strength: ClassVar[int] = 15
+
+    def initial(self) -> tuple[SaslState, bytes]:
+        """Return an empty response."""
+        return FINISHED, b""
 
 
 @record
@@ -295,7 +296,11 @@ def _oauth_bearer(user: str, password: str) -> ClientMechanism:
     return OAuthBearer(password, authzid=user)
 
 
-_BY_NAME: dict[str, Callable[[str, str], ClientMechanism]] = {
+def _claims_based(user: str, password: str) -> ClientMechanism:
+    return ClaimsBased()
+
+
+CLIENT_MAKERS: dict[str, Callable[[str, str], ClientMechanism]] = {
     "PLAIN": Plain,
     "AMQPLAIN": AmqPlain,
     "EXTERNAL": _external,
@@ -304,4 +309,6 @@ _BY_NAME: dict[str, Callable[[str, str], ClientMechanism]] = {
     "SCRAM-SHA-256": ScramSha256,
     "XOAUTH2": XOAuth2,
     "OAUTHBEARER": _oauth_bearer,
+    "MSSBCBS": _claims_based,
 }
+"""By name, from a user and a password."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._core.record import record
+from .._ground.record import record
 from ._base import (
     FINISHED,
     Challenge,
@@ -97,8 +97,9 @@ class ScramClient(ClientMechanism):
 
     `nonce` is visible ASCII but the comma, from at least 18 random octets, fresh for each connection; if empty it must
     be set by `with_nonce`. A server that asks for fewer than `min_iterations` would get an answer that is cheap to
-    guess from; one that asks for more than `max_iterations` would keep this side busy (a million take some tenths of a
-    second): both are refused.
+    guess from; one that asks for more than `max_iterations` would keep this side, and all else on its event loop, busy
+    (100,000 take some hundredths of a second, a million some tenths): both are refused. Raise `max_iterations` for a
+    server that is known to ask for more.
     """
 
     user: str
@@ -106,7 +107,7 @@ class ScramClient(ClientMechanism):
     nonce: str = ""
     authzid: str = ""
     min_iterations: int = 4096
-    max_iterations: int = 1_000_000
+    max_iterations: int = 100_000
 
     __record_hidden__: ClassVar[frozenset[str]] = frozenset({"password"})
 

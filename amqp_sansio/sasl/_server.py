@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._core.record import record
+from .._ground.record import record
 from ._base import (
     FINISHED,
     Challenge,
@@ -26,30 +26,22 @@ from ._scram import SCRAM_DIGESTS, ServerScram, check_nonce
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import ClassVar
 
 
-def server_mechanism(name: str, *, nonce: str = "", success_data: bool = False) -> ServerMechanism:
-    """Return the server's mechanism named `name`, one of `SERVER_MECHANISMS`.
+@record
+class ServerTerms:
+    """The part of a connection that a server's mechanism needs.
 
-    `nonce` is required for SCRAM: visible ASCII but the comma, from at least 18 random octets, fresh for each
-    connection. `success_data` says that the protocol can send data with its success (1.0); otherwise SCRAM's last
-    message is one more challenge, which the client answers with an empty response. Raises SaslError for an unknown name
-    or a bad nonce.
-
-    >>> mechanism = server_mechanism("EXTERNAL")
-    >>> state, step = mechanism.start(None)                  # the client sent no first response
-    >>> step
-    Challenge(data=b'')
-    >>> mechanism.step(state, b"me")[1]
-    Credentials(mechanism='EXTERNAL', user='', authzid='me', trace='', host='', port=None)
+    `nonce` is unpredictable, visible ASCII but the comma, from at least 18 random octets, and fresh for each
+    connection; "" while a configuration is checked for mechanisms without SCRAM. `success_data` says that the protocol
+    can send data with its success (1.0).
     """
-    if name in SCRAM_DIGESTS:
-        check_nonce(nonce, name)
-        return ServerScram(name, nonce, success_data)
-    if name not in _READERS:
-        known = ", ".join(SERVER_MECHANISMS)
-        raise SaslError(f"the SASL mechanism {name!r} isn't known; known are {known}")
-    return _OneMessageServer(name)
+
+    nonce: str = ""
+    success_data: bool = False
+
+    __record_hidden__: ClassVar[frozenset[str]] = frozenset({"nonce"})
 
 
 @record
@@ -107,8 +99,23 @@ def _password(mechanism: str, user: str, password: str, authzid: str) -> Credent
     return Credentials(mechanism, user, password, authzid=authzid)
 
 
-_SIZES = {"t": 1, "b": 1, "B": 1, "s": 2, "u": 2, "U": 2, "I": 4, "i": 4, "f": 4, "D": 5,
-          "l": 8, "L": 8, "T": 8, "d": 8, "V": 0}  # fmt: skip
+_SIZES = {
+    "t": 1,
+    "b": 1,
+    "B": 1,
+    "s": 2,
+    "u": 2,
+    "U": 2,
+    "I": 4,
+    "i": 4,
+    "f": 4,
+    "D": 5,
+    "l": 8,
+    "L": 8,
+    "T": 8,
+    "d": 8,
+    "V": 0,
+}
 
 
 def _read_login_table(response: bytes) -> tuple[str, str]:
@@ -151,6 +158,11 @@ def _read_anonymous(response: bytes) -> Credentials:
     # The trace has no meaning in the protocol (RFC 4505 section 2), and rhea puts a NUL into it: refuse nobody for it.
     trace = response.decode("utf-8", "replace").replace("\0", "")
     return Credentials("ANONYMOUS", trace=trace[:255])
+
+
+def _read_claims_based(response: bytes) -> Credentials:
+    # The identity comes later, by tokens; Microsoft's clients send nothing here, and nothing is asked of it.
+    return Credentials("MSSBCBS")
 
 
 def _read_xoauth2(response: bytes) -> Credentials:
@@ -210,7 +222,36 @@ _READERS: dict[str, Callable[[bytes], Credentials]] = {
     "ANONYMOUS": _read_anonymous,
     "XOAUTH2": _read_xoauth2,
     "OAUTHBEARER": _read_oauthbearer,
+    "MSSBCBS": _read_claims_based,
 }
 
-SERVER_MECHANISMS: tuple[str, ...] = (*_READERS, *SCRAM_DIGESTS)
-"""The names that `server_mechanism` knows."""
+
+@record
+class _MakeOneMessage:
+    """Makes a mechanism whose client sends a single message."""
+
+    name: str
+
+    def __call__(self, terms: ServerTerms) -> ServerMechanism:
+        return _OneMessageServer(self.name)
+
+
+@record
+class _MakeScram:
+    """Makes SCRAM with a connection's nonce."""
+
+    name: str
+
+    def __call__(self, terms: ServerTerms) -> ServerMechanism:
+        check_nonce(terms.nonce, self.name)
+        return ServerScram(self.name, terms.nonce, terms.success_data)
+
+
+SERVER_MAKERS: dict[str, Callable[[ServerTerms], ServerMechanism]] = {
+    **{name: _MakeOneMessage(name) for name in _READERS},
+    **{name: _MakeScram(name) for name in SCRAM_DIGESTS},
+}
+"""By name, from a connection's terms."""
+
+SERVER_MECHANISMS: tuple[str, ...] = tuple(SERVER_MAKERS)
+"""The names of the mechanisms that the package has."""

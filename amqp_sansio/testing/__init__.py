@@ -13,3 +13,5 @@ installs; nothing else of the library imports them.
 >>> from amqp_sansio.testing import amqp_0_9_1
 >>> requests = amqp_0_9_1.methods(sent_by=Side.CLIENT)  # BasicQos(prefetch_count=17), ConnectionOpen(...)...
 """
+
+__all__: list[str] = []

@@ -189,6 +189,17 @@ def frame(kind: int, channel: int, payload: bytes) -> bytes:
 
 
 __all__ = [
-    "AnyDialect", "dialect_of", "field_values", "frame", "frames", "messages", "methods", "names", "properties",
-    "records", "short_strings", "table_values", "tables",
-]  # fmt: skip
+    "AnyDialect",
+    "dialect_of",
+    "field_values",
+    "frame",
+    "frames",
+    "messages",
+    "methods",
+    "names",
+    "properties",
+    "records",
+    "short_strings",
+    "table_values",
+    "tables",
+]

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from struct import Struct
 from struct import error as StructError
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from .frames import BODY, END, FRAME, GATHERED, HEADER, METHOD, OVERHEAD
 
 if TYPE_CHECKING:
-    from ..._core.receive_buffer import ReceiveBuffer
+    from ..._ground.receive_buffer import ReceiveBuffer
 
 _FRAME: Final = Struct(">BHII").unpack_from
-_TAG: Final = Struct(">QB").unpack_from
-_HEADER_REST: Final = Struct(">IIQ").unpack_from
+_NO_BEGIN: Final = Struct(">sQB0sIIQ").unpack_from
+_NO_PUBLISH: Final = Struct(">sIIQ").unpack_from
 _BODY: Final = Struct(">II").unpack_from
 _SIZE: Final = Struct(">I").unpack_from
 _ACK: Final = Struct(">BHIIQBB").unpack_from
@@ -38,7 +38,9 @@ BODY_FOLLOWS: Final = (END << 8 | BODY) << 16
 """The end octet of one frame, the type of the next one, and room for its channel."""
 _KEPT_NAMES: Final = 512
 _LONGEST_KEPT: Final = 256
-_SHORTEST_HEADER: Final = 14
+SHORTEST_HEADER: Final = 14
+_LONGEST_ROUTE: Final = 2 * 256 + 4
+_AHEAD: Final = 7 + 20  # octets of two frames in front of the properties, beside the method
 
 _T = TypeVar("_T")
 _S = TypeVar("_S")
@@ -46,6 +48,9 @@ _E = TypeVar("_E")
 
 Route = tuple[str, str, bool, bool]
 """Exchange, routing key, mandatory and immediate of a publish."""
+Known = tuple[int, int, Any, int, Any]
+"""Of a deliver or publish whose octets were read before: the channel, how far the properties are from the begin, the
+consumer tag or route, what is in front of the body, and how to unpack the method with the header's sizes and class."""
 
 
 class ContentReader(Generic[_S, _E]):
@@ -56,8 +61,18 @@ class ContentReader(Generic[_S, _E]):
     """
 
     __slots__ = (
-        "_begin", "_begins", "_last_begin", "_last_route", "_publishes", "_route", "_routes", "body_max", "other_max",
-    )  # fmt: skip
+        "_begin",
+        "_begins",
+        "_last_begin",
+        "_last_publish",
+        "_last_route",
+        "_publish",
+        "_publishes",
+        "_route",
+        "_routes",
+        "body_max",
+        "other_max",
+    )
     LEARNT: ClassVar[tuple[str, ...]] = __slots__[:-2]
     """Slots of octets that are known: they are no part of the state, and learnt anew."""
 
@@ -68,13 +83,19 @@ class ContentReader(Generic[_S, _E]):
         """Use other bounds from now on."""
         self.body_max = body_max
         self.other_max = other_max
-        # The octets learnt last are compared first, which costs less than hashing them.
-        self._last_begin = self._last_route = b""
-        self._begin = 0, 0, "", 0
-        self._route = "", "", 0
-        self._begins: dict[bytes, tuple[int, int, str, int]] = {}
+        self._forget()
+        self._begins: dict[bytes, Known] = {}
         self._routes: dict[bytes, tuple[str, str, int]] = {}
-        self._publishes: dict[bytes, tuple[int, Route, int]] = {}
+        self._publishes: dict[bytes, Known] = {}
+
+    def _forget(self) -> None:
+        """Compare the next octets with none: those of the last unit come first, which costs less than hashing."""
+        self._last_begin = b""
+        self._last_publish = b""
+        self._last_route = b""
+        self._begin: Known = 0, 0, "", 0, _NO_BEGIN
+        self._publish: Known = 0, 0, None, 0, _NO_PUBLISH
+        self._route = "", "", 0
 
     def __getstate__(self) -> tuple[None, dict[str, object]]:
         slots = [name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())]
@@ -140,101 +161,108 @@ class ContentReader(Generic[_S, _E]):
                 return self._body_frame(data, pos, source)
         try:
             if which == _DELIVER_END:
-                stop = pos + 12 + data[pos + 11]
-                octets = data[pos:stop]
-                if octets == self._last_begin:
-                    number, size, consumer_tag, body_follows = self._begin
-                else:
-                    begin = self._begins.get(octets) or self._learn_begin(data, pos, stop)
-                    number, size, consumer_tag, body_follows = begin
-                end = pos + 7 + size
-                tag, redelivered = _TAG(data, stop)
-                octets = data[stop + 9 : end + 4]
-                if octets == self._last_route:
+                number, ahead, consumer_tag, body_follows, layout = self._begin
+                octets, tag, redelivered, names, header, content_class, body_size = layout(data, pos)
+                if octets != self._last_begin:
+                    octets = data[pos : pos + 12 + data[pos + 11]]
+                    begin = self._begins.get(octets) or self._learn_begin(octets)
+                    self._begin = begin
+                    self._last_begin = octets
+                    number, ahead, consumer_tag, body_follows, layout = begin
+                    octets, tag, redelivered, names, header, content_class, body_size = layout(data, pos)
+                if names == self._last_route:
                     exchange, routing_key, header_number = self._route
                 else:
-                    exchange, routing_key, header_number = self._routes.get(octets) or self._learn_route(
-                        data, stop + 9, end, number
-                    )
-                if header_number != number or redelivered > 1 or not tag:
+                    exchange, routing_key, header_number = self._routes.get(names) or self._learn_route(names, number)
+                if header_number != number or redelivered > 1:
                     return None
             else:
-                end = pos + 7 + _SIZE(data, pos + 3)[0]
-                # The frame with the begin of the header frame that follows.
-                known = self._publishes.get(data[pos : end + 4])
-                number, route, body_follows = known or self._learn_publish(data, pos, end)
-            size, content_class, body_size = _HEADER_REST(data, end + 4)
-            last = end + 8 + size
-            if content_class != BASIC or size < _SHORTEST_HEADER or size > self.other_max:
+                number, ahead, route, body_follows, layout = self._publish
+                octets, header, content_class, body_size = layout(data, pos)
+                if octets != self._last_publish:
+                    # The frame with the begin of the header frame that follows.
+                    octets = data[pos : pos + _SIZE(data, pos + 3)[0] + 11]
+                    publish = self._publishes.get(octets) or self._learn_publish(octets)
+                    self._publish = publish
+                    self._last_publish = octets
+                    number, ahead, route, body_follows, layout = publish
+                    octets, header, content_class, body_size = layout(data, pos)
+            if content_class != BASIC or header < SHORTEST_HEADER or header > self.other_max:
                 return None
-            raw = data[end + 20 : last]
+            start = pos + ahead
+            last = start + header - 12
+            raw = data[start:last]
             body: bytes | None = b""
             if body_size:
-                header_end = last
-                last += 8 + body_size
+                start = last + 8
+                last = start + body_size
                 if last < len(data):
-                    follows, size = _BODY(data, header_end)
+                    follows, size = _BODY(data, start - 8)
                     if follows != body_follows or size != body_size or size > self.body_max:
                         return None
-                    body = data[header_end + 8 : last]
+                    body = data[start:last]
                 elif body_size > GATHERED and which == _DELIVER_END:
-                    last = header_end
+                    last = start - 8
                     body = None
             if data[last] != END:
                 return None
         except (StructError, IndexError, UnicodeDecodeError):
+            # Perhaps only the layout of the last unit, a longer one, goes beyond the octets.
+            self._forget()
             return self._body_frame(data, pos, source)
         # The branch of this method has read its fields.
         if which == _PUBLISH_END:
             assert body is not None
             return self.published(source, number, route, raw, body, last + 1)  # pyright: ignore[reportPossiblyUnboundVariable]
         return self.delivered(
-            source, number, consumer_tag, tag, redelivered == 1, exchange, routing_key,  # pyright: ignore[reportPossiblyUnboundVariable]
-            raw, body, body_size, last + 1,
-        )  # fmt: skip
+            source,
+            number,
+            consumer_tag,  # pyright: ignore[reportPossiblyUnboundVariable]
+            tag,  # pyright: ignore[reportPossiblyUnboundVariable]
+            redelivered == 1,  # pyright: ignore[reportPossiblyUnboundVariable]
+            exchange,  # pyright: ignore[reportPossiblyUnboundVariable]
+            routing_key,  # pyright: ignore[reportPossiblyUnboundVariable]
+            raw,
+            body,
+            body_size,
+            last + 1,
+        )
 
-    def _learn_begin(self, data: bytes, pos: int, stop: int) -> tuple[int, int, str, int]:
-        """Channel, size and consumer tag of a deliver, of its octets up to the delivery tag. Raises IndexError."""
-        kind, number, size, method_id = _FRAME(data, pos)
-        if kind != METHOD or method_id != _DELIVER or size > self.other_max:
-            raise IndexError(pos)
-        begin = number, size, data[pos + 12 : stop].decode(), BODY_FOLLOWS | number
-        self._last_begin, self._begin = data[pos:stop], begin
-        _keep(self._begins, self._last_begin, begin)
-        return begin
+    def _learn_begin(self, octets: bytes) -> Known:
+        """Keep what a deliver's octets up to the delivery tag tell. Raises IndexError."""
+        kind, number, size, method_id = _FRAME(octets, 0)
+        route = size + 2 - len(octets)
+        if kind != METHOD or method_id != _DELIVER or size > self.other_max or not 0 < route <= _LONGEST_ROUTE:
+            raise IndexError(size)
+        layout = Struct(f">{len(octets)}sQB{route}sIIQ").unpack_from
+        begin = number, size + _AHEAD, octets[12:].decode(), BODY_FOLLOWS | number, layout
+        return _keep(self._begins, octets, begin)
 
-    def _learn_route(self, data: bytes, at: int, end: int, number: int) -> tuple[str, str, int]:
-        """Exchange and routing key of a deliver, which end at `end`, and the channel of the header frame that follows,
-        of their octets and the begin of that frame. Raises IndexError."""
-        stop = at + 1 + data[at]
-        if stop + 1 + data[stop] != end or _SIZE(data, end)[0] != _HEADER_FOLLOWS | number:
+    def _learn_route(self, octets: bytes, number: int) -> tuple[str, str, int]:
+        """Exchange and routing key of a deliver, and the channel of the header frame that follows, of their octets and
+        the begin of that frame. Raises IndexError."""
+        stop, end = 1 + octets[0], len(octets) - 4
+        if stop + 1 + octets[stop] != end or _SIZE(octets, end)[0] != _HEADER_FOLLOWS | number:
             raise IndexError(end)
-        route = data[at + 1 : stop].decode(), data[stop + 1 : end].decode(), number
-        self._last_route, self._route = data[at : end + 4], route
-        _keep(self._routes, self._last_route, route)
-        return route
+        route = octets[1:stop].decode(), octets[stop + 1 : end].decode(), number
+        self._last_route = octets
+        self._route = route
+        return _keep(self._routes, octets, route)
 
-    def _learn_publish(self, data: bytes, pos: int, end: int) -> tuple[int, Route, int]:
-        """Channel and route of a publish. Raises IndexError."""
-        kind, number, size, method_id = _FRAME(data, pos)
-        at = pos + 14 + data[pos + 13]
-        stop = at + 1 + data[at]
-        bits = data[stop]
-        if (
-            kind != METHOD
-            or method_id != _PUBLISH
-            or size > self.other_max
-            or stop + 1 != end
-            or bits > 3
-            or data[pos + 11]
-            or data[pos + 12]
-            or _SIZE(data, end)[0] != _HEADER_FOLLOWS | number
-        ):
-            raise IndexError(end)
-        route = data[pos + 14 : at].decode(), data[at + 1 : stop].decode(), bits & 1 == 1, bits & 2 == 2
-        publish = number, route, BODY_FOLLOWS | number
-        _keep(self._publishes, data[pos : end + 4], publish)
-        return publish
+    def _learn_publish(self, octets: bytes) -> Known:
+        """Keep what a publish's frame, with the begin of the next one, tells. Raises IndexError."""
+        kind, number, size, method_id = _FRAME(octets, 0)
+        at = 14 + octets[13]
+        stop = at + 1 + octets[at]
+        bits = octets[stop]
+        found = kind, method_id, octets[11:13], stop, _SIZE(octets, stop + 1)[0]
+        known = METHOD, _PUBLISH, b"\0\0", size + 6, _HEADER_FOLLOWS | number
+        if found != known or bits > 3 or size > self.other_max:
+            raise IndexError(size)
+        route = octets[14:at].decode(), octets[at + 1 : stop].decode(), bits & 1 == 1, bits & 2 == 2
+        layout = Struct(f">{len(octets)}sIIQ").unpack_from
+        publish = number, size + _AHEAD, route, BODY_FOLLOWS | number, layout
+        return _keep(self._publishes, octets, publish)
 
     def _body_frame(self, data: bytes, pos: int, source: _S) -> _E | None:
         if len(data) - pos < OVERHEAD or data[pos] != BODY:
@@ -243,8 +271,9 @@ class ContentReader(Generic[_S, _E]):
         return self.continued(source, number, size)
 
 
-def _keep(known: dict[bytes, _T], octets: bytes, found: _T) -> None:
+def _keep(known: dict[bytes, _T], octets: bytes, found: _T) -> _T:
     if len(octets) <= _LONGEST_KEPT:
         if len(known) >= _KEPT_NAMES:
             known.clear()
         known[octets] = found
+    return found

@@ -22,10 +22,10 @@ def get_dialect(name: str) -> Dialect:
     if name not in DIALECTS:
         raise ValueError(f"no dialect is called {name!r}; there are {', '.join(DIALECTS)}")
     if name.startswith("0-8"):
-        from ...amqp_0_8._methods import DIALECTS as OLD
+        from .methods_0_8 import DIALECTS as OLD
 
         return OLD[name]
-    from ...amqp_0_9_1._methods import DIALECTS as NEW
+    from .methods_0_9_1 import DIALECTS as NEW
 
     return NEW[name]
 

@@ -34,8 +34,10 @@ class Dialect:
     | `version_major`, `version_minor` | as connection.start says them |
     | `headers` | the protocol headers a server of this dialect takes |
     | `start_versions` | the version numbers in connection.start that a client takes |
+    | `is_rabbit` | RabbitMQ's |
     | `lenient_frames` | frames slightly above frame-max are taken, as RabbitMQ's peers need |
     | `counts_channels` | channel-max bounds how many channels there are, not their numbers, as RabbitMQ has it |
+    | `exact_tags` | basic.ack and nack of several up to a tag need one that is open itself, as RabbitMQ has it |
     | `strict` | the specification's own: also binds what its implementations disregard |
     | `methods` | the record of each method, by its `ID` |
     | `named` | the record of each method, by its name |
@@ -49,10 +51,27 @@ class Dialect:
     """
 
     __slots__ = (
-        "_find", "codes", "counts_channels", "header", "headers", "lenient_frames", "methods", "name", "named",
-        "properties", "replies", "senders", "start_versions", "strict", "tables", "version", "version_major",
+        "_find",
+        "codes",
+        "counts_channels",
+        "exact_tags",
+        "header",
+        "headers",
+        "is_rabbit",
+        "lenient_frames",
+        "methods",
+        "name",
+        "named",
+        "properties",
+        "replies",
+        "senders",
+        "start_versions",
+        "strict",
+        "tables",
+        "version",
+        "version_major",
         "version_minor",
-    )  # fmt: skip
+    )
 
     def __init__(
         self,
@@ -76,7 +95,9 @@ class Dialect:
         self.start_versions: Final = _STARTS_0_8 if version is AMQP_0_8 else _STARTS_0_9_1
         self.lenient_frames: Final = name.endswith("-rabbit")
         self.counts_channels: Final = name.endswith("-rabbit")
+        self.exact_tags: Final = name.endswith("-rabbit")
         self.strict: Final = name == version.label
+        self.is_rabbit: Final = name.endswith("-rabbit")
         self.methods: Final[Mapping[int, type[Method]]] = {kind.ID: kind for kind in methods}
         self.named: Final[Mapping[str, type[Any]]] = {kind.NAME: kind for kind in methods}
         self.properties: Final[Mapping[int, type[Properties]]] = {kind.CLASS_ID: kind for kind in properties}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
-from ..._core.receive_buffer import ReceiveBuffer
+from ..._ground.frame_head import FrameHead
+from ..._ground.receive_buffer import ReceiveBuffer
 from ...versions import AMQP_0_8, Version
 from .violation import FRAME_ERROR, SILENT, Violation
 
@@ -31,6 +32,17 @@ KNOWN: Final = (METHOD, HEADER, BODY, HEARTBEAT)
 """The types of frames that both versions have."""
 RARE: Final = {OOB_METHOD: "oob-method", OOB_HEADER: "oob-header", OOB_BODY: "oob-body", TRACE: "trace"}
 """The types that only 0-8 has, with their names."""
+
+NAMES: Final = {METHOD: "method", HEADER: "content header", BODY: "content body", HEARTBEAT: "heartbeat"}
+
+
+def head(data: bytes) -> FrameHead | None:
+    """The head of the frame that begins here; None: it is none of both versions, or more octets are needed."""
+    if len(data) < OVERHEAD or data[0] not in NAMES:
+        return None
+    kind, channel, size = FRAME.unpack_from(data)
+    return FrameHead(NAMES[kind], size + OVERHEAD, (channel,))
+
 
 Frame = tuple[int, int, bytes, int, int]
 """Type, channel, and the octets in which the payload begins and ends at two offsets."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from struct import Struct
 from struct import error as StructError
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
@@ -26,6 +27,8 @@ READ_FAULTS: Final = (IndexError, StructError, UnicodeDecodeError)
 """Exceptions that straight-line decoding raises for octets that aren't as expected."""
 WRITE_FAULTS: Final = AttributeError, CodecError, IndexError, StructError, TypeError, UnicodeEncodeError
 """Exceptions that straight-line encoding raises for values that aren't as expected."""
+BITS: Final = tuple(product((False, True), repeat=8))
+"""The bits of each octet, the highest first."""
 
 
 class Method:

@@ -8,6 +8,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from .method import (
+    BITS,
     BOTH,
     CLIENT,
     OCTET,
@@ -2897,7 +2898,7 @@ class BasicProperties(Properties):
 
     @staticmethod
     def from_wire(raw: bytes, tables: TableRules) -> BasicProperties:
-        properties = _new(_UnreadBasicProperties)
+        properties = _UnreadBasicProperties()
         properties._raw = raw
         properties._rules = tables
         return properties
@@ -2973,105 +2974,96 @@ class BasicProperties(Properties):
         try:
             flags = raw[0]
             more = raw[1]
+            (
+                content_type, content_encoding, headers, delivery_mode,
+                priority, correlation_id, reply_to, expiration,
+            ) = BITS[flags]
+            (
+                message_id, timestamp, type, user_id,
+                app_id, cluster_id, _, _,
+            ) = BITS[more]
             pos = 2
-            if flags & 0x80:
+            if content_type:
                 start = pos + 1
-                end = start + raw[pos]
-                slot.content_type = raw[start:end].decode()
-                pos = end
+                pos = start + raw[pos]
+                slot.content_type = raw[start:pos].decode()
             else:
                 slot.content_type = None
-            if flags & 0x40:
+            if content_encoding:
                 start = pos + 1
-                end = start + raw[pos]
-                slot.content_encoding = raw[start:end].decode()
-                pos = end
+                pos = start + raw[pos]
+                slot.content_encoding = raw[start:pos].decode()
             else:
                 slot.content_encoding = None
-            if flags & 0x20:
+            if headers:
                 start = pos + 4
-                end = start + _read_I(raw, pos)[0]
-                slot.headers = Table.from_wire(raw[start:end], self._rules)
-                pos = end
+                pos = start + _read_I(raw, pos)[0]
+                slot.headers = _table(raw[start:pos], slot._rules)
             else:
                 slot.headers = None
-            if flags & 0x10:
+            if delivery_mode:
                 slot.delivery_mode = raw[pos]
                 pos += 1
             else:
                 slot.delivery_mode = None
-            if flags & 0x0F:
-                if flags & 0x08:
-                    slot.priority = raw[pos]
-                    pos += 1
-                else:
-                    slot.priority = None
-                if flags & 0x04:
-                    start = pos + 1
-                    end = start + raw[pos]
-                    slot.correlation_id = raw[start:end].decode()
-                    pos = end
-                else:
-                    slot.correlation_id = None
-                if flags & 0x02:
-                    start = pos + 1
-                    end = start + raw[pos]
-                    slot.reply_to = raw[start:end].decode()
-                    pos = end
-                else:
-                    slot.reply_to = None
-                if flags & 0x01:
-                    start = pos + 1
-                    end = start + raw[pos]
-                    slot.expiration = raw[start:end].decode()
-                    pos = end
-                else:
-                    slot.expiration = None
+            if priority:
+                slot.priority = raw[pos]
+                pos += 1
             else:
-                slot.priority = slot.correlation_id = slot.reply_to = slot.expiration = None
-            if more & 0x80:
+                slot.priority = None
+            if correlation_id:
                 start = pos + 1
-                end = start + raw[pos]
-                slot.message_id = raw[start:end].decode()
-                pos = end
+                pos = start + raw[pos]
+                slot.correlation_id = raw[start:pos].decode()
+            else:
+                slot.correlation_id = None
+            if reply_to:
+                start = pos + 1
+                pos = start + raw[pos]
+                slot.reply_to = raw[start:pos].decode()
+            else:
+                slot.reply_to = None
+            if expiration:
+                start = pos + 1
+                pos = start + raw[pos]
+                slot.expiration = raw[start:pos].decode()
+            else:
+                slot.expiration = None
+            if message_id:
+                start = pos + 1
+                pos = start + raw[pos]
+                slot.message_id = raw[start:pos].decode()
             else:
                 slot.message_id = None
-            if more & 0x40:
+            if timestamp:
                 slot.timestamp = _read_Q(raw, pos)[0]
                 pos += 8
             else:
                 slot.timestamp = None
-            if more & 0x3C:
-                if more & 0x20:
-                    start = pos + 1
-                    end = start + raw[pos]
-                    slot.type = raw[start:end].decode()
-                    pos = end
-                else:
-                    slot.type = None
-                if more & 0x10:
-                    start = pos + 1
-                    end = start + raw[pos]
-                    slot.user_id = raw[start:end].decode()
-                    pos = end
-                else:
-                    slot.user_id = None
-                if more & 0x08:
-                    start = pos + 1
-                    end = start + raw[pos]
-                    slot.app_id = raw[start:end].decode()
-                    pos = end
-                else:
-                    slot.app_id = None
-                if more & 0x04:
-                    start = pos + 1
-                    end = start + raw[pos]
-                    slot.cluster_id = raw[start:end].decode()
-                    pos = end
-                else:
-                    slot.cluster_id = None
+            if type:
+                start = pos + 1
+                pos = start + raw[pos]
+                slot.type = raw[start:pos].decode()
             else:
-                slot.type = slot.user_id = slot.app_id = slot.cluster_id = None
+                slot.type = None
+            if user_id:
+                start = pos + 1
+                pos = start + raw[pos]
+                slot.user_id = raw[start:pos].decode()
+            else:
+                slot.user_id = None
+            if app_id:
+                start = pos + 1
+                pos = start + raw[pos]
+                slot.app_id = raw[start:pos].decode()
+            else:
+                slot.app_id = None
+            if cluster_id:
+                start = pos + 1
+                pos = start + raw[pos]
+                slot.cluster_id = raw[start:pos].decode()
+            else:
+                slot.cluster_id = None
         except READ_FAULTS:
             pass
         else:
@@ -3081,7 +3073,93 @@ class BasicProperties(Properties):
         load_slowly(self, raw, self._rules, BasicProperties)
 
 
-_UnreadBasicProperties: Final = lazily(BasicProperties)
+def _basic_content_type(self: Any) -> Any:
+    self._load()
+    return self.content_type
+
+
+def _basic_content_encoding(self: Any) -> Any:
+    self._load()
+    return self.content_encoding
+
+
+def _basic_headers(self: Any) -> Any:
+    self._load()
+    return self.headers
+
+
+def _basic_delivery_mode(self: Any) -> Any:
+    self._load()
+    return self.delivery_mode
+
+
+def _basic_priority(self: Any) -> Any:
+    self._load()
+    return self.priority
+
+
+def _basic_correlation_id(self: Any) -> Any:
+    self._load()
+    return self.correlation_id
+
+
+def _basic_reply_to(self: Any) -> Any:
+    self._load()
+    return self.reply_to
+
+
+def _basic_expiration(self: Any) -> Any:
+    self._load()
+    return self.expiration
+
+
+def _basic_message_id(self: Any) -> Any:
+    self._load()
+    return self.message_id
+
+
+def _basic_timestamp(self: Any) -> Any:
+    self._load()
+    return self.timestamp
+
+
+def _basic_type(self: Any) -> Any:
+    self._load()
+    return self.type
+
+
+def _basic_user_id(self: Any) -> Any:
+    self._load()
+    return self.user_id
+
+
+def _basic_app_id(self: Any) -> Any:
+    self._load()
+    return self.app_id
+
+
+def _basic_cluster_id(self: Any) -> Any:
+    self._load()
+    return self.cluster_id
+
+
+_UnreadBasicProperties: Final = lazily(
+    BasicProperties,
+    _basic_content_type,
+    _basic_content_encoding,
+    _basic_headers,
+    _basic_delivery_mode,
+    _basic_priority,
+    _basic_correlation_id,
+    _basic_reply_to,
+    _basic_expiration,
+    _basic_message_id,
+    _basic_timestamp,
+    _basic_type,
+    _basic_user_id,
+    _basic_app_id,
+    _basic_cluster_id,
+)
 
 
 __all__ = [

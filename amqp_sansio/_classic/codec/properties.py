@@ -11,6 +11,7 @@ from .table import check_tables
 from .table_rules import syntax_error
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
     from .table import TableRules
@@ -111,14 +112,14 @@ class Properties:
         return [getattr(self, name) for name in self.__match_args__]
 
 
-def lazily(cls: type[P]) -> type[P]:
-    """The class of properties that weren't read yet; `_load` then gives them `cls`."""
-    body: dict[str, Any] = {"__slots__": ()}
-    for name in cls.__match_args__:
-        # Code of its own for each name, so that the interpreter specializes it.
-        namespace: dict[str, Any] = {}
-        exec(f"def read(self):\n self._load()\n return self.{name}", namespace)
-        body[name] = property(namespace["read"])
+def lazily(cls: type[P], *readers: Callable[[Any], Any]) -> type[P]:
+    """The class of properties that weren't read yet; `_load` then gives them `cls`.
+
+    `readers` load the properties and return one of them, each in its turn. It is called without arguments, and sets
+    nothing: that takes less time than `object.__new__`.
+    """
+    body: dict[str, Any] = {"__slots__": (), "__init__": object.__init__}
+    body.update(zip(cls.__match_args__, map(property, readers), strict=True))
     unread: Any = type(f"Unread{cls.__name__}", (cls,), body)
     return cast("type[P]", unread)
 

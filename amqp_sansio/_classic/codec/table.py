@@ -360,6 +360,21 @@ def _skim(buf: bytes, pos: int, end: int, rules: TableRules, depth: int, named: 
 
 
 __all__ = [
-    "EMPTY", "QPID", "QPID_0_8", "RABBIT", "RABBIT_0_8", "SPEC_0_8", "SPEC_0_9_1", "SYNTAX_ERROR", "FieldValue",
-    "Table", "TableRules", "Timestamp", "Typed", "check_table", "check_tables", "decode_table", "encode_table",
-]  # fmt: skip
+    "EMPTY",
+    "QPID",
+    "QPID_0_8",
+    "RABBIT",
+    "RABBIT_0_8",
+    "SPEC_0_8",
+    "SPEC_0_9_1",
+    "SYNTAX_ERROR",
+    "FieldValue",
+    "Table",
+    "TableRules",
+    "Timestamp",
+    "Typed",
+    "check_table",
+    "check_tables",
+    "decode_table",
+    "encode_table",
+]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..._core.record import record
+from ..._ground.record import record
 from ...errors import CodecError
 from .violation import SYNTAX_ERROR
 
@@ -86,16 +86,26 @@ def _decimal(buf: bytes, pos: int) -> tuple[FieldValue, int]:
 
 _SCALE_AND_VALUE: Final = Struct(">Bi").unpack_from
 
-INTEGERS: Final = {
-    "b": ">b", "B": ">B", "s": ">h", "U": ">h", "u": ">H", "I": ">i", "i": ">I",
-    "l": ">q", "L": ">q",
-}  # fmt: skip
+INTEGERS: Final = {"b": ">b", "B": ">B", "s": ">h", "U": ">h", "u": ">H", "I": ">i", "i": ">I", "l": ">q", "L": ">q"}
 """The integer tags as RabbitMQ and Qpid read them (errata page of RabbitMQ, section 3)."""
 
 _SIZES: Final = {
-    "t": 1, "b": 1, "B": 1, "s": 2, "U": 2, "u": 2, "I": 4, "i": 4, "l": 8, "L": 8,
-    "f": 4, "d": 8, "D": 5, "T": 8, "V": 0,
-}  # fmt: skip
+    "t": 1,
+    "b": 1,
+    "B": 1,
+    "s": 2,
+    "U": 2,
+    "u": 2,
+    "I": 4,
+    "i": 4,
+    "l": 8,
+    "L": 8,
+    "f": 4,
+    "d": 8,
+    "D": 5,
+    "T": 8,
+    "V": 0,
+}
 
 
 class TableRules:
@@ -113,9 +123,22 @@ class TableRules:
     """
 
     __slots__ = (
-        "consume_arguments", "depth", "entries", "first_wins", "has_bool", "integers", "l_is_unsigned", "name",
-        "read_l", "readers", "s_is_string", "sizes", "strict_names", "wide", "writes",
-    )  # fmt: skip
+        "consume_arguments",
+        "depth",
+        "entries",
+        "first_wins",
+        "has_bool",
+        "integers",
+        "l_is_unsigned",
+        "name",
+        "read_l",
+        "readers",
+        "s_is_string",
+        "sizes",
+        "strict_names",
+        "wide",
+        "writes",
+    )
 
     def __init__(
         self,
@@ -176,9 +199,17 @@ class TableRules:
 
     def _arguments(self) -> tuple[str, str, str, bool, bool, bool, bool, bool, int, int]:
         return (
-            self.name, self.writes, self.wide, self.s_is_string, self.l_is_unsigned,
-            self.first_wins, self.consume_arguments, self.strict_names, self.depth, self.entries,
-        )  # fmt: skip
+            self.name,
+            self.writes,
+            self.wide,
+            self.s_is_string,
+            self.l_is_unsigned,
+            self.first_wins,
+            self.consume_arguments,
+            self.strict_names,
+            self.depth,
+            self.entries,
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TableRules):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..._core.record import record
 from ..._core.violation import SILENT as SILENT
 from ..._core.violation import Violation as Violation
+from ..._ground.record import record
 from ...errors import LocalProtocolError, Scope
 from ...versions import AMQP_0_8, Version
 from .rule_ids import rule_id

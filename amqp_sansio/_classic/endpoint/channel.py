@@ -1,22 +1,34 @@
-"""Channel: one channel of a 0-8 or 0-9-1 connection, from its opening to its end (0-9-1 sections 1.3 to 1.9)."""
+"""Channel: one channel of a 0-8 or 0-9-1 connection, from its opening to its end (0-9-1 sections 1.3 to 1.9).
+
+A channel of an endpoint is its model (`ChannelState`) with commands: each command encodes its method, steps the model,
+which may refuse, and queues the octets. What arrives steps the same model; the connection does that, and calls `answer`
+and the `take_...` methods here.
+
+Between two calls these hold:
+
+- A refused command has changed nothing, neither the model nor the octets to send.
+- While this end sends content in pieces, nothing else goes out on the channel (4.2.6): answers wait in `deferred`.
+- A channel that has ended has no calls, no content and no opening under way; `report` says why it ended.
+"""
 
 from __future__ import annotations
 
 from operator import attrgetter
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, overload
 from zlib import crc32
 
 from ..._core.connection import ERROR
-from ..._core.ends import failed, tell_abandoned
+from ..._watching.ends import failed, tell_abandoned
 from ...endpoint import Side
 from ...errors import CodecError, EndpointClosed, LimitExceeded, LocalProtocolError, Scope
 from ...events import By, Closed, CloseReport, Failed, Pending, Settled
-from ..codec.content_reader import ACK_ID, BASIC
+from ..codec.content_reader import ACK_ID, BASIC, BODY_FOLLOWS
 from ..codec.frames import OVERHEAD, body_frames, header_frame, method_frame
 from ..codec.methods import BasicDeliver, BasicProperties, BasicPublish
 from ..codec.violation import RESOURCE_ERROR, Violation
-from ..model.channel_state import ChannelState
+from ..model.channel_state import UNUSUAL, ChannelState
+from ..model.returnable import Returnable
 from ..model.states import CHANNEL_INPUTS, CONNECTION_INPUTS, Mode
 from ..model.states import Channel as State
 from ..model.states import Connection as ConnectionState
@@ -33,18 +45,22 @@ if TYPE_CHECKING:
     from ..codec.properties import Properties
     from ..codec.table import Table
     from ..model.channel_state import ContentState, Outcome
+    from ..model.returnable import Key
     from .events import Message, Returned
     from .outgoing import Outgoing
 
 _R = TypeVar("_R", bound="Method")
 
-_HEADER_START: Final = Struct(">BHIHHQ").pack
-_BODY_START: Final = Struct(">cBHI").pack
+_BODY_BEGIN: Final = Struct(">II").pack
 _ACK: Final = Struct(">BHIIQBB").pack
 _HEADER_REST: Final = Struct(">IIQ").pack
 _TAG: Final = Struct(">QB").pack
 _TYPE_AND_CHANNEL: Final = Struct(">BH").pack
 _CACHED_PUBLISHES: Final = 256
+# A member of an enumeration takes longer to get from its class than all else that a check of it does.
+_OPEN, _CONNECTION_OPEN = State.OPEN, ConnectionState.OPEN
+_CLIENT, _SERVER = Side.CLIENT, Side.SERVER
+_CONFIRM = Mode.CONFIRM
 _ANNOUNCED: Final = {
     "basic.cancel": ("consumer_cancel_notify", "rabbitmq/basic.cancel.capability"),
     "connection.blocked": ("connection.blocked", "rabbitmq/connection.blocked"),
@@ -53,9 +69,6 @@ _ANNOUNCED: Final = {
 
 
 LIVE: Final = frozenset({State.OPENING, State.OPEN})
-
-Key: TypeAlias = "tuple[str, str, int, int]"
-"""The part of a publish that a returned message repeats: exchange, routing key, size and checksum of the body."""
 
 
 class Owner(Protocol):
@@ -75,50 +88,34 @@ class Returns:
     in the order of the publishes; others may be confirmed between.
     """
 
-    __slots__ = ("_counts", "_newest", "_outcomes", "_passed", "_waiting")
+    __slots__ = ("_open", "_outcomes", "_passed")
 
     def __init__(self) -> None:
-        self._waiting: dict[int, Key] = {}
-        self._counts: dict[Key, int] = {}
+        # Publishes that may still come back, by what a return repeats of them: exchange, routing key, size and
+        # checksum.
+        self._open = Returnable()
+        # Those that came back and aren't confirmed yet, by publish number.
         self._outcomes: dict[int, Returned] = {}
-        self._newest = 0
+        # The number of the publish that came back last: no older one does any more.
         self._passed = 0
 
     def expect(self, number: int, key: Key) -> None:
         """Publish `number` may come back."""
-        if not self._waiting:
-            self._passed = number - 1
-        self._waiting[number] = key
-        self._counts[key] = self._counts.get(key, 0) + 1
-        self._newest = number
+        self._open.add(number, key)
 
     def came_back(self, key: Key, outcome: Returned) -> int:
         """The number of the publish that came back: the next one like it; 0 when there is none."""
-        if key not in self._counts:
+        number = self._open.take(key, self._passed)
+        if number is None:
             return 0
-        for number in range(self._passed + 1, self._newest + 1):
-            if self._waiting.get(number) == key:
-                self._passed = number
-                self._outcomes[number] = outcome
-                self._forget(number)
-                return number
-        return 0
+        self._passed = number
+        self._outcomes[number] = outcome
+        return number
 
     def settle(self, number: int) -> Returned | None:
         """Publish `number` was confirmed: how it came back, if it did."""
-        if number in self._waiting:
-            self._forget(number)
-        if number == self._passed + 1:
-            self._passed = number
+        self._open.forget(number)
         return self._outcomes.pop(number, None)
-
-    def _forget(self, number: int) -> None:
-        key = self._waiting.pop(number)
-        left = self._counts[key] - 1
-        if left:
-            self._counts[key] = left
-        else:
-            del self._counts[key]
 
 
 class Channel(ChannelState):
@@ -131,15 +128,23 @@ class Channel(ChannelState):
     __slots__ = ("_outgoing", "connection", "deferred", "opening", "report", "returns", "streaming")
 
     def __init__(self, connection: Owner, outgoing: Outgoing, number: int) -> None:
-        ChannelState.__init__(self, number)
+        # Channel 0 is the connection's own: it needs no opening.
+        ChannelState.__init__(self, number, State.CLOSED if number else State.OPEN)
         if outgoing.role is Side.SERVER:
-            self.allowance = 0
+            self._pay_for_rollbacks()
+        # Whose channel it is: what the peer announced, and whether commands may be given.
         self.connection = connection
+        # The way of its methods and contents out; all channels share it.
         self._outgoing = outgoing
+        # The pending of channel.open, from the request until the answer.
         self.opening: Pending[object] | None = None
+        # Why it ended or is closing; None while it is open, and again when its number is opened anew.
         self.report: CloseReport | None = None
+        # Made with the first publish that may come back in confirm mode (mandatory or immediate).
         self.returns: Returns | None = None
+        # Answers that wait for the end of the content that this end sends; None while there is none.
         self.deferred: list[Method] | None = None
+        # Whether the content that is arriving is told in pieces (`Config.stream_above`).
         self.streaming = False
 
     @property
@@ -185,8 +190,8 @@ class Channel(ChannelState):
         if not method.IS_REPLY:
             raise LocalProtocolError(f"{method.NAME} is not a reply; use send or call")
         calls = self.calls(self._outgoing.role is Side.SERVER)
-        if calls and type(method) not in self._outgoing.model.dialect.replies[calls[0].request.ID]:
-            oldest = f"{calls[0].request.NAME} on channel {self.number}"
+        if calls and type(method) not in self._outgoing.model.dialect.replies[calls.oldest.request.ID]:
+            oldest = f"{calls.oldest.request.NAME} on channel {self.number}"
             raise self._misuse(f"{oldest} is to be answered before what {method.NAME} answers", "method/sync-reply")
         self._transmit(method, None, properties, body)
 
@@ -209,10 +214,11 @@ class Channel(ChannelState):
         """
         outgoing = self._outgoing
         out = outgoing.buffer
+        # All that may forbid it, in one condition: `_refuse_publish` says which it was.
         if (
-            self.state is not State.OPEN
-            or outgoing.model.state is not ConnectionState.OPEN
-            or outgoing.role is not Side.CLIENT
+            self.state is not _OPEN
+            or outgoing.model.state is not _CONNECTION_OPEN
+            or outgoing.role is not _CLIENT
             or self.client_content is not None
             or self.client_stopped
             or out.closed
@@ -226,53 +232,48 @@ class Channel(ChannelState):
             raw = properties.encode(outgoing.tables) if properties is not None else b"\x00\x00"
             key = (number, exchange, routing_key, mandatory, immediate, ticket)
             cache = outgoing.publishes
+            # The method's frame and the head of the next one are the same octets for publishes that are alike.
             start = cache.get(key)
             if start is None:
                 method = BasicPublish(exchange, routing_key, mandatory, immediate, ticket)
                 if outgoing.model.dialect.strict:
                     self._transmit(method, None, properties, body)
                     return None
-                start = method_frame(number, method.encode(outgoing.tables))
+                start = method_frame(number, method.encode(outgoing.tables)) + _TYPE_AND_CHANNEL(2, number)
                 if len(cache) >= _CACHED_PUBLISHES:
                     cache.clear()
                 cache[key] = start
         except CodecError as error:
             raise self._misuse(str(error), error.rule) from error
+        # What can't be cut has to fit one frame: the method's, which is `start` without the 3 octets that begin the
+        # next one, and the header's, of 20 octets beside the properties.
         frame_max = outgoing.frame_max
-        if frame_max and (len(start) > frame_max or len(raw) + 20 > frame_max):
-            raise outgoing.too_large(max(len(start), len(raw) + 20))
+        if frame_max and (len(start) - 3 > frame_max or len(raw) + 20 > frame_max):
+            raise outgoing.too_large(max(len(start) - 3, len(raw) + 20))
         if out.size + size > out.hard:
             outgoing.buffer.check_room(size)
         pending: Pending[Any] | None = None
-        if self.mode is Mode.CONFIRM:
+        if self.mode is _CONFIRM:
             waiting = len(self.unconfirmed)
             if waiting >= outgoing.limits.unconfirmed:
                 raise LimitExceeded(f"{waiting} publishes wait for a confirm, Limits.unconfirmed allows no more")
-            outgoing.calls = calls = outgoing.calls + 1
-            self.publish_count = count = self.publish_count + 1
-            self.unconfirmed[count] = pending = Pending((number, calls))
+            calls = outgoing.calls + 1
+            outgoing.calls = calls
+            pending = Pending((number, calls))
+            self.add_publish(pending)
             if mandatory or immediate:
                 self._expect_return(exchange, routing_key, size, crc32(body))
-        header = _HEADER_START(2, number, 12 + len(raw), 60, 0, size)
+        header = _HEADER_REST(12 + len(raw), BASIC, size)
         if not size:
-            piece = b"".join((start, header, raw, b"\xce"))
-            out.parts.append(piece)
-            out.size += len(piece)
+            out.queue(b"".join((start, header, raw, b"\xce")))
         elif not frame_max or size <= frame_max - OVERHEAD:
-            if size > 8192:
-                head = b"".join((start, header, raw, _BODY_START(b"\xce", 3, number, size)))
-                out.parts += (head, body, b"\xce")
-                out.size += len(head) + size + 1
-            else:
-                piece = b"".join((start, header, raw, _BODY_START(b"\xce", 3, number, size), body, b"\xce"))
-                out.parts.append(piece)
-                out.size += len(piece)
+            out.add((start, header, raw, _BODY_BEGIN(BODY_FOLLOWS | number, size)), body, b"\xce")
         else:
             out.append(b"".join((start, header, raw, b"\xce")))
             for part in body_frames(number, body, frame_max):
                 out.append(part)
-        if out.size > out.high:
-            out.pause()
+            if out.size > out.high:
+                out.pause()
         return pending
 
     def deliver(
@@ -317,58 +318,39 @@ class Channel(ChannelState):
         frame_max = outgoing.frame_max
         size = len(body)
         out = outgoing.buffer
-        limits = outgoing.limits
-        no_ack = self.consumers.get(consumer_tag)
-        unsettled = self.unsettled
-        if (
-            no_ack is None
-            or self.state is not State.OPEN
-            or outgoing.model.state is not ConnectionState.OPEN
-            or self.server_content is not None
-            or self.server_stopped
-            or out.closed
-            or outgoing.role is not Side.SERVER
-            or (size > frame_max - OVERHEAD and frame_max)
-            or out.size + size > out.hard
-            or (not no_ack and len(unsettled) >= limits.unsettled)
-        ):
-            return self._forward(body, raw_properties, consumer_tag, exchange, routing_key, redelivered)
         number = self.number
         key = (number, consumer_tag, exchange, routing_key)
         found = outgoing.delivers.get(key)
-        if found is None:
+        properties_size = len(raw_properties)
+        tag = self.last_tag + 1
+        if (
+            found is None
+            or outgoing.model.state is not _CONNECTION_OPEN
+            or self.server_stopped
+            or out.closed
+            or outgoing.role is not _SERVER
+            or (frame_max and (size > frame_max - OVERHEAD or properties_size > frame_max - 20))
+            or out.size + size > out.hard
+            or not self.take_usual_delivery(tag, consumer_tag, None, outgoing.limits.unsettled)
+        ):
             # The general step refuses what can't stand in a deliver, once for all that are alike.
-            tag = self._forward(body, raw_properties, consumer_tag, exchange, routing_key, redelivered)
-            self._remember_delivery(key)
+            self._forward(body, raw_properties, consumer_tag, exchange, routing_key, redelivered)
+            if found is None:
+                self._remember_delivery(key)
             return tag
         begin, end = found
-        properties_size = len(raw_properties)
-        if properties_size + 20 > frame_max and frame_max:
-            raise outgoing.too_large(properties_size + 20)
-        self.last_tag = tag = self.last_tag + 1
-        if not no_ack:
-            unsettled[tag] = None
         header = _HEADER_REST(12 + properties_size, BASIC, size)
-        head = begin, _TAG(tag, redelivered), end, header, raw_properties
-        if size > 8192:
-            piece = b"".join((*head, _BODY_START(b"\xce", 3, number, size)))
-            out.parts += (piece, body, b"\xce")
-            out.size += len(piece) + size + 1
+        given = _TAG(tag, redelivered)
+        if size:
+            follows = _BODY_BEGIN(BODY_FOLLOWS | number, size)
+            out.add((begin, given, end, header, raw_properties, follows), body, b"\xce")
         else:
-            if size:
-                piece = b"".join((*head, _BODY_START(b"\xce", 3, number, size), body, b"\xce"))
-            else:
-                piece = b"".join((*head, b"\xce"))
-            out.parts.append(piece)
-            out.size += len(piece)
-        if out.size > out.high:
-            out.pause()
+            out.queue(b"".join((begin, given, end, header, raw_properties, b"\xce")))
         return tag
 
     def name_consumer(self, tag: str) -> None:
         """Server: the tag that was made up for a consumer whose client named none and wanted no reply."""
-        if "" in self.consumers:
-            self.consumers[tag] = self.consumers.pop("")
+        self._rename_consumer(tag)
 
     def begin(self, method: Method, properties: Properties, size: int) -> Pending[Any] | None:
         """Begin content of `size` octets that `continue_body` supplies.
@@ -396,7 +378,7 @@ class Channel(ChannelState):
             pending = Pending((self.number, outgoing.calls + 1))
         role = outgoing.role
         outgoing.locally(model.step, role, self.number, method, pending, False, size)
-        outgoing.locally(model.header, role, self.number, method.CLASS_ID, 0, size, True)
+        outgoing.locally(model.header, role, self.number, method.CLASS_ID, 0, size, raw, True)
         if pending is not None:
             outgoing.calls += 1
             if method.NAME == "basic.deliver" and self.last_tag not in self.unsettled:
@@ -419,7 +401,7 @@ class Channel(ChannelState):
         outgoing.buffer.queue(b"".join(body_frames(self.number, octets, outgoing.frame_max)))
         if content is None:
             return
-        content.crc = crc32(octets, content.crc)
+        content.checksum(octets)
         if content.received == content.size:
             self._content_sent(content.method, content.size, content.crc)
 
@@ -428,25 +410,19 @@ class Channel(ChannelState):
 
         Tag 0 with `multiple` stands for all that have come so far; those on the way aren't meant.
         """
-        unsettled = self.unsettled
         outgoing = self._outgoing
         out = outgoing.buffer
         if (
             multiple
-            or delivery_tag not in unsettled
             or self.client_calls is not None
-            or self.state is not State.OPEN
-            or outgoing.model.state is not ConnectionState.OPEN
-            or outgoing.role is not Side.CLIENT
-            or self.mode is Mode.TRANSACTED
-            or self.client_content is not None
+            or outgoing.model.state is not _CONNECTION_OPEN
+            or outgoing.role is not _CLIENT
             or out.closed
+            or self.take_usual_ack(delivery_tag) is UNUSUAL
         ):
             self._accept(delivery_tag, multiple)
             return
-        del unsettled[delivery_tag]
-        out.parts.append(_ACK(1, self.number, 13, ACK_ID, delivery_tag, 0, 0xCE))
-        out.size += 21
+        out.append(_ACK(1, self.number, 13, ACK_ID, delivery_tag, 0, 0xCE))
 
     def _accept(self, delivery_tag: int, multiple: bool = False) -> None:
         if multiple and not delivery_tag and self._outgoing.role is Side.CLIENT:
@@ -467,20 +443,22 @@ class Channel(ChannelState):
     def confirm(self, number: int, multiple: bool = False, accepted: bool = True) -> None:
         """Server: confirm a publish by its number, or all up to it; `accepted` false is a nack."""
         outgoing = self._outgoing
-        if outgoing.role is not Side.SERVER:
-            raise LocalProtocolError("only a server confirms publishes")
         if (
-            accepted
-            and not multiple
-            and number in self.unconfirmed
-            and self.state is State.OPEN
-            and outgoing.model.state is ConnectionState.OPEN
-            and self.server_content is None
-            and not outgoing.buffer.closed
+            multiple
+            or not accepted
+            or outgoing.role is not _SERVER
+            or outgoing.model.state is not _CONNECTION_OPEN
+            or outgoing.buffer.closed
+            or self.take_usual_confirm(number) is UNUSUAL
         ):
-            del self.unconfirmed[number]
-            outgoing.buffer.queue(_ACK(1, self.number, 13, ACK_ID, number, 0, 0xCE))
+            self._confirm(number, multiple, accepted)
             return
+        outgoing.buffer.queue(_ACK(1, self.number, 13, ACK_ID, number, 0, 0xCE))
+
+    def _confirm(self, number: int, multiple: bool = False, accepted: bool = True) -> None:
+        outgoing = self._outgoing
+        if outgoing.role is not _SERVER:
+            raise LocalProtocolError("only a server confirms publishes")
         name = "basic.ack" if accepted else "basic.nack"
         dialect = outgoing.model.dialect
         if name not in dialect.named:
@@ -528,7 +506,8 @@ class Channel(ChannelState):
     def _settle(self, name: str, delivery_tag: int, option: bool) -> None:
         if self._outgoing.role is not Side.CLIENT:
             raise LocalProtocolError("only a client settles deliveries; a server confirms publishes")
-        if any([call.request.NAME == "basic.recover" for call in self.client_calls or ()]):
+        recover = self._outgoing.model.dialect.named["basic.recover"]
+        if self.client_calls is not None and self.client_calls.has_method(recover.ID):
             self._check()
             raise LocalProtocolError("basic.recover is under way, the deliveries come again; wait for its end")
         method = self._outgoing.model.dialect.named[name](delivery_tag, option)
@@ -672,7 +651,8 @@ class Channel(ChannelState):
             if self.own_content is None:
                 self._outgoing.answer(self.number, answer)
                 return
-            self.deferred = deferred = []
+            deferred = []
+            self.deferred = deferred
         deferred.append(answer)
         most = self._outgoing.limits.requests
         if len(deferred) > most:
@@ -712,15 +692,11 @@ class Channel(ChannelState):
     def _abandon(self, pendings: list[Pending[Any]], error: EndpointClosed, report: CloseReport) -> None:
         """End what is left of the calls, and let go of the state: the object only says why it is closed."""
         tell_abandoned(self._outgoing.events, pendings, error, report)
-        self.state = State.CLOSED
-        self.client_calls = self.server_calls = None
-        self.client_content = self.server_content = None
-        self.unsettled = {}
-        self.unconfirmed = {}
-        self.consumers = {}
+        self.forget()
         self.streaming = False
-        self.cancelled = self.tx_settled = self.opening = None
-        self.returns = self.deferred = None
+        self.opening = None
+        self.returns = None
+        self.deferred = None
 
 
 class ChannelZero(Channel):
@@ -730,7 +706,6 @@ class ChannelZero(Channel):
 
     def __init__(self, connection: Owner, outgoing: Outgoing) -> None:
         Channel.__init__(self, connection, outgoing, 0)
-        self.state = State.OPEN
 
     def close(self, code: int = 200, text: str = "Normal shutdown", cause: Method | None = None) -> None:
         """Raise LocalProtocolError: only the connection closes this one."""

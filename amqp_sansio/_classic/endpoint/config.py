@@ -6,17 +6,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.config import check_login, check_ranges, check_written
-from ..._core.record import record
+from ..._ground.record import record
 from ...endpoint import Side
 from ...errors import CodecError
 from ...limits import Limits
+from ...sasl import MECHANISMS
 from ..codec.table import Table
 from ..codec.violation import Violation
 from ..model.connection import MIN_FRAME_MAX
 from ..model.values import check_vhost
 
 if TYPE_CHECKING:
-    from ...sasl import ClientMechanism
+    from ...sasl import ClientMechanism, MechanismRegistry
     from ..codec.dialect import Dialect
 
 _HIGHEST: Final = (("frame_max", 0xFFFFFFFF), ("channel_max", 65_535), ("heartbeat", 65_535))
@@ -54,6 +55,7 @@ class Config:
     | `handshake_timeout`, `close_timeout` | seconds until an unfinished opening or closing ends the connection |
     | `report_heartbeats` | return `HeartbeatReceived` events |
     | `nonce` | server: random text for SCRAM, new for every connection |
+    | `registry` | the SASL mechanisms that names stand for |
     """
 
     sasl: ClientMechanism | tuple[ClientMechanism, ...] | None = None
@@ -74,6 +76,7 @@ class Config:
     report_heartbeats: bool = False
     nonce: str = ""
     insist: bool = False
+    registry: MechanismRegistry = MECHANISMS
 
 
 def announces(properties: Table, capability: str) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 from zlib import crc32
 
+from ..._ground import layouts
+from ..._ground.free_numbers import FreeNumbers
 from ...endpoint import CloseHint, Role, Side
 from ...errors import CodecError, EndpointClosed, LimitExceeded, RemoteProtocolError, Scope
 from ...events import NEED_DATA, PAUSED, By, CloseReport, Failed, Opened, Pending, Replied, Signal
@@ -12,6 +14,7 @@ from ..codec.dialect import default_dialect
 from ..codec.frames import (
     BODY,
     CONTENT_HEADER,
+    FRAME,
     HEADER,
     HEARTBEAT,
     METHOD,
@@ -27,7 +30,7 @@ from ..codec.table import check_tables
 from ..codec.violation import COMMAND_INVALID, NOT_ALLOWED, NOT_IMPLEMENTED, SILENT, SYNTAX_ERROR, Violation, misplaced
 from ..model import hints
 from ..model.channel_state import ChannelState
-from ..model.connection import CLOSES, ConnectionModel
+from ..model.connection import CHANNEL_CLOSES, CLOSES, ConnectionModel
 from ..model.states import Channel as ChannelStates
 from ..model.states import Mode
 from . import events
@@ -49,9 +52,6 @@ if TYPE_CHECKING:
     from .channel import Owner
     from .outgoing import Outgoing
 
-_SMALL_PIECE: Final = 1024
-"""Pieces of a body with fewer octets are collected."""
-
 
 class EndpointModel(ConnectionModel):
     """The model of a connection whose channels are this end's Channel objects."""
@@ -60,14 +60,18 @@ class EndpointModel(ConnectionModel):
 
     def __init__(self, dialect: Dialect, limits: Limits) -> None:
         super().__init__(dialect, limits)
+        # The connection, which its channels ask whether they may be used; set by `belong_to`, for the connection is
+        # made of its model.
         self._owner: Owner | None = None
+        # The way out that new channels share; set together with it.
         self._outgoing: Outgoing | None = None
 
-    def serve(self, owner: Owner, outgoing: Outgoing) -> ChannelZero:
+    def belong_to(self, owner: Owner, outgoing: Outgoing) -> ChannelZero:
         """Make channels for `owner`; returns its channel 0."""
         self._owner = owner
         self._outgoing = outgoing
-        self.zero = zero = ChannelZero(owner, outgoing)
+        zero = ChannelZero(owner, outgoing)
+        self.serve(zero)
         return zero
 
     def new_channel(self, number: int) -> ChannelState:
@@ -92,26 +96,42 @@ class Connection(Handshake):
     snapshot at any step. Commands take no time; anything random comes from the configuration.
     """
 
-    SCHEMA: ClassVar[int] = 6
+    LAYOUT: ClassVar[int] = layouts.CLASSIC
 
     __slots__ = (
-        "_channels", "_fast_path", "_free_from", "_full_channel", "_unit_channel", "_unit_method", "_validate",
+        "_channels",
+        "_fast_path",
+        "_free",
+        "_full_channel",
+        "_unit_channel",
+        "_unit_method",
+        "_validate",
         "_zero",
-    )  # fmt: skip
+    )
 
     def __init__(self, role: Role, config: Config) -> None:
         dialect = config.dialect or default_dialect(self.VERSION)
         check_config(config, role, dialect)
         model = EndpointModel(dialect, config.limits)
         super().__init__(role, config, model)
-        self._zero = model.serve(self, self._outgoing)
+        # Channel 0: the connection's own methods go through it, and it is never closed.
+        self._zero = model.belong_to(self, self._outgoing)
+        # The model's channels, by number: those that aren't closed on both sides.
         self._channels = model.channels
-        self._free_from = 1
+        # Numbers of channels that may be opened next, the lowest first.
+        self._free = FreeNumbers(1)
+        # A channel on which as many requests of the peer wait for answers as `Limits.requests` allows: nothing is
+        # parsed until the application has answered one.
         self._full_channel: ChannelState | None = None
-        self._unit_channel = self._unit_method = 0
+        # The channel of the frame that is being taken, for the report of what it breaks; 0 between frames.
+        self._unit_channel = 0
+        # The class and method id of that frame, in one number; 0 for frames that carry none.
+        self._unit_method = 0
         validate = config.validate_content
+        # Whether properties of arriving content are decoded at once, so that damaged ones are the sender's fault.
         self._validate = role is Side.SERVER if validate is None else validate
         kind = ClientFastPath if role is Side.CLIENT else ServerFastPath
+        # The shortcuts of this side: tried first for each frame, and asked again by the general way when they leave it.
         self._fast_path: FastPath = kind(config, self._buffer, self._outgoing, self._validate)
         self._limits_changed()
 
@@ -127,8 +147,14 @@ class Connection(Handshake):
             if buffer.need and len(buffer) < buffer.need and self._waiting_for is None and self._ending is None:
                 return NEED_DATA
             event = self._fast_path.read(buffer, None)
-            if event is not None and (event is not NEED_DATA or self._ending is None):
-                return event
+            if event is not None:
+                if event is not NEED_DATA or self._ending is None:
+                    return event
+            elif buffer.pos == len(buffer.data) and not buffer.held and self._waiting_for is None:
+                # Nothing is left of what arrived, as at the end of most reads.
+                buffer.want(FRAME.size)
+                if self._ending is None:
+                    return NEED_DATA
         signal: Signal = NEED_DATA
         while self._waiting_for is None and not self._requests_full():
             if not self._receive_unit():
@@ -138,6 +164,13 @@ class Connection(Handshake):
         else:
             signal = PAUSED
         return signal if self._ending is None else self._end_of_octets(signal)
+
+    def next_deliveries(self) -> list[events.Delivery]:
+        """Deliveries that `next_event` would return one by one now, or none; for a caller that has just had one."""
+        path = self._fast_path
+        if isinstance(path, ClientFastPath) and self._full_channel is None:
+            return path.following() or []
+        return []
 
     # State.
 
@@ -198,13 +231,20 @@ class Connection(Handshake):
         """Answer the oldest unanswered request of the connection class that `method` answers."""
         self._zero.reply(method)
 
+    def is_waiting(self, event: events.Request) -> bool:
+        """Whether a request of the peer waits for its reply; a close of its channel answers it, too."""
+        channel = self._channels.get(event.channel) if event.channel else self._zero
+        if event.channel and (channel is None or channel.state is not ChannelStates.OPEN):
+            return False
+        calls = None if channel is None else channel.calls(self.role is Side.SERVER)
+        return calls is not None and calls.has(event.method)
+
     # Inside.
 
     def _lowest_free(self) -> int:
-        for number in range(self._free_from, self.channel_max + 1):
-            if number not in self._channels:
-                self._free_from = number
-                return number
+        number = self._free.lowest(self._channels.__contains__)
+        if number <= self.channel_max:
+            return number
         raise LimitExceeded(f"all {self.channel_max} channels of the agreed channel-max are open")
 
     def _receive_unit(self) -> bool:
@@ -213,7 +253,9 @@ class Connection(Handshake):
             return False
         buffer = self._buffer
         self._unit_offset = buffer.offset
-        self._unit_channel = self._unit_method = 0
+        self._unit_channel = 0
+        self._unit_method = 0
+        frame: Frame | None = None
         try:
             if not self._started:
                 return self._receive_header()
@@ -239,8 +281,18 @@ class Connection(Handshake):
                 text = f"out-of-band frame of type {kind}; content goes in band"
                 raise Violation(NOT_IMPLEMENTED, text, rule="wire/oob-format")
         except Violation as violation:
-            self._fail(violation)
+            if frame is None or not self._is_discarded(frame):
+                self._fail(violation)
         return True
+
+    def _is_discarded(self, frame: Frame) -> bool:
+        """Whether a frame that breaks a rule is dropped, because its channel waits for a close-ok."""
+        kind, number, data, start, end = frame
+        channel = self._channels.get(number)
+        if channel is None or not self._model.discards(channel, self.role is Side.SERVER):
+            return False
+        method = self.dialect.methods.get(METHOD_ID.unpack_from(data, start)[0]) if end - start >= 4 else None
+        return kind != METHOD or method is None or method.NAME not in CHANNEL_CLOSES
 
     def _is_close(self, frame: Frame) -> bool:
         kind, number, data, start, end = frame
@@ -315,17 +367,16 @@ class Connection(Handshake):
         raw = data[start + 12 : end]
         channel = self._channels.get(number)
         streaming = isinstance(channel, Channel) and self._streams(channel, size)
-        content = self._model.header(self.role.other, number, class_id, weight, size, streaming)
+        content = self._model.header(self.role.other, number, class_id, weight, size, raw, streaming)
         if content is None or channel is None:
             return
-        content.properties = raw
         if self._validate:
             try:
                 self._properties(content).check()
             except CodecError as error:
                 raise _unreadable(error, "wire/content-flags") from None
         if streaming and isinstance(channel, Channel):
-            channel.streaming = True
+            self.channel(number).streaming = True
             published = content.method.NAME == "basic.publish" and channel.mode is Mode.CONFIRM
             count = channel.publish_count if published else 0
             self._events.append(events.ContentBegun(number, content.method, self._properties(content), size, count))
@@ -355,13 +406,8 @@ class Connection(Handshake):
                 self._end_streamed(content)
         elif last:
             self._end_content(number, content, b"".join((*parts, piece)) if parts else piece)
-        elif len(piece) >= _SMALL_PIECE:
-            parts.append(piece)
-        elif parts and isinstance(parts[-1], bytearray):
-            # Each object costs tens of octets beside its own: small pieces share one.
-            parts[-1] += piece
-        elif piece:
-            parts.append(bytearray(piece))
+        else:
+            content.keep(piece)
 
     def _properties(self, content: ContentState) -> Properties:
         kind = self.dialect.properties[content.method.CLASS_ID]
@@ -384,20 +430,41 @@ class Connection(Handshake):
             return
         if name == "basic.deliver":
             event = events.Delivery(
-                number, method.consumer_tag, method.delivery_tag, method.redelivered, method.exchange,
-                method.routing_key, body, raw, tables,
-            )  # fmt: skip
+                number,
+                method.consumer_tag,
+                method.delivery_tag,
+                method.redelivered,
+                method.exchange,
+                method.routing_key,
+                body,
+                raw,
+                tables,
+            )
         elif name == "basic.publish":
             channel = self._channels[number]
             event = events.Published(
-                number, method.exchange, method.routing_key, method.mandatory, method.immediate, body, raw, tables,
+                number,
+                method.exchange,
+                method.routing_key,
+                method.mandatory,
+                method.immediate,
+                body,
+                raw,
+                tables,
                 channel.publish_count if channel.mode is Mode.CONFIRM else 0,
-            )  # fmt: skip
+            )
         elif name == "basic.return":
             event = events.MessageReturned(
-                number, method.reply_code, method.reply_text, method.exchange, method.routing_key, body, raw, tables,
+                number,
+                method.reply_code,
+                method.reply_text,
+                method.exchange,
+                method.routing_key,
+                body,
+                raw,
+                tables,
                 self._handle_returned(number, method, body),
-            )  # fmt: skip
+            )
         else:
             event = events.ContentReceived(number, method, self._properties(content), body)
         self._events.append(event)
@@ -431,7 +498,7 @@ class Connection(Handshake):
 
     def _channel_close(self, channel: Channel, method: Any, step: Step) -> None:
         self._outgoing.answer(channel.number, self.dialect.named["channel.close-ok"]())
-        report = merged_report(channel.report, report_of(method))
+        report = merged_report(channel.report, report_of(method, self.dialect))
         if channel.state is ChannelStates.CLOSED:
             self._end_channel(channel, report)
         else:
@@ -479,7 +546,7 @@ class Connection(Handshake):
 
     def _end_channel(self, channel: Channel, report: CloseReport) -> None:
         channel.end(report)
-        self._free_from = min(self._free_from, channel.number)
+        self._free.give_back(channel.number)
 
     def _end_parts(self, report: CloseReport) -> None:
         for channel in list(self._channels.values()):

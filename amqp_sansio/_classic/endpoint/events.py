@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from ..._core.record import record
-from ...events import DeliveryReceived, Event, renamed
+from ..._ground.record import record
+from ...events import DeliveryReceived, Event
 from ..codec.method import Method
 from ..codec.methods import BasicProperties
 
@@ -87,7 +87,6 @@ class MessageReturned(LazyProperties, Event):
     raw_properties: bytes
     tables: TableRules
     pending: Pending[object] | None = None
-    handle = renamed("handle", "pending")
 
 
 @record

@@ -3,54 +3,52 @@
 from __future__ import annotations
 
 from struct import Struct
+from struct import error as StructError
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...errors import CodecError
 from ...events import NEED_DATA, Settled
-from ..codec.content_reader import BODY_FOLLOWS, ContentReader
+from ..codec.content_reader import BASIC, BODY_FOLLOWS, SHORTEST_HEADER, ContentReader
 from ..codec.frames import END, GATHERED, OVERHEAD
 from ..codec.methods import BasicAck, BasicDeliver, BasicProperties
-from ..model.channel_state import ACCEPTED, ContentState, take_up_to
-from ..model.states import Channel as ChannelStates
+from ..model.channel_state import ACCEPTED, UNUSUAL
 from ..model.states import Connection as State
-from ..model.states import Content, Mode
 from .channel import Channel
 from .events import Delivery, MethodReceived, Published
 
 if TYPE_CHECKING:
-    from ..._core.receive_buffer import ReceiveBuffer
+    from ..._ground.receive_buffer import ReceiveBuffer
     from ...events import Event, Signal
     from ..codec.content_reader import Route
     from ..codec.table_rules import TableRules
-    from ..model.channel_state import ChannelState
     from .config import Config
     from .outgoing import Outgoing
 
 _new: Final = object.__new__
+_properties_of: Final = BasicProperties.from_wire
 _BODY: Final = Struct(">II").unpack_from
 
-_OPEN: Final = ChannelStates.OPEN
 _CONNECTION_OPEN: Final = State.OPEN
 LONGEST_DELIVER: Final = 4 + 3 * 256 + 9
 """Octets of basic.deliver with three names of 255: agreed frames hold it always, `Limits.header` nearly always."""
 _KEPT_PROPERTIES: Final = 512
 _LONGEST_PROPERTIES: Final = 64
-_CONFIRM: Final = Mode.CONFIRM
-_TRANSACTED: Final = Mode.TRANSACTED
-_UNKNOWN: Final = object()
 
 
 class FastPath(ContentReader[None, "Event | Signal"]):
-    """The state of the shortcuts at either end. `validate`: properties are checked."""
+    """The shortcuts at either end. They hold what the general way holds, so that a step needs no look-ups."""
 
-    __slots__ = ("_buffer", "_channels", "_events", "_model", "_tables", "_usual", "_validate")
+    __slots__ = ("_buffer", "_channels", "_events", "_model", "_most", "_tables", "_usual", "_validate")
 
     CHECKS: ClassVar[bool]
     """Whether whole content takes the shortcuts though its properties are checked."""
 
     def __init__(self, config: Config, buffer: ReceiveBuffer, outgoing: Outgoing, validate: bool) -> None:
         limits = config.limits
+        # Whether the properties are checked when the message arrives.
         self._validate = validate
+        # Whether the shortcut for whole contents may be taken at all: nothing is streamed, no limit lies below what the
+        # buffer holds, and the dialect is lenient.
         self._usual = (
             (self.CHECKS or not validate)
             and config.stream_above is None
@@ -59,10 +57,17 @@ class FastPath(ContentReader[None, "Event | Signal"]):
             and not outgoing.model.dialect.strict
         )
         super().__init__(0, 0)
+        # The connection's, which each step asks and which alone changes state.
         self._model = outgoing.model
+        # Deliveries that may be unsettled on a channel (`Limits.unsettled`).
+        self._most = limits.unsettled
+        # The model's, by number.
         self._channels = outgoing.model.channels
+        # What arrived; a step moves its `pos` only when it has taken the whole message.
         self._buffer = buffer
+        # What isn't taken yet: a shortcut that gives several events puts the others here.
         self._events = outgoing.events
+        # How field tables of this connection are read: the dialect's types, within the limits.
         self._tables = outgoing.tables
 
     def agree(self, body_max: int, other_max: int) -> None:
@@ -99,30 +104,16 @@ class ClientFastPath(FastPath):
         model = self._model
         if (
             channel is None
-            or channel.state is not _OPEN
-            or channel.server_content is not None
             or model.state is not _CONNECTION_OPEN
-            or (model.bodies and model.bodies + size > model.limits.bodies)
+            or ((model.bodies or body is None) and not model.has_room(size))
+            or not channel.take_usual_delivery(tag, consumer_tag, None, self._most)
         ):
             return None
-        if body is None and (size > model.limits.message or size > model.limits.bodies):
-            return None
-        no_ack = channel.consumers.get(consumer_tag)
-        if not no_ack:
-            unsettled = channel.unsettled
-            if (
-                no_ack is None
-                or tag in unsettled
-                or tag <= channel.settled_to
-                or len(unsettled) >= model.limits.unsettled
-            ):
-                return None
-            unsettled[tag] = None
-        channel.last_tag = tag
         self._buffer.pos = end
         if body is None:
             method = BasicDeliver(consumer_tag, tag, redelivered, exchange, routing_key)
-            return self._begin_delivery(channel, method, raw, size)
+            model.begin_usual_body(channel, method, raw, size)
+            return self._next_body(number, size)
         # As the constructor of Delivery does, without a call that passes ten arguments.
         delivery = _new(Delivery)
         slot: Any = delivery
@@ -134,28 +125,58 @@ class ClientFastPath(FastPath):
         slot.routing_key = routing_key
         slot.body = body
         slot.raw_properties = raw
-        slot.tables = tables = self._tables
-        slot.properties = BasicProperties.from_wire(raw, tables)
+        slot.tables = self._tables
+        slot.properties = _properties_of(raw, self._tables)
         return delivery
 
-    def _begin_delivery(
-        self, channel: ChannelState, method: BasicDeliver, raw: bytes, size: int
-    ) -> Event | Signal | None:
-        """Keep a delivery whose body hasn't all come; the event when it has come in parts."""
-        content = ContentState(method, None, None)
-        content.state = Content.BODY
-        content.size = content.counted = size
-        content.properties = raw
-        self._model.bodies += size
-        channel.server_content = content
+    def following(self) -> list[Delivery] | None:
+        """The whole deliveries that come next, to the consumer of the last one; None where there are none."""
+        found: list[Delivery] = []
+        begin, (number, ahead, consumer_tag, body_follows, layout) = self._last_begin, self._begin
+        channel, model = self._channels.get(number), self._model
+        if channel is None or model.state is not _CONNECTION_OPEN or model.bodies or self._events:
+            return None
+        take, most = channel.take_usual_delivery, self._most
+        buffer, tables, routes = self._buffer, self._tables, self._routes
+        route, (exchange, routing_key, header_number) = self._last_route, self._route
+        data, pos = buffer.data, buffer.pos
+        try:
+            while True:
+                octets, tag, redelivered, route_octets, header, content_class, body_size = layout(data, pos)
+                if octets != begin:
+                    break
+                if route_octets != route:
+                    route = route_octets
+                    exchange, routing_key, header_number = routes[route]
+                end = pos + ahead + header - 12
+                last = end + 8 + body_size
+                if _BODY(data, end) != (body_follows, body_size) or not 0 < body_size <= self.body_max:
+                    break
+                if header_number != number or content_class != BASIC or data[last] != END or redelivered > 1:
+                    break
+                if not SHORTEST_HEADER <= header <= self.other_max or not take(tag, consumer_tag, None, most):
+                    break
+                raw, body = data[pos + ahead : end], data[end + 8 : last]
+                found.append(
+                    Delivery(number, consumer_tag, tag, redelivered == 1, exchange, routing_key, body, raw, tables)
+                )
+                pos = last + 1
+                buffer.pos = pos
+        except (StructError, IndexError, KeyError):
+            # Its end isn't there, or its route is new: the general way takes it.
+            pass
+        return found or None
+
+    def _next_body(self, number: int, size: int) -> Event | Signal | None:
+        """The event of a delivery whose body is next, NEED_DATA where it hasn't come, None where it isn't that."""
         buffer = self._buffer
         pos = buffer.pos
         if len(buffer.data) - pos < OVERHEAD:
             return None
-        if _BODY(buffer.data, pos - 1) != (BODY_FOLLOWS | channel.number, size):
+        if _BODY(buffer.data, pos - 1) != (BODY_FOLLOWS | number, size):
             return None
         if len(buffer) >= size + OVERHEAD:
-            return self.continued(None, channel.number, size)
+            return self.continued(None, number, size)
         if size > self.body_max:
             return None
         buffer.need = size + OVERHEAD
@@ -164,64 +185,65 @@ class ClientFastPath(FastPath):
     def continued(self, source: None, number: int, size: int) -> Event | None:
         """The body frame that completes a delivery."""
         channel = self._channels.get(number)
-        model = self._model
-        if channel is None or channel.state is not _OPEN or model.state is not _CONNECTION_OPEN:
-            return None
-        content = channel.server_content
-        if content is None or content.streaming:
-            return None
         buffer = self._buffer
         pos = buffer.pos
+        end = pos + size + OVERHEAD
+        data = buffer.data
+        is_here = end <= len(data)
         if (
-            content.size - content.received != size
+            channel is None
             or size > self.body_max
-            or content.state is not Content.BODY
-            or type(content.method) is not BasicDeliver
             or len(buffer) < size + OVERHEAD
             or buffer.octet(size + 7) != END
+            or not (is_here or size > GATHERED)
         ):
             return None
-        data = buffer.data
-        if pos + size + OVERHEAD <= len(data):
-            body = data[pos + 7 : pos + 7 + size]
-            buffer.pos = pos + size + OVERHEAD
-        elif size > GATHERED:
+        content = self._model.take_usual_body(channel, size)
+        if content is None:
+            return None
+        if is_here:
+            body = data[pos + 7 : end - 1]
+            buffer.pos = end
+        else:
             body = buffer.gather(7, size)
             buffer.pos += 1
-        else:
-            return None
         if content.parts:
-            content.parts.append(body)
-            body = b"".join(content.parts)
-        model.bodies -= content.counted
-        channel.server_content = None
+            body = b"".join((*content.parts, body))
         method = content.method
+        # `take_usual_body` takes no other message.
+        assert isinstance(method, BasicDeliver)
         return Delivery(
-            number, method.consumer_tag, method.delivery_tag, method.redelivered, method.exchange, method.routing_key,
-            body, content.properties, self._tables,
-        )  # fmt: skip
+            number,
+            method.consumer_tag,
+            method.delivery_tag,
+            method.redelivered,
+            method.exchange,
+            method.routing_key,
+            body,
+            content.properties,
+            self._tables,
+        )
 
     def acknowledged(self, source: None, number: int, tag: int, multiple: bool, end: int) -> Event | None:
         """basic.ack from the server, for publishes."""
         channel = self._channels.get(number)
+        # A publish that was sent as a method has no pending, so its confirm gives no event.
         if (
             not isinstance(channel, Channel)
-            or channel.state is not _OPEN
             or self._model.state is not _CONNECTION_OPEN
-            or channel.server_content is not None
-            or channel.mode is not _CONFIRM
+            or channel.unconfirmed.get(tag) is None
         ):
             return None
-        unconfirmed = channel.unconfirmed
-        pending = unconfirmed.get(tag)
-        if pending is None:
-            return None
-        self._buffer.pos = end
         if multiple:
-            settled = take_up_to(unconfirmed, channel.confirmed_to, tag)
-            channel.confirmed_to = tag
+            settled = channel.take_usual_confirms(tag)
+            if settled is None:
+                return None
+            self._buffer.pos = end
         else:
-            del unconfirmed[tag]
+            pending = channel.take_usual_confirm(tag)
+            if pending is UNUSUAL:
+                return None
+            self._buffer.pos = end
             if channel.returns is None:
                 pending.complete(ACCEPTED)
                 return Settled((pending,), ACCEPTED)
@@ -246,61 +268,42 @@ class ServerFastPath(FastPath):
         """A publish, whole."""
         channel = self._channels.get(number)
         model = self._model
-        if (
-            channel is None
-            or channel.state is not _OPEN
-            or model.state is not _CONNECTION_OPEN
-            or channel.client_content is not None
-            or (model.bodies and model.bodies + len(body) > model.limits.bodies)
-        ):
+        if channel is None or model.state is not _CONNECTION_OPEN or (model.bodies and not model.has_room(len(body))):
             return None
         properties = self._checked.get(raw) or self._check(raw)
         if properties is None:
             return None
-        count = 0
-        if channel.mode is _CONFIRM:
-            unconfirmed = channel.unconfirmed
-            if len(unconfirmed) >= model.limits.unconfirmed:
-                return None
-            channel.publish_count = count = channel.publish_count + 1
-            unconfirmed[count] = None
+        count = channel.take_usual_publish(None, model.limits.unconfirmed)
+        if count is None:
+            return None
         self._buffer.pos = end
         # As the constructor of Published does, without a call that passes ten arguments.
         event = _new(Published)
         slot: Any = event
-        slot.channel = number
         slot.exchange, slot.routing_key, slot.mandatory, slot.immediate = route
+        slot.channel = number
+        slot.number = count
+        slot.properties = properties
         slot.body = body
         slot.raw_properties = raw
         slot.tables = self._tables
-        slot.number = count
-        slot.properties = properties
         return event
 
     def acknowledged(self, source: None, number: int, tag: int, multiple: bool, end: int) -> Event | None:
         """basic.ack from the client, for deliveries."""
         channel = self._channels.get(number)
-        if (
-            channel is None
-            or channel.state is not _OPEN
-            or self._model.state is not _CONNECTION_OPEN
-            or channel.client_content is not None
-            or channel.mode is _TRANSACTED
-        ):
-            return None
-        unsettled = channel.unsettled
-        token = unsettled.get(tag, _UNKNOWN)
-        tokens: list[Any] = []
-        if token is _UNKNOWN:
+        if channel is None or self._model.state is not _CONNECTION_OPEN:
             return None
         if multiple:
-            settled = take_up_to(unsettled, channel.settled_to, tag)
-            channel.settled_to = max(tag, channel.settled_to)
+            settled = channel.take_usual_acks(tag)
+            if settled is None:
+                return None
             tokens = [each for _, each in settled if each is not None]
         else:
-            del unsettled[tag]
-            if token is not None:
-                tokens = [token]
+            token = channel.take_usual_ack(tag)
+            if token is UNUSUAL:
+                return None
+            tokens = [] if token is None else [token]
         self._buffer.pos = end
         if tokens:
             for each in tokens:
@@ -308,8 +311,7 @@ class ServerFastPath(FastPath):
             self._events.append(Settled(tuple(tokens), ACCEPTED))
         event = _new(MethodReceived)
         slot: Any = event
-        slot.channel = number
-        slot.method = BasicAck(tag, multiple)
+        slot.channel, slot.method = number, BasicAck(tag, multiple)
         return event
 
     def _check(self, raw: bytes) -> BasicProperties | None:

@@ -1,4 +1,12 @@
-"""Handshake: how a connection of 0-8 or 0-9-1 opens and closes (0-9-1 sections 1.4, 2.2.4 and 4.2.2)."""
+"""Handshake: how a connection of 0-8 or 0-9-1 opens and closes (0-9-1 sections 1.4, 2.2.4 and 4.2.2).
+
+Owned here: the dialect, what tune-ok has agreed on, and the questions to the application. The order of the methods is
+the model's: what comes out of order never arrives here.
+
+A client goes header, start-ok, secure-ok, tune-ok, open by itself. A server waits for the application twice, for
+`accept_authentication` and `accept_open` or their siblings; until then nothing more is parsed. Sizes of frames are
+those of the minimum until tune-ok; the heartbeat begins with it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +19,7 @@ from ..._core.sasl_exchange import AUTHENTICATION, SaslExchange, ServerLogin
 from ..._core.violation import refuse
 from ...endpoint import CloseHint, Role, Side
 from ...errors import EndpointClosed, LocalProtocolError, RemoteProtocolError, Scope
-from ...events import By, CloseReport, Failed, OpenRequested
+from ...events import By, CloseReport, Failed, Info, OpenRequested
 from ...versions import AMQP_0_8, AMQP_0_9_1, Version
 from ..codec.dialect import get_dialect
 from ..codec.frames import HEARTBEAT_FRAME, OVERHEAD
@@ -48,20 +56,39 @@ class Handshake(SaslExchange[Config]):
     _UNANSWERED = "without close-ok"
 
     __slots__ = (
-        "_body_max", "_insisted", "_model", "_offer", "_other_max", "_outgoing", "_started", "dialect",
-        "peer_properties", "vhost",
-    )  # fmt: skip
+        "_body_max",
+        "_insisted",
+        "_model",
+        "_offer",
+        "_other_max",
+        "_outgoing",
+        "_started",
+        "dialect",
+        "peer_properties",
+        "vhost",
+    )
 
     def __init__(self, role: Role, config: Config, model: ConnectionModel) -> None:
         super().__init__(role, config)
+        # The methods that this connection has; the peer's properties may choose another one (`_use_dialect`).
         self.dialect = model.dialect
+        # Rules and state of both ends.
         self._model = model
         tables = self.dialect.tables.limited(config.limits.nesting, config.limits.entries)
+        # The way of all methods out, also those of channels.
         self._outgoing = Outgoing(role, model, self._out, self._events, tables)
+        # What the peer says of itself in start or start-ok; empty before.
         self.peer_properties = Table.from_wire(b"", self.dialect.tables)
+        # A client's comes from its configuration, a server's from the client's open.
         self.vhost = config.vhost if role is Side.CLIENT else ""
-        self._body_max = self._other_max = min(model.frame_max, config.limits.header, config.limits.unparsed - OVERHEAD)
-        self._started = self._insisted = False
+        # The largest payload of a body frame that is read, in octets; agreed by tune-ok.
+        self._body_max = min(model.frame_max, config.limits.header, config.limits.unparsed - OVERHEAD)
+        # The largest payload of another frame, in octets: Qpid sends methods above frame-max.
+        self._other_max = self._body_max
+        # Whether frames are read: a server has the client's header, a client sees that no header comes.
+        self._started = False
+        # Whether the client of 0-8 asked not to be redirected (connection.open with insist).
+        self._insisted = False
         # The last start or tune that this server sent.
         self._offer: Method | None = None
         if role is Side.CLIENT:
@@ -279,8 +306,8 @@ class Handshake(SaslExchange[Config]):
     def _agree(self, channel_max: int, frame_max: int, heartbeat: int) -> None:
         """Use the agreed limits from now on (connection.tune-ok)."""
         limits = self.config.limits
-        self._model.channel_max = min(channel_max or CHANNEL_MAX, limits.channels)
-        self._model.frame_max = self._outgoing.frame_max = frame_max
+        self._model.agree(min(channel_max or CHANNEL_MAX, limits.channels), frame_max)
+        self._outgoing.frame_max = frame_max
         lenient = self.dialect.lenient_frames
         # AMQPStorm and others fill frames 8 octets over, and RabbitMQ puts no bound on what can't be cut.
         body_max = frame_max if lenient else frame_max - OVERHEAD
@@ -297,7 +324,8 @@ class Handshake(SaslExchange[Config]):
     def _redirect(self, redirect: Any) -> None:
         self._events.append(Redirected(redirect.host, redirect.known_hosts))
         text = f"redirected to {redirect.host}"
-        self._end(CloseReport(By.REMOTE, 0, text), CloseHint.CLOSE_NOW)
+        info = Info({"host": redirect.host, "known-hosts": redirect.known_hosts})
+        self._end(CloseReport(By.REMOTE, 0, text, info=info), CloseHint.CLOSE_NOW)
 
     def _start_ok(self, start_ok: Any) -> None:
         self.peer_properties = start_ok.client_properties
@@ -340,7 +368,8 @@ class Handshake(SaslExchange[Config]):
     def _use_dialect(self, dialect: Dialect) -> None:
         """Speak another dialect of the version from now on; nothing that depends on it has happened yet."""
         limits = self.config.limits
-        self.dialect = self._model.dialect = dialect
+        self.dialect = dialect
+        self._model.speak(dialect)
         self._outgoing.tables = dialect.tables.limited(limits.nesting, limits.entries)
         self._limits_changed()
 
@@ -369,7 +398,7 @@ class Handshake(SaslExchange[Config]):
     def _receive_close(self, close: Any) -> None:
         """The peer closed the connection: answer and end, or wait for its answer to this end's close."""
         self._outgoing.answer_anyway(0, self.dialect.named["connection.close-ok"]())
-        self._report_later = merged_report(self._report_later, report_of(close))
+        self._report_later = merged_report(self._report_later, report_of(close, self.dialect))
         self._receive_close_ok()
 
     def _receive_close_ok(self, close_ok: Any = None) -> None:
@@ -398,18 +427,20 @@ class Handshake(SaslExchange[Config]):
     }
 
     def _forget(self) -> None:
-        self._model.state = State.END
-        self._model.bodies = 0
+        self._model.end()
         self._outgoing.publishes.clear()
         self._outgoing.delivers.clear()
-        self._client_login = self._server_login = None
+        self._client_login = None
+        self._server_login = None
 
 
-def report_of(close: Any) -> CloseReport:
+def report_of(close: Any, dialect: Dialect) -> CloseReport:
     """The report of a peer's close, of a channel or of the connection."""
     ids = close.class_id, close.method_id
     hint = hints.for_close(close.reply_code, close.reply_text, *ids)
-    return CloseReport(By.REMOTE, close.reply_code, close.reply_text, *ids, hint=hint)
+    blamed = dialect.methods.get(close.class_id << 16 | close.method_id)
+    name = "" if blamed is None else blamed.NAME
+    return CloseReport(By.REMOTE, close.reply_code, close.reply_text, *ids, hint=hint, method=name)
 
 
 def _lower(ours: int, theirs: int) -> int:

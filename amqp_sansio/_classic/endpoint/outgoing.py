@@ -28,28 +28,33 @@ _T = TypeVar("_T")
 
 
 class Outgoing:
-    """The way out, which a connection shares with its channels: each method is checked, steps the model and is queued.
+    """The way out, which all channels share: each method is checked, steps the model and is queued."""
 
-    `calls` counts the pendings that were given out, `frame_max` is the agreed one (0: no limit). `publishes` and
-    `delivers` keep the encoded beginnings of messages that are alike.
-    """
-
-    __slots__ = (
-        "buffer", "calls", "delivers", "events", "frame_max", "limits", "model", "publishes", "role", "tables",
-    )  # fmt: skip
+    __slots__ = ("buffer", "calls", "delivers", "events", "frame_max", "limits", "model", "publishes", "role", "tables")
 
     def __init__(
         self, role: Side, model: ConnectionModel, buffer: SendBuffer, events: deque[Event], tables: TableRules
     ) -> None:
+        # The side that sends.
         self.role = role
+        # The connection's, which refuses what may not be sent now.
         self.model = model
+        # Takes the frames; it refuses what doesn't fit (`Limits.backlog_hard`).
         self.buffer = buffer
+        # Takes what a command brings about at once, such as confirms of publishes.
         self.events = events
+        # How field tables are written: the dialect's types, within the limits.
         self.tables = tables
+        # Bounds of answers and calls that wait.
         self.limits: Limits = model.limits
+        # Pendings that were given out so far; their keys are numbered by it.
         self.calls = 0
+        # The largest frame that the peer takes, in octets, once agreed; 0: no limit.
         self.frame_max = 0
+        # The encoded beginnings of publishes by exchange, routing key, flags and properties: those that repeat are
+        # copied. The handshake empties it when encoding changes.
         self.publishes: dict[tuple[object, ...], bytes] = {}
+        # The same of deliveries, by channel, consumer tag, exchange and routing key.
         self.delivers: dict[tuple[int, str, str, str], tuple[bytes, bytes]] = {}
 
     def send(

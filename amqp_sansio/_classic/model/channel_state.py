@@ -1,21 +1,38 @@
 """A channel's memory of the methods that passed: open calls, consumers, deliveries, confirms.
 
-One `ChannelState` describes both ends of a channel, so client, server and observer keep the same books.
-Every function here checks first and changes afterwards: a refused method leaves no trace.
+One `ChannelState` describes both ends of a channel, so client, server and observer keep the same books. This module
+owns what a channel remembers; nothing outside `model` assigns any of it. `ConnectionModel.step` leads a method here
+when the state tables have taken it, and calls its function of `BOOKS`. Every function checks first and changes
+afterwards: a refused method leaves no trace.
+
+The methods `take_usual_...` of `ChannelState` are the same rules for the methods of which a busy channel has nearly
+nothing but: basic.deliver, publish and ack (0-9-1 sections 1.8.3.3, 1.8.3.7 and 1.8.3.13). They may be called at any
+time, without `step`, for a connection that is open. Either they do what `step` does, or they change nothing and say so;
+then the caller goes by `step`, which alone says what is wrong.
+
+Between two calls:
+
+- every key of `unsettled` is above `settled_to`, and every key of `unconfirmed` above `_confirmed_to` up to
+  `publish_count`; `last_tag` may be below both, where a server counts anew;
+- `tx_settled` has tags only in a transaction, and none of them is in `unsettled`, unless its number was given again;
+- content is under way (`client_content`, `server_content`) between a method that carries it and its last octet.
+
 Sections of 0-9-1: 1.8 (basic), 1.9 (tx); RabbitMQ's confirms are its own extension.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
 
 from ...errors import Scope
 from ...events import Accepted, Rejected, Released
 from ..codec.violation import FRAME_ERROR, NOT_ALLOWED, RESOURCE_ERROR, SYNTAX_ERROR, Violation, too_many
+from .states import CONTENT, Content, ContentInput, Mode
 from .states import Channel as State
-from .states import Content, Mode
 
 if TYPE_CHECKING:
     from ...limits import Limits
@@ -27,94 +44,462 @@ REJECTED: Final = Rejected()
 RELEASED: Final = Released()
 
 Outcome = Accepted | Rejected | Released
+Retired = dict[int, tuple[Any, Outcome]]
+"""Deliveries that a transaction settles when it's committed: by tag, token and outcome."""
 
 FREE: Final = 256
 """Deliveries that one method may settle in a transaction, whatever methods before have settled."""
 EACH: Final = 8
 """Times that each delivery pays for being settled in a transaction that may be rolled back."""
+_LOOKED_AT: Final = 64
+"""Most channels that are looked at for a delivery tag which the named one doesn't have."""
+_NONE: Final[Mapping[int, ChannelState]] = {}
 _CANCELLED: Final = 1024
 """Consumers cancelled without waiting that are remembered, since deliveries for them may be on the way."""
+_SMALL_PIECE: Final = 1024
+"""Pieces of a body with fewer octets are collected."""
+UNUSUAL: Final = object()
+"""What `take_usual_ack` and `take_usual_confirm` return when they leave a method to `step`; never a token."""
+# A member of an enumeration takes longer to get from its class than all else that a check of it does.
+_OPEN: Final = State.OPEN
+_CONFIRMING: Final = Mode.CONFIRM
+_TRANSACTED: Final = Mode.TRANSACTED
+_HEADER: Final = ContentInput.HEADER
+_EMPTY_HEADER: Final = ContentInput.EMPTY_HEADER
 
 
 class Call:
-    """A request without its reply; `token` is what the door keeps beside it (a pending, a row number).
-
-    `remaining` is how many octets the content of the reply must have, None when that isn't settled.
-    """
+    """A request without its reply."""
 
     __slots__ = ("remaining", "request", "token")
 
     def __init__(self, request: Method, token: Any, remaining: int | None = None) -> None:
+        # What was asked; its class says what may answer it. `keep` may replace it by a smaller one.
         self.request = request
+        # What the caller keeps beside it: an endpoint its pending, an observer the number of the request's unit.
+        # None until that is known (`Calls.name_newest`).
         self.token = token
+        # The octets that the content of the reply must have (file.open-ok); None when that isn't settled.
         self.remaining = remaining
+
+    def keep(self, request: Method) -> None:
+        """Keep this instead of the request, whose large arguments aren't needed to judge its reply."""
+        self.request = request
+
+
+class Calls:
+    """The open requests of one side of a channel, oldest first.
+
+    They are found by what answers them, and by the consumer tag that they ask for, without looking at the others: a
+    side may have thousands of them open. Iteration is in the order in which they were sent.
+    """
+
+    __slots__ = ("_by_request", "_next", "_numbers", "_previous", "_tags")
+
+    def __init__(self) -> None:
+        # The calls by the number of their method, oldest first.
+        self._by_request: dict[int, deque[Call]] = {}
+        # The place of each call in the order of all.
+        self._numbers: dict[Call, int] = {}
+        # The next place behind all others, and the next one before them.
+        self._next = 0
+        self._previous = -1
+        # How often each consumer tag is asked for, by the method that asks.
+        self._tags: dict[tuple[int, str], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[Call]:
+        return iter(sorted(self._numbers, key=self._numbers.__getitem__))
+
+    @property
+    def oldest(self) -> Call:
+        """The one that was sent first. Raises ValueError if there is none."""
+        return min([waiting[0] for waiting in self._by_request.values()], key=self._numbers.__getitem__)
+
+    @property
+    def newest(self) -> Call:
+        """The one that was sent last. Raises ValueError if there is none."""
+        return max([waiting[-1] for waiting in self._by_request.values()], key=self._numbers.__getitem__)
+
+    def name_newest(self, token: Any) -> None:
+        """Give the newest one its token, if it was sent before the token was known."""
+        newest = self.newest
+        if newest.token is None:
+            newest.token = token
+
+    def add(self, call: Call, *, first: bool = False) -> None:
+        """Add the newest one; with `first` the oldest."""
+        waiting = self._by_request.setdefault(call.request.ID, deque())
+        if first:
+            self._numbers[call] = self._previous
+            self._previous -= 1
+            waiting.appendleft(call)
+        else:
+            self._numbers[call] = self._next
+            self._next += 1
+            waiting.append(call)
+        key = _asked_tag(call.request)
+        if key is not None:
+            self._tags[key] = self._tags.get(key, 0) + 1
+
+    def remove(self, call: Call) -> None:
+        """Remove one that is here; the oldest of its method is found at once."""
+        method_id = call.request.ID
+        waiting = self._by_request[method_id]
+        if waiting[0] is call:
+            waiting.popleft()
+        else:
+            waiting.remove(call)
+        if not waiting:
+            del self._by_request[method_id]
+        del self._numbers[call]
+        key = _asked_tag(call.request)
+        if key is not None:
+            left = self._tags[key] - 1
+            if left:
+                self._tags[key] = left
+            else:
+                del self._tags[key]
+
+    def answered_by(self, kind: type[Method], replies: Mapping[int, tuple[type[Method], ...]]) -> Call | None:
+        """Return the oldest one that a reply of this kind answers, by the dialect's `replies`."""
+        heads = [waiting[0] for method_id, waiting in self._by_request.items() if kind in replies[method_id]]
+        return min(heads, key=self._numbers.__getitem__) if heads else None
+
+    def has(self, request: Method) -> bool:
+        """Whether this very request is open; the newest is found at once."""
+        return any(each.request is request for each in reversed(self._by_request.get(request.ID, ())))
+
+    def has_tag(self, method_id: int, tag: str) -> bool:
+        """Whether one of this method asks for a consumer tag."""
+        return (method_id, tag) in self._tags
+
+    def has_method(self, method_id: int) -> bool:
+        """Whether one of this method is open."""
+        return method_id in self._by_request
+
+
+def _asked_tag(request: Method) -> tuple[int, str] | None:
+    """The consumer tag that a request asks for, with its method."""
+    tag: str | None = getattr(request, "consumer_tag", None)
+    return None if tag is None else (request.ID, tag)
 
 
 class ContentState:
-    """Content under way: what began it and how much of it came. `crc` is the checksum of a body sent in pieces."""
+    """Content under way: what began it and how much of it came (0-9-1 section 4.2.6)."""
 
     __slots__ = (
-        "answered", "counted", "crc", "method", "parts", "properties", "received", "size", "state", "streaming",
+        "answered",
+        "counted",
+        "crc",
+        "method",
+        "parts",
+        "properties",
+        "received",
+        "size",
+        "state",
+        "streaming",
         "token",
-    )  # fmt: skip
+    )
 
     def __init__(self, method: Method, answered: Call | None, token: Any) -> None:
+        # What comes next: the header, or a body frame. It changes by the table CONTENT.
         self.state = Content.HEADER
+        # The method that carries the content.
         self.method = method
+        # The call that this content answers, which is open again if the content is cut.
         self.answered = answered
+        # As `Call.token`, of a message.
         self.token = token
+        # Octets of the whole body, as the header says; 0 before it.
         self.size = 0
+        # Octets of the body whose frames have passed.
         self.received = 0
+        # The property flags and list of the header, as they came.
         self.properties = b""
+        # What an endpoint keeps of the body until it is whole.
         self.parts: list[bytes | bytearray] = []
-        self.counted = self.crc = 0
+        # Octets that count in `ConnectionModel.bodies`: the whole body from its header on, 0 when it streams.
+        self.counted = 0
+        # CRC-32 of the body so far, where this end sends it in pieces; a return is known by it.
+        self.crc = 0
+        # Whether the body is handed on in pieces as it comes, so that nothing of it is kept.
         self.streaming = False
+
+    def announce(self, size: int, properties: bytes, streaming: bool) -> None:
+        """The header says how many octets the body has."""
+        self.size = size
+        self.properties = properties
+        self.streaming = streaming
+        self.counted = 0 if streaming else size
+        self.state = CONTENT[self.state][_HEADER if size else _EMPTY_HEADER]
+
+    def keep(self, piece: bytes) -> None:
+        """Keep a piece of the body until the rest has come."""
+        parts = self.parts
+        if len(piece) >= _SMALL_PIECE:
+            parts.append(piece)
+        elif parts and isinstance(parts[-1], bytearray):
+            # Each object costs tens of octets beside its own: small pieces share one.
+            parts[-1] += piece
+        elif piece:
+            parts.append(bytearray(piece))
+
+    def checksum(self, octets: bytes) -> None:
+        """The next octets of a body that this end sends in pieces."""
+        self.crc = crc32(octets, self.crc)
 
 
 class ChannelState:
-    """Both ends of one channel.
-
-    `client_calls`/`server_calls`: requests that this side sent and the other has not answered. `consumers`: consumer
-    tag -> whether it consumes without acknowledgement; `cancelled`: those cancelled without waiting. `unsettled`:
-    delivery tag -> token, those that a rollback has opened again last, and every tag up to `settled_to` is settled;
-    `tx_settled`: what a transaction settles when it commits, delivery tag -> (token, outcome). `unconfirmed`: publish
-    number -> token, and every number up to `confirmed_to` is confirmed. `declared`: whether a queue was declared,
-    which an empty queue name then means. `tickets`: access tickets granted (0-8), with their rights. `assumed` marks a
-    channel that was open before the observation began: what is unknown there is no error. `allowance`: steps that the
-    deliveries up to tag `counted` still pay for, in transactions that may be rolled back; None where they aren't
-    counted.
-    """
+    """Both ends of one channel. The module says which of its attributes belong together, and when that holds."""
 
     __slots__ = (
-        "allowance", "assumed", "cancelled", "client_calls", "client_content", "client_stopped", "confirmed_to",
-        "consumers", "counted", "declared", "last_tag", "mode", "number", "publish_count", "server_calls",
-        "server_content", "server_stopped", "settled_to", "state", "tickets", "tx_settled", "unconfirmed",
+        "_confirmed_to",
+        "allowance",
+        "assumed",
+        "cancelled",
+        "client_calls",
+        "client_content",
+        "client_stopped",
+        "consumers",
+        "counted",
+        "declared",
+        "last_tag",
+        "mode",
+        "number",
+        "publish_count",
+        "server_calls",
+        "server_content",
+        "server_stopped",
+        "settled_to",
+        "state",
+        "tickets",
+        "tx_settled",
+        "unconfirmed",
         "unsettled",
-    )  # fmt: skip
+    )
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, state: State = State.CLOSED) -> None:
+        # Fixed; 0 is the connection's own channel.
         self.number = number
-        self.state = State.CLOSED
+        # A row of the table CHANNEL; `ConnectionModel.step` moves it. Of channel 0 nobody asks.
+        self.state = state
+        # A row of the table MODE; transactions and confirms exclude each other.
         self.mode = Mode.NORMAL
+        # Whether the channel was open before anybody saw it: what is unknown there is no error. Observers only.
         self.assumed = False
+        # Whether a queue was declared here, which an empty queue name then means (queue.bind and others).
         self.declared = False
+        # 0-8, strict dialects: the access tickets that were granted, each with its rights. None before the first.
         self.tickets: dict[int, tuple[str, ...]] | None = None
-        self.client_calls: deque[Call] | None = None
-        self.server_calls: deque[Call] | None = None
+        # Requests that the client, or the server, has sent and the other side hasn't answered; None for none.
+        self.client_calls: Calls | None = None
+        self.server_calls: Calls | None = None
+        # What the client, or the server, has begun to send (4.2.6); None between messages.
         self.client_content: ContentState | None = None
         self.server_content: ContentState | None = None
+        # Whether this side has agreed to send no content until the next channel.flow (channel.flow-ok).
         self.client_stopped = False
         self.server_stopped = False
+        # By consumer tag, whether it consumes without acknowledgement. "" is one whose tag the server makes up and
+        # whose client wanted no reply.
         self.consumers: dict[str, bool] = {}
+        # The same of those cancelled without waiting, the latest `_CANCELLED`; None before the first.
         self.cancelled: dict[str, bool] | None = None
+        # By delivery tag, the token of each delivery that waits for its settlement, in the order of their opening:
+        # those that a rollback has opened again come last.
         self.unsettled: dict[int, Any] = {}
-        self.last_tag = self.settled_to = self.counted = 0
+        # The tag of the latest delivery; a server goes on with the next one.
+        self.last_tag = 0
+        # No tag up to this one waits for its settlement. It falls when a lower one is opened again.
+        self.settled_to = 0
+        # The tag up to which deliveries have earned `allowance`.
+        self.counted = 0
+        # Steps that may still be taken to settle deliveries in transactions that may be rolled back (`_check_paid`);
+        # None where they aren't counted, which is everywhere but at a server.
         self.allowance: int | None = None
-        self.tx_settled: dict[int, tuple[Any, Outcome]] | None = None
-        self.publish_count = self.confirmed_to = 0
+        # What the transaction settles when it commits: by tag, token and outcome. None for nothing.
+        self.tx_settled: Retired | None = None
+        # The number of the latest publish in confirm mode, counted from 1 at confirm.select.
+        self.publish_count = 0
+        # No publish up to this number waits for its confirm.
+        self._confirmed_to = 0
+        # By number, the token of each publish that waits for its confirm, in the order of the publishes.
         self.unconfirmed: dict[int, Any] = {}
 
-    def calls(self, client: bool) -> deque[Call] | None:
+    # The usual methods of a connection that is open. Each is the function of BOOKS that it names, with the tables that
+    # stand before that, for what is nearly always so; a test compares them.
+
+    def take_usual_delivery(self, tag: int, consumer: str, token: object, most: int) -> bool:
+        """Basic.deliver to a consumer, with its content, as `_deliver`; at most `most` may wait for settlement."""
+        no_ack = self.consumers.get(consumer)
+        if no_ack is None or self.state is not _OPEN or self.server_content is not None:
+            return False
+        if no_ack:
+            if not tag:
+                return False
+        else:
+            unsettled = self.unsettled
+            if tag <= self.settled_to or tag in unsettled or len(unsettled) >= most:
+                return False
+            unsettled[tag] = token
+        self.last_tag = tag
+        return True
+
+    def take_usual_publish(self, token: object, most: int) -> int | None:
+        """Basic.publish with its content, as `_publish`: its number in confirm mode, else 0; None when it isn't taken.
+
+        At most `most` may wait for their confirms.
+        """
+        if self.state is not _OPEN or self.client_content is not None:
+            return None
+        if self.mode is not _CONFIRMING:
+            return 0
+        unconfirmed = self.unconfirmed
+        if len(unconfirmed) >= most:
+            return None
+        # As `add_publish`, without a call.
+        number = self.publish_count + 1
+        self.publish_count = number
+        unconfirmed[number] = token
+        return number
+
+    def take_usual_ack(self, tag: int) -> Any:
+        """Basic.ack by the client of one delivery, as `_settle`: its token, or UNUSUAL when it isn't taken."""
+        if self.state is not _OPEN or self.client_content is not None or self.mode is _TRANSACTED:
+            return UNUSUAL
+        return self.unsettled.pop(tag, UNUSUAL)
+
+    def take_usual_acks(self, tag: int) -> list[tuple[int, Any]] | None:
+        """Basic.ack by the client of all deliveries up to one that is open: tags and tokens, or None."""
+        if (
+            tag not in self.unsettled
+            or self.state is not _OPEN
+            or self.client_content is not None
+            or self.mode is _TRANSACTED
+        ):
+            return None
+        return self.settle_to(tag)
+
+    def take_usual_confirm(self, number: int) -> Any:
+        """Basic.ack by the server of one publish, as `_confirm`: its token, or UNUSUAL when it isn't taken."""
+        if self.state is not _OPEN or self.server_content is not None or self.mode is not _CONFIRMING:
+            return UNUSUAL
+        return self.unconfirmed.pop(number, UNUSUAL)
+
+    def take_usual_confirms(self, number: int) -> list[tuple[int, Any]] | None:
+        """Basic.ack by the server of all publishes up to one that is open: numbers and tokens, or None."""
+        if (
+            number not in self.unconfirmed
+            or self.state is not _OPEN
+            or self.server_content is not None
+            or self.mode is not _CONFIRMING
+        ):
+            return None
+        return self.confirm_to(number)
+
+    # What the functions below and those who hold a channel do to it.
+
+    def add_publish(self, token: object) -> int:
+        """A publish in confirm mode is sent: it waits for its confirm under the number that is returned."""
+        number = self.publish_count + 1
+        self.publish_count = number
+        self.unconfirmed[number] = token
+        return number
+
+    def name_delivery(self, tag: int, token: object) -> None:
+        """What waits for an open delivery is this."""
+        self.unsettled[tag] = token
+
+    def name_publish(self, number: int, token: object) -> None:
+        """What waits for the confirm of an open publish is this."""
+        self.unconfirmed[number] = token
+
+    def forget_publish(self, number: int) -> None:
+        """A publish won't be confirmed, as far as anybody can tell."""
+        self.unconfirmed.pop(number, None)
+
+    def settle_to(self, tag: int) -> list[tuple[int, Any]]:
+        """Take out the deliveries up to `tag`, or all that have come (0); their tags and tokens, in order."""
+        settled = take_up_to(self.unsettled, self.settled_to, tag)
+        self.settled_up_to(tag)
+        return settled
+
+    def settled_up_to(self, tag: int) -> None:
+        """No delivery up to `tag` waits any more, or none that has come so far (0)."""
+        self.settled_to = max(tag, self.settled_to) if tag else self.last_tag
+
+    def confirm_to(self, number: int) -> list[tuple[int, Any]]:
+        """Take out the publishes up to `number`, or all (0); their numbers and tokens, in order."""
+        confirmed = take_up_to(self.unconfirmed, self._confirmed_to, number)
+        self._confirmed_to = max(number or self.publish_count, self._confirmed_to)
+        return confirmed
+
+    def take_retired(self) -> Retired | None:
+        """Take what the transaction would settle."""
+        retired = self.tx_settled
+        self.tx_settled = None
+        return retired
+
+    def take_unsettled(self) -> list[Any]:
+        """Take out all deliveries, of which nobody knows whether tags up to the latest are settled; their tokens."""
+        tokens = [*self.unsettled.values()]
+        self.unsettled = {}
+        return tokens
+
+    def retire(self, retired: Retired) -> None:
+        """A transaction settles this when it commits."""
+        if self.tx_settled is None:
+            self.tx_settled = {}
+        self.tx_settled.update(retired)
+
+    def assume(self, assumed: bool = True) -> None:
+        """Whether something of the channel wasn't seen, from now on."""
+        self.assumed = assumed
+
+    def assume_transacted(self) -> None:
+        """The channel was in a transaction all the time, as is seen only now."""
+        self.mode = Mode.TRANSACTED
+
+    def _pay_for_rollbacks(self) -> None:
+        """Count the steps that transactions take which are rolled back, from now on (`_check_paid`)."""
+        self.allowance = 0
+
+    def _rename_consumer(self, tag: str) -> None:
+        """The tag that was made up for a consumer whose client named none and wanted no reply."""
+        if "" in self.consumers:
+            self.consumers[tag] = self.consumers.pop("")
+
+    def _forget_publishes(self, numbers: Iterable[int]) -> None:
+        """Nobody waits any more for what becomes of these publishes; they stay open."""
+        self.unconfirmed.update(dict.fromkeys(numbers))
+
+    def _forget_tokens(self) -> None:
+        """Nobody waits any more for what becomes of the channel's messages; they stay open."""
+        self.unconfirmed = dict.fromkeys(self.unconfirmed)
+        self.unsettled = dict.fromkeys(self.unsettled)
+
+    def _forget_calls(self) -> None:
+        """Nobody knows which calls are open."""
+        self.client_calls = None
+        self.server_calls = None
+
+    def forget(self) -> None:
+        """The channel is over: it keeps nothing but its numbers."""
+        self.state = State.CLOSED
+        self.client_calls = None
+        self.server_calls = None
+        self.client_content = None
+        self.server_content = None
+        self.unsettled = {}
+        self.unconfirmed = {}
+        self.consumers = {}
+        self.cancelled = None
+        self.tx_settled = None
+
+    def calls(self, client: bool) -> Calls | None:
         """The open calls of the client, or of the server."""
         return self.client_calls if client else self.server_calls
 
@@ -131,11 +516,8 @@ class ChannelState:
 
     def find_call(self, client: bool, reply: Method, replies: Mapping[int, tuple[type[Method], ...]]) -> Call | None:
         """The oldest open call of that side which `reply` answers, by the dialect's `replies`."""
-        kind = type(reply)
-        for pending in self.calls(client) or ():
-            if kind in replies[pending.request.ID]:
-                return pending
-        return None
+        calls = self.calls(client)
+        return None if calls is None else calls.answered_by(type(reply), replies)
 
     def end_call(self, client: bool, pending: Call) -> None:
         """Forget an answered call."""
@@ -151,30 +533,36 @@ class ChannelState:
 
     def add_call(self, client: bool, pending: Call, *, first: bool = False) -> None:
         """Remember a call that waits for its reply; `first`, when its reply came but was cut short."""
-        calls: deque[Call] | None = self.calls(client)
+        calls = self.calls(client)
         if calls is None:
-            calls = deque()
+            calls = Calls()
             if client:
                 self.client_calls = calls
             else:
                 self.server_calls = calls
-        if first:
-            calls.appendleft(pending)
-        else:
-            calls.append(pending)
+        calls.add(pending, first=first)
 
 
 class Step:
-    """One method on its way into a channel's books, and what came of it.
-
-    `settled` has the (number, token) pairs that this method settled, and `outcome` how. `committed` has the
-    (number, token, outcome) triples that a transaction settled.
-    """
+    """One method on its way into a channel's books, and what came of it; it lasts for one call of `step`."""
 
     __slots__ = (
-        "answered", "channel", "client", "codes", "committed", "limits", "method", "outcome", "remaining", "replied",
-        "settled", "size", "token",
-    )  # fmt: skip
+        "answered",
+        "channel",
+        "channels",
+        "client",
+        "codes",
+        "committed",
+        "exact",
+        "limits",
+        "method",
+        "outcome",
+        "remaining",
+        "replied",
+        "settled",
+        "size",
+        "token",
+    )
 
     def __init__(
         self,
@@ -186,19 +574,32 @@ class Step:
         codes: Codes,
         limits: Limits,
     ) -> None:
+        # The channel, who sends the method, and the method.
         self.channel = channel
         self.client = client
         self.method: Any = method
+        # The open call that it answers, None for none.
         self.answered: Any = answered
+        # As `Call.token`, of what the method opens.
         self.token = token
+        # The reply codes of the version, and the bounds.
         self.codes = codes
         self.limits = limits
+        # All channels of the connection, where what is wrong with one may be right on another.
+        self.channels: Mapping[int, ChannelState] = _NONE
+        # What the method has settled, number and token, and how.
         self.settled: list[tuple[int, Any]] = []
-        self.committed: list[tuple[int, Any, Outcome]] = []
         self.outcome: Outcome = ACCEPTED
+        # What a transaction has settled by it, each with its own outcome.
+        self.committed: list[tuple[int, Any, Outcome]] = []
+        # Whether the method asks for a reply.
         self.replied = False
+        # Octets of the content that comes with it; None where that isn't known yet.
         self.size: int | None = None
+        # What `Call.remaining` is to be, once the method is taken.
         self.remaining: int | None = None
+        # Whether what settles several names a delivery that is open itself.
+        self.exact = False
 
 
 def add_delivery(channel: ChannelState, tag: int, token: Any, limits: Limits, no_ack: bool) -> None:
@@ -212,10 +613,15 @@ def add_delivery(channel: ChannelState, tag: int, token: Any, limits: Limits, no
             raise Violation(NOT_ALLOWED, text, rule="domain/delivery-tag.channel-scope")
         if len(unsettled) >= limits.unsettled:
             raise too_many(f"{len(unsettled)} deliveries wait for settlement", "unsettled")
-        unsettled[tag] = token
-        if tag <= channel.settled_to:
-            channel.settled_to = tag - 1
+        open_delivery(channel, tag, token)
     channel.last_tag = tag
+
+
+def open_delivery(channel: ChannelState, tag: int, token: Any) -> None:
+    """A delivery waits for its settlement; `settled_to` stays below all that do."""
+    channel.unsettled[tag] = token
+    if tag <= channel.settled_to:
+        channel.settled_to = tag - 1
 
 
 def _settle(step: Step, tag: int, multiple: bool, outcome: Outcome) -> None:
@@ -226,14 +632,14 @@ def _settle(step: Step, tag: int, multiple: bool, outcome: Outcome) -> None:
     channel = step.channel
     unsettled = channel.unsettled
     if multiple:
-        if tag and tag not in unsettled and not channel.assumed and tag > channel.last_tag:
+        if tag and tag not in unsettled and not channel.assumed and (step.exact or tag > channel.last_tag):
             raise _unknown_tag(step, tag)
         if channel.allowance is not None and channel.mode is Mode.TRANSACTED:
             _check_paid(step, tag, channel.allowance)
         settled = take_up_to(unsettled, channel.settled_to, tag)
         if not settled and tag and not channel.assumed:
             raise _unknown_tag(step, tag)
-        channel.settled_to = max(tag, channel.settled_to) if tag else channel.last_tag
+        channel.settled_up_to(tag)
     elif tag in unsettled:
         settled = [(tag, unsettled.pop(tag))]
     elif channel.assumed:
@@ -244,9 +650,7 @@ def _settle(step: Step, tag: int, multiple: bool, outcome: Outcome) -> None:
     if channel.mode is not Mode.TRANSACTED:
         step.settled = settled
     elif settled:
-        if channel.tx_settled is None:
-            channel.tx_settled = {}
-        channel.tx_settled.update([(number, (token, outcome)) for number, token in settled])
+        channel.retire({number: (token, outcome) for number, token in settled})
 
 
 def _check_paid(step: Step, tag: int, allowance: int) -> None:
@@ -293,9 +697,19 @@ def take_up_to(entries: dict[int, Any], after: int, last: int) -> list[tuple[int
 
 
 def _unknown_tag(step: Step, tag: int) -> Violation:
+    channel = step.channel
+    others = islice(step.channels.items(), _LOOKED_AT)
+    elsewhere = next((number for number, other in others if tag in other.unsettled), None)
+    there = "" if elsewhere is None else f"; one is open on channel {elsewhere}"
+    if tag > channel.last_tag:
+        why = f"none has been delivered there{there}; acknowledge on the channel of the delivery"
+    elif channel.consumers and all(channel.consumers.values()) and not channel.unsettled:
+        why = "its consumers take without acknowledgement (no-ack); don't acknowledge, or consume without no-ack"
+    else:
+        why = f"it was settled before, or taken without acknowledgement{there}; acknowledge once only"
     text = (
-        f"{step.method.NAME}: no delivery with tag {tag} is open on channel {step.channel.number}; "
-        "acknowledge once only, and on the channel of the delivery"
+        f"unknown delivery tag {tag}: {step.method.NAME}, but no delivery with tag {tag} is open on channel "
+        f"{channel.number}: {why}"
     )
     return Violation(step.codes.unknown_tag, text, rule="basic.ack/unknown-tag", scope=Scope.CHANNEL)
 
@@ -307,8 +721,7 @@ def _confirm(step: Step, tag: int, multiple: bool, outcome: Outcome) -> None:
     if multiple:
         if tag > channel.publish_count and not channel.assumed:
             raise _unknown_confirm(step, tag)
-        step.settled = take_up_to(unconfirmed, channel.confirmed_to, tag)
-        channel.confirmed_to = max(tag or channel.publish_count, channel.confirmed_to)
+        step.settled = channel.confirm_to(tag)
     elif tag in unconfirmed:
         step.settled = [(tag, unconfirmed.pop(tag))]
     elif not channel.assumed:
@@ -374,10 +787,8 @@ def check_staged(answered: Call | None, size: int) -> None:
 
 def _consume(step: Step) -> None:
     _current_queue(step)
-    channel, tag = step.channel, step.method.consumer_tag
-    requests: list[Any] = [call.request for call in channel.client_calls or ()]
-    asked_for = [each.consumer_tag for each in requests if each.NAME == step.method.NAME]
-    if tag and (tag in channel.consumers or tag in asked_for):
+    channel, tag, calls = step.channel, step.method.consumer_tag, step.channel.client_calls
+    if tag and (tag in channel.consumers or (calls is not None and calls.has_tag(step.method.ID, tag))):
         text = f"consumer tag {tag!r} is in use on channel {channel.number}; cancel it first or take another"
         raise Violation(NOT_ALLOWED, text, rule="basic.consume/tag-in-use")
     if len(channel.consumers) >= step.limits.consumers:
@@ -445,15 +856,13 @@ def _publish(step: Step) -> None:
     if channel.mode is Mode.CONFIRM:
         if len(channel.unconfirmed) >= step.limits.unconfirmed:
             raise too_many(f"{len(channel.unconfirmed)} publishes wait for a confirm", "unconfirmed")
-        channel.publish_count += 1
-        channel.unconfirmed[channel.publish_count] = step.token
+        channel.add_publish(step.token)
 
 
 def _recovered(step: Step) -> None:
     channel = step.channel
-    step.settled = take_up_to(channel.unsettled, channel.settled_to, 0)
+    step.settled = channel.settle_to(0)
     step.outcome = RELEASED
-    channel.settled_to = channel.last_tag
 
 
 def _recover(step: Step) -> None:
@@ -475,7 +884,7 @@ def _rolled_back(step: Step) -> None:
         channel.tx_settled = None
 
 
-def reopen(channel: ChannelState, retired: Mapping[int, tuple[Any, Outcome]]) -> None:
+def reopen(channel: ChannelState, retired: Retired) -> None:
     """Deliveries that a transaction was to settle are open again."""
     channel.unsettled.update({tag: token for tag, (token, _) in retired.items()})
     channel.settled_to = min(channel.settled_to, min(retired) - 1)

@@ -1,8 +1,15 @@
 """ConnectionModel: both ends of one 0-8 or 0-9-1 connection, stepped by what either side sends.
 
 An endpoint steps it with what it sends and what it receives, an observer with what it sees; the rules are here once.
-`step`, `begin`, `header` and `body` check everything first and change the state afterwards, so a refused unit leaves
-no trace. Sections of 0-9-1: 2.2.4 (life-cycle), 2.3.7 (closing), 4.2.3 (channels), 4.2.6 (content).
+It owns the connection's state, its channels by their numbers, and the count of octets of bodies that are under way;
+nothing outside `model` assigns any of it. `step_header` comes first, once for each side. Then `step` takes each method,
+and for one with content `header` and `body` its frames, in the order in which they were sent on a channel. They check
+everything first and change the state afterwards, so a refused unit leaves no trace.
+
+Between two calls `channels` has just the channels whose state isn't CLOSED, and `bodies` is the sum of `counted` over
+all content that is under way.
+
+Sections of 0-9-1: 2.2.4 (life-cycle), 2.3.7 (closing), 4.2.3 (channels), 4.2.6 (content).
 """
 
 from __future__ import annotations
@@ -29,9 +36,11 @@ from .access import check_ticket, grant_ticket
 from .channel_state import BOOKS, Call, ChannelState, ContentState, Step, check_staged
 from .states import (
     CHANNEL,
+    CHANNEL_DISCARDS,
     CHANNEL_INPUTS,
     CHANNEL_OTHER,
     CONNECTION,
+    CONNECTION_DISCARDS,
     CONNECTION_INPUTS,
     CONNECTION_OTHER,
     CONTENT,
@@ -45,7 +54,7 @@ from .states import (
     ContentInput,
     Mode,
 )
-from .values import check_values
+from .values import check_values, disregarded
 
 if TYPE_CHECKING:
     from ...limits import Limits
@@ -56,37 +65,88 @@ CONNECTION_CLASS: Final = 10
 DTX_CLASS: Final = 100
 _CANCELS: Final = ("basic.cancel", "file.cancel", "stream.cancel")
 _CLOSED: Final = "channel/closed-when"
+# A member of an enumeration takes longer to get from its class than all else that a check of it does.
+_OPEN: Final = Connection.OPEN
+_CHANNEL_OPEN: Final = Channel.OPEN
+_BODY: Final = Content.BODY
 CLOSES: Final = ("connection.close", "connection.close-ok")
-"""Methods that still count while a closing connection discards everything else."""
+CHANNEL_CLOSES: Final = ("channel.close", "channel.close-ok")
+"""Methods that still count while a closing connection, or channel, discards everything else."""
 CHANNEL_MAX: Final = 65535
 MIN_FRAME_MAX: Final = 4096
 HANDSHAKE_FRAME_MAX: Final = 65536
 """Frames up to 4096 octets must be taken before tuning (0-9-1 connection.tune); large tokens need more."""
 
 BEFORE_OPEN: Final = (
-    Connection.START, Connection.HEADER_SENT, Connection.STARTED, Connection.AUTHENTICATING, Connection.CHALLENGED,
-    Connection.TUNING, Connection.TUNED,
-)  # fmt: skip
+    Connection.START,
+    Connection.HEADER_SENT,
+    Connection.STARTED,
+    Connection.AUTHENTICATING,
+    Connection.CHALLENGED,
+    Connection.TUNING,
+    Connection.TUNED,
+)
 """States in which an error closes the socket without a word (0-9-1 section 2.2.4)."""
 
 
 class ConnectionModel:
-    """The state of a connection. `frame_max` and `channel_max` are the agreed values, the defaults before tuning."""
+    """Both ends of a connection; see the module's docstring."""
 
-    __slots__ = (
-        "assumed", "bodies", "channel_max", "channels", "dialect", "frame_max", "limits", "state", "zero",
-    )  # fmt: skip
+    __slots__ = ("assumed", "bodies", "channel_max", "channels", "dialect", "frame_max", "limits", "state", "zero")
 
-    def __init__(self, dialect: Dialect, limits: Limits) -> None:
+    def __init__(self, dialect: Dialect, limits: Limits, zero: ChannelState | None = None) -> None:
+        # The methods and their rules. A server, and an observer, find out which it is when the peer has said it.
         self.dialect = dialect
+        # The bounds of what is kept; an observer's are beyond every peer.
         self.limits = limits
+        # A row of the table CONNECTION, moved by `step_header` and by methods of class connection.
         self.state = Connection.START
+        # The agreed frame-max in octets (connection.tune-ok), 0 for no bound; before tuning what is taken anyway.
         self.frame_max = HANDSHAKE_FRAME_MAX
+        # The highest channel number that was agreed on.
         self.channel_max = CHANNEL_MAX
+        # The channels that aren't closed, by number, in the order of their opening.
         self.channels: dict[int, ChannelState] = {}
-        self.zero = ChannelState(0)
+        # Channel 0, on which requests of class connection wait for their replies (update-secret).
+        self.zero = zero or ChannelState(0)
+        # Octets of bodies under way on all channels, whole ones, whatever of them has come (`Limits.bodies`).
         self.bodies = 0
+        # Whether something was missed, so that a state that doesn't fit is no fault. Observers only.
         self.assumed = False
+
+    def serve(self, zero: ChannelState) -> None:
+        """Use this as channel 0; nothing has happened on it yet."""
+        self.zero = zero
+
+    def speak(self, dialect: Dialect) -> None:
+        """The peers speak another dialect of the version than was thought so far."""
+        self.dialect = dialect
+
+    def agree(self, channel_max: int, frame_max: int) -> None:
+        """These limits hold from now on (connection.tune-ok)."""
+        self.channel_max = channel_max
+        self.frame_max = frame_max
+
+    def assume(self, assumed: bool = True) -> None:
+        """Whether something of the connection wasn't seen, from now on."""
+        self.assumed = assumed
+
+    def assume_open(self) -> None:
+        """The connection was open before anybody saw it."""
+        self.state = Connection.OPEN
+
+    def drop_channel(self, number: int) -> None:
+        """A channel is no more, though nobody saw it closed."""
+        del self.channels[number]
+
+    def put_last(self, number: int) -> None:
+        """A channel counts as the one that was opened last."""
+        self.channels[number] = self.channels.pop(number)
+
+    def end(self) -> None:
+        """The connection is over, however that came."""
+        self.state = Connection.END
+        self.bodies = 0
 
     def new_channel(self, number: int) -> ChannelState:
         """Make the books of a channel that is being opened."""
@@ -125,9 +185,9 @@ class ConnectionModel:
         channel = self.channels.get(number)
         if channel is None:
             channel = self._unopened(number, given, method)
-        after = self._channel_after(channel, given, method)
-        if given is other and self.discards(channel, client):
+        elif method.NAME not in CHANNEL_CLOSES and self.discards(channel, client):
             return None
+        after = self._channel_after(channel, given, method)
         content = self._step_content(channel, client, method, given)
         step = self._books(channel, client, method, token, size)
         channel.state = after
@@ -143,11 +203,19 @@ class ConnectionModel:
         return step
 
     def header(
-        self, side: Side, number: int, class_id: int, weight: int, size: int, streaming: bool = False
+        self,
+        side: Side,
+        number: int,
+        class_id: int,
+        weight: int,
+        size: int,
+        properties: bytes = b"",
+        streaming: bool = False,
     ) -> ContentState | None:
         """`side` sends a content header announcing `size` octets; None when it is discarded. Raises Violation.
 
-        With `streaming` the body is handed on in pieces, so its size doesn't count against `Limits`.
+        `properties` are kept for who reads them when the body is there. With `streaming` the body is handed on in
+        pieces, so its size doesn't count against `Limits`.
         """
         client = side is Side.CLIENT
         channel = self._content_channel(client, number, "content header")
@@ -165,11 +233,8 @@ class ConnectionModel:
         check_staged(content.answered, size)
         if not streaming:
             self._check_size(size)
-            self.bodies += size
-            content.counted = size
-        content.streaming = streaming
-        content.size = size
-        content.state = CONTENT[content.state][ContentInput.HEADER if size else ContentInput.EMPTY_HEADER]
+        content.announce(size, properties, streaming)
+        self.bodies += content.counted
         if not size:
             self._end_content(channel, client, content)
         return content
@@ -190,14 +255,47 @@ class ConnectionModel:
             self._end_content(channel, client, content)
         return content
 
-    def discards(self, channel: ChannelState | None, client: bool) -> bool:
-        """Whether the receiver drops what this side sends, because it has sent its own close before.
+    # The usual delivery of an open connection whose body comes later than its header: `step`, `header` and `body` in
+    # two calls, once `ChannelState.take_usual_delivery` has taken the method.
 
-        That is the close of `channel`, or without one the connection's.
+    def has_room(self, size: int) -> bool:
+        """Whether a body of so many octets is within the limits, beside those under way."""
+        return size <= self.limits.message and self.bodies + size <= self.limits.bodies
+
+    def begin_usual_body(self, channel: ChannelState, method: Method, properties: bytes, size: int) -> None:
+        """The server has sent a method and its header, which announces `size` octets, for which there is room."""
+        content = ContentState(method, None, None)
+        content.announce(size, properties, False)
+        self.bodies += size
+        channel.server_content = content
+
+    def take_usual_body(self, channel: ChannelState, size: int) -> ContentState | None:
+        """The server's body frame with the last `size` octets of a delivery: the content, or None when it isn't taken.
+
+        It isn't for another message than a delivery, for a body that goes on, and for one that is handed on in pieces.
+        """
+        content = channel.server_content
+        if (
+            content is None
+            or channel.state is not _CHANNEL_OPEN
+            or self.state is not _OPEN
+            or content.streaming
+            or content.state is not _BODY
+            or content.size - content.received != size
+            or content.method.NAME != "basic.deliver"
+        ):
+            return None
+        self._end_content(channel, False, content)
+        return content
+
+    def discards(self, channel: ChannelState | None, client: bool) -> bool:
+        """Whether the receiver drops what this side sends: it has sent its own close, and waits for the close-ok.
+
+        That is the close of `channel`, or without one the connection's. Close and close-ok still count.
         """
         if channel is not None:
-            return channel.state is (Channel.SERVER_CLOSING if client else Channel.CLIENT_CLOSING)
-        return self.state is (Connection.SERVER_CLOSING if client else Connection.CLIENT_CLOSING)
+            return channel.state in CHANNEL_DISCARDS[client]
+        return self.state in CONNECTION_DISCARDS[client]
 
     def _next(self, given: ConnectionInput, what: str) -> Connection:
         after = CONNECTION[self.state].get(given)
@@ -270,6 +368,8 @@ class ConnectionModel:
             self._check_strictly(channel, method)
         step = Step(channel, client, method, answered, token, codes, self.limits)
         step.size = size
+        step.exact = self.dialect.exact_tags
+        step.channels = self.channels
         asks = bool(self.dialect.replies[method.ID]) if method.CLASS_ID != 20 else method.NAME == "channel.flow"
         if asks and method.HAS_NO_WAIT and method.no_wait:  # type: ignore[attr-defined]
             asks = False
@@ -289,7 +389,12 @@ class ConnectionModel:
             channel.add_call(client, Call(method, token, step.remaining))
         if answered is not None and method.NAME == "access.request-ok" and self.dialect.strict:
             grant_ticket(channel, answered.request, method.ticket)  # type: ignore[attr-defined]
+        if client and self.dialect.is_rabbit and (ignored := disregarded(method)) is not None:
+            self.tolerate(ignored)
         return step
+
+    def tolerate(self, violation: Violation) -> None:
+        """Take a broken rule that does no harm: an endpoint says nothing of it."""
 
     def _check_strictly(self, channel: ChannelState, method: Method) -> None:
         """Check the rules of the specifications that their implementations disregard."""
@@ -344,9 +449,11 @@ class ConnectionModel:
         channel = self.channels.get(number)
         if channel is None:
             raise _not_open(f"{what} on channel {number}, which isn't open")
+        if self.discards(channel, client):
+            return None
         if CHANNEL[channel.state].get(CHANNEL_OTHER[client]) is None:
             raise _not_open(f"{what} while channel {number} is {channel.state.value}")
-        return None if self.discards(channel, client) else channel
+        return channel
 
     def _content(self, channel: ChannelState, client: bool, wanted: Content, what: str) -> ContentState:
         content = channel.content(client)
@@ -356,13 +463,13 @@ class ConnectionModel:
         return content
 
     def _check_size(self, size: int) -> None:
+        if self.has_room(size):
+            return
         limits = self.limits
         if size > limits.message:
             text = f"a body of {size} octets, Limits.message allows {limits.message}"
-        elif self.bodies + size > limits.bodies:
-            text = f"a body of {size} octets beside {self.bodies} under way, Limits.bodies allows {limits.bodies}"
         else:
-            return
+            text = f"a body of {size} octets beside {self.bodies} under way, Limits.bodies allows {limits.bodies}"
         raise Violation(CONTENT_TOO_LARGE, text, scope=Scope.CHANNEL)
 
     def _end_content(self, channel: ChannelState, client: bool, content: ContentState) -> None:

@@ -14,6 +14,17 @@ LOOKED_AT: Final = 5
 _BY_TEXT: Final = (
     ("PRECONDITION_FAILED - unknown delivery tag", "the delivery was settled before, or on another channel"),
     ("PRECONDITION_FAILED - inequivalent arg", "it exists with other arguments; compare them, also their wire types"),
+    (
+        "delivery acknowledgement on channel",
+        "a delivery wasn't settled within the broker's consumer timeout; settle sooner, or raise consumer_timeout",
+    ),
+    ("invalid expiration", "a message's expiration is a text of decimal digits: milliseconds, below 2^32"),
+    ("delivery_mode_unknown", "a message's delivery-mode is 1 (transient) or 2 (persistent)"),
+    ("user_id property set to", "a message's user-id is that of the login; leave it out, or log in as that user"),
+    ("global qos", "quorum queues and streams have no prefetch of a whole channel; basic.qos without global"),
+    ("global_qos", "the broker has no prefetch of a whole channel any more; basic.qos without global"),
+    ("of queue type", "the argument belongs to queues of another type; compare x-queue-type"),
+    ("in exclusive use", "another consumer of the queue is exclusive, or this one is to be and isn't alone"),
     ("RESOURCE_LOCKED", "another connection holds it exclusively"),
     ("frame_too_large", "a frame was larger than the agreed frame-max"),
 )

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from typing import Final, TypeVar
 
-from ..._core.state_table import Table, TableEnum
+from ..._ground.state_table import Table, TableEnum
 
 
 class Connection(TableEnum):
@@ -248,6 +248,16 @@ def _inputs(owner: str, kind: type[_I]) -> dict[str, tuple[_I | None, _I | None]
     return {f"{owner}.{name}": (given.get(f"C:{name}"), given.get(f"S:{name}")) for name in names}
 
 
+CONNECTION_DISCARDS: Final = {
+    True: (Connection.SERVER_CLOSING, Connection.BOTH_CLOSING, Connection.SERVER_CLOSE_LEFT),
+    False: (Connection.CLIENT_CLOSING, Connection.BOTH_CLOSING, Connection.CLIENT_CLOSE_LEFT),
+}
+CHANNEL_DISCARDS: Final = {
+    True: (Channel.SERVER_CLOSING, Channel.BOTH_CLOSING, Channel.SERVER_CLOSE_LEFT),
+    False: (Channel.CLIENT_CLOSING, Channel.BOTH_CLOSING, Channel.CLIENT_CLOSE_LEFT),
+}
+"""The states in which the receiver has sent a close that isn't answered, and drops what the client (True) or the server
+sends."""
 CONNECTION_INPUTS: Final = _inputs("connection", ConnectionInput)
 CHANNEL_INPUTS: Final = _inputs("channel", ChannelInput)
 """The input that a connection or channel method is, sent by the client and by the server; others are OTHER."""

@@ -42,6 +42,21 @@ def check_values(dialect: Dialect, method: Method) -> None:
                 check(dialect.version, method.NAME, name, getattr(method, name))
 
 
+def disregarded(method: Method) -> Violation | None:
+    """What a client asks for that the specification has, and RabbitMQ ignores or refuses; None: nothing.
+
+    It does no harm to the connection's state, so an endpoint takes it, and an observer reports it.
+    """
+    found = _DISREGARDED.get(method.NAME)
+    if found is None:
+        return None
+    field, wanted, code, rule, text = found
+    # A passive declare says nothing of what it looks for.
+    if bool(getattr(method, field)) is not wanted or getattr(method, "passive", False):
+        return None
+    return Violation(code, text, rule=rule)
+
+
 def check_vhost(version: Version, vhost: str) -> None:
     """Refuse a virtual host that the specification doesn't allow. Raises Violation."""
     if not vhost:
@@ -157,6 +172,51 @@ _FILLED: Final = {
 }
 """Fields that a strict dialect wants filled, with their rules and names."""
 
+_DISREGARDED: Final[dict[str, tuple[str, bool, int, str, str]]] = {
+    "basic.qos": (
+        "prefetch_size",
+        True,
+        NOT_IMPLEMENTED,
+        "rabbitmq/basic.qos.prefetch-size",
+        "basic.qos with a prefetch-size, which RabbitMQ refuses; it limits deliveries by prefetch-count",
+    ),
+    "basic.publish": (
+        "immediate",
+        True,
+        NOT_IMPLEMENTED,
+        "rabbitmq/basic.publish.immediate",
+        "basic.publish with immediate, which RabbitMQ refuses; an expiration of 0 comes near it",
+    ),
+    "basic.consume": (
+        "no_local",
+        True,
+        NOT_IMPLEMENTED,
+        "rabbitmq/basic.consume.no-local",
+        "basic.consume with no-local, which RabbitMQ ignores; the consumer gets its own connection's messages too",
+    ),
+    "basic.recover": (
+        "requeue",
+        False,
+        NOT_IMPLEMENTED,
+        "rabbitmq/recover-requeue-false",
+        "basic.recover without requeue, which RabbitMQ refuses",
+    ),
+    "exchange.declare": (
+        "type",
+        False,
+        SYNTAX_ERROR,
+        "rabbitmq/exchange.declare.type",
+        "exchange.declare with an empty type, which RabbitMQ refuses; it has direct, fanout, topic and headers",
+    ),
+    "channel.flow": (
+        "active",
+        False,
+        NOT_IMPLEMENTED,
+        "rabbitmq/channel.flow.stop",
+        "channel.flow that stops the server, which RabbitMQ refuses; use a prefetch",
+    ),
+}
+"""What RabbitMQ disregards, by the method: a field, whether it is set, the code that refuses it, the rule, the text."""
 _ALWAYS: Final[dict[str, Callable[[Any], None]]] = {
     **dict.fromkeys(_NEEDED, _needed),
     **dict.fromkeys(("test.integer", "test.string", "test.table"), _operations),

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.brevity import KEPT, treated, trim
-from ..._core.observation import BaseObserver, Identified, Observed
-from ..._core.stream import AT_HEADER, IN_DAMAGE, IN_FRAMES
+from ..._ground.brevity import KEPT, treated, trim
+from ..._watching.observation import Identified, Observed
+from ..._watching.stream import AT_HEADER, IN_DAMAGE, IN_FRAMES
 from ...endpoint import Side
 from ...errors import CodecError
 from ...versions import AMQP_0_8, HEADER_SIZE
@@ -32,18 +32,20 @@ from ..codec.methods import BasicDeliver, BasicPublish
 from ..codec.rule_ids import rule_id
 from ..codec.table import check_tables
 from ..codec.violation import FRAME_ERROR, Violation
+from ..model.connection import CHANNEL_MAX
 from ..model.opening_rules import check_start_ok, check_tune, check_tune_ok, dialect_of
-from ..model.states import Connection as State
+from ..model.states import Channel as State
 from .content import AT_START, Content, Direction
 from .dialect import ObservedDialect, observed_dialect
-from .fastpath import ObserverFastPath, open_channel
-from .observed_model import MESSAGES, ObservedModel
+from .fastpath import ObserverFastPath, Source, known_channel
+from .lane import ObserverLane
+from .observed_model import MESSAGES, RETURNS, ObservedModel
 from .resync import LIKELY_MAX, Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from ..._core.observation import Setting
+    from ..._watching.observation import Setting
     from ..codec.dialect import Dialect
     from ..codec.method import Method
 
@@ -65,18 +67,16 @@ _ASKED_BY: Final = {
 _ASK: Final = frozenset(_ASKED_BY.values())
 
 
-class ClassicObserver(BaseObserver[Direction, ObservedModel]):
+class ClassicObserver(Source):
     """Observes 0-8 and 0-9-1. `undecided` says that frames alone must tell which of the two it is.
 
     `waiting` is the direction whose next unit is a publish or delivery without its end, which the fast path takes when
     it's all there. If anything else comes before that, its frames are read first, so nothing can be seen of this.
     """
 
-    __slots__ = (
-        "asked", "dialect", "frame_max", "properties", "reader", "start", "tables", "tune", "undecided", "waiting",
-    )  # fmt: skip
+    __slots__ = ("asked", "dialect", "frame_max", "lane", "reader", "start", "tune", "waiting")
 
-    smallest = 7
+    frame_header = 7
 
     def __init__(self, setting: Setting) -> None:
         assert setting.version is not None
@@ -84,17 +84,18 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         self.dialect: ObservedDialect = observed_dialect(default_dialect(setting.version).name)
         self.tables = self.dialect.tables
         self.properties: Any = self.dialect.properties[60]
-        model = ObservedModel(self.dialect, setting.limits, setting.records)
+        model = ObservedModel(self.dialect, setting.limits, setting.records, setting.holders)
         if setting.from_start:
             server, client = AT_START, AT_HEADER
         else:
             server = client = IN_DAMAGE
-            model.state = State.OPEN
+            model.assume_open()
             model.missed(True)
         super().__init__(setting, model, Direction(Side.SERVER, server), Direction(Side.CLIENT, client))
         self.asked: dict[tuple[int, str, bool], int] = {}
         self.frame_max = -1
         self.reader = ObserverFastPath(1 << 32, 1 << 32)
+        self.lane = None if setting.lane is None else ObserverLane(1 << 32, 1 << 32, setting.lane)
         self.start: Any = None
         self.tune: Any = None
         self.waiting: Direction | None = None
@@ -105,16 +106,30 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         buffer = direction.buffer
         if buffer.held and not buffer.want(buffer.need):
             return None
+        if self.lane is not None:
+            self.lane.run(self, direction)
+            return None
         return self.reader.read(buffer, self)
 
-    def receive(self, client: bool, octets: bytes, at_ns: int) -> None:
+    def receive(self, client: bool, pieces: Sequence[bytes], times: Sequence[int]) -> bool:
         if self.waiting is not None and self.waiting.client is not client:
             self._wait_no_longer()
-        super().receive(client, octets, at_ns)
+        return super().receive(client, pieces, times)
 
     def gap(self, client: bool, octets: int, at_ns: int) -> None:
         self._wait_no_longer()
         super().gap(client, octets, at_ns)
+
+    def look(self, direction: Direction, last: bool) -> bool:
+        if not super().look(direction, last):
+            return False
+        self.model.seen_again(direction.client)
+        return True
+
+    def caught_up(self, direction: Direction) -> None:
+        super().caught_up(direction)
+        self.model.seen_again(True)
+        self.model.seen_again(False)
 
     def unit(self, direction: Direction, last: bool) -> bool:
         return self.frame(direction, True) if last and direction.mode == IN_FRAMES else super().unit(direction, last)
@@ -162,9 +177,8 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         except Violation as broken:
             self._fault(broken, offset)
         self.observe(
-            direction, 0, "header", "protocol-header", header, offset, HEADER_SIZE,
-            direction.when(offset + HEADER_SIZE),
-        )  # fmt: skip
+            direction, 0, "header", "protocol-header", header, offset, HEADER_SIZE, direction.when(offset + HEADER_SIZE)
+        )
         return True
 
     def frame(self, direction: Direction, last: bool = False) -> bool:
@@ -191,7 +205,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             return True
         if not buffer.want(size + OVERHEAD):
             return False
-        if kind == METHOD and not last and self.lacks_content(direction, number, size):
+        if kind == METHOD and not (last or direction.held_to) and self.lacks_content(direction, number, size):
             self.waiting = direction
             return False
         data = buffer.data
@@ -199,7 +213,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         end = start + size
         if data[end] != END:
             text = f"frame ends with octet 0x{data[end]:02x}, not 0xce"
-            self.damage(direction, "wire/frame-end-check", text, size + OVERHEAD)
+            self.damage(direction, "wire/frame-end-check", text, size + OVERHEAD, size + OVERHEAD)
             return True
         buffer.pos = end + 1
         at_ns = direction.when(offset + size + OVERHEAD)
@@ -229,7 +243,8 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             or direction.contents
             or METHOD_ID.unpack_from(buffer.data, buffer.pos + 7)[0] not in _WITH_CONTENT
             or buffer.data[buffer.pos + end - 1] != END
-            or open_channel(self, direction, number) is None
+            or (known := known_channel(self, direction, number)) is None
+            or known.state is not State.OPEN
         ):
             return None
         whole = end + 7
@@ -301,17 +316,26 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         if kind.HAS_CONTENT:
             content = Content(method, kind.NAME, kind.CLASS_ID, known)
             content.answers = answers
-            content.booked = self.model.booked(number, method)
+            content.booked = self.model.booked(number, method, self.seq)
             self._begin_content(direction, number, content, offset, size, at_ns)
             return
         if kind.NAME in _ASK:
             self.asked[number, kind.NAME, direction.client] = self.seq
             trim(self.asked, self.limits.calls)
-        booked = self.model.booked(number, method) if kind.NAME in MESSAGES else None
+        booked = self.model.booked(number, method, self.seq) if kind.NAME in MESSAGES else None
         self.observe(
-            direction, number, "method", kind.NAME, method, offset, size, at_ns, answers=answers, known=known,
+            direction,
+            number,
+            "method",
+            kind.NAME,
+            method,
+            offset,
+            size,
+            at_ns,
+            answers=answers,
+            known=known,
             booked=booked,
-        )  # fmt: skip
+        )
         if kind.CLASS_ID == 10:
             self._opening(direction, method, offset, at_ns)
 
@@ -319,7 +343,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         """Step the model; which unit the method answers, and whether the model follows its content."""
         model = self.model
         side = direction.side
-        content = direction.contents.get(number)
+        content: Content | None = direction.contents.get(number)
         # The unit of a message is known when it's whole.
         token = None if method.HAS_CONTENT else self.seq if content is None else self.seq + 1
         known = True
@@ -335,13 +359,17 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
                 self._fault(broken, offset)
             step = model.step_anyway(side, number, method, token)
             known = step is not None
+        if model.tolerated:
+            for each in model.tolerated:
+                self.blame(each.rule or "", each.text, offset, "warning")
+            model.tolerated = []
         self._interrupt(direction, number)
         if step is not None and step.answered is not None:
             return step.answered.token, known
         asked = _ASKED_BY.get(method.NAME)
         if asked is not None:
             return self.asked.pop((number, asked, not direction.client), None), known
-        return None, known
+        return (model.answer_anyway(side, number, method) if step is None else None), known
 
     def _opening(self, direction: Direction, method: Any, offset: int, at_ns: int) -> None:
         """Follow the dialect and the agreed limits through connection methods, and judge the opening."""
@@ -363,12 +391,15 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         elif name == "connection.tune-ok":
             if self.tune is not None:
                 self._check(direction, check_tune_ok(self.tune, method), offset, at_ns)
-            self.model.channel_max = method.channel_max or 65535
+            self.model.agree(method.channel_max or CHANNEL_MAX, method.frame_max)
             self.frame_max = method.frame_max
             if self.frame_max:
                 lenient = self.dialect.lenient_frames
                 agreed = self.frame_max - OVERHEAD
-                self.reader.agree(self.frame_max if lenient else agreed, self.limits.header if lenient else agreed)
+                largest = self.frame_max if lenient else agreed, self.limits.header if lenient else agreed
+                self.reader.agree(*largest)
+                if self.lane is not None:
+                    self.lane.agree(*largest)
 
     def _check(self, direction: Direction, broken: list[Violation], offset: int, at_ns: int) -> None:
         for violation in broken:
@@ -386,7 +417,8 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
                 self._use(earlier, at_ns)
 
     def _use(self, dialect: Dialect, at_ns: int) -> None:
-        self.dialect = self.model.dialect = observed_dialect(dialect.name)
+        self.dialect = observed_dialect(dialect.name)
+        self.model.speak(self.dialect)
         self.tables = dialect.tables
         self.properties = dialect.properties[60]
         for direction in self.directions:
@@ -401,7 +433,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
 
     def _interrupt(self, direction: Direction, number: int) -> None:
         """A method ends the message that its channel has under way."""
-        content = direction.contents.get(number)
+        content: Content | None = direction.contents.get(number)
         if content is not None:
             self.drop_content(direction, number)
 
@@ -436,7 +468,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
 
     def _content_header(self, direction: Direction, number: int, payload: bytes, offset: int, at_ns: int) -> None:
         """A content header."""
-        content = direction.contents.get(number)
+        content: Content | None = direction.contents.get(number)
         if content is None or content.announced is not None or len(payload) < 14:
             self._stray(direction, number, "content-header", payload, offset, at_ns)
             return
@@ -462,7 +494,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         self, direction: Direction, number: int, payload: bytes, length: int, offset: int, at_ns: int
     ) -> None:
         """A piece of a body of `length` octets; `payload` is shorter where the capture cut it."""
-        content = direction.contents.get(number)
+        content: Content | None = direction.contents.get(number)
         if content is None or content.announced is None or content.received + length > content.announced:
             self._stray(direction, number, "content-body", payload, offset, at_ns)
             return
@@ -496,15 +528,27 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             # Only now is it known which unit a reply to this request will answer.
             channel = self.model.channels.get(key)
             calls = channel.calls(direction.client) if channel is not None else None
-            for call in calls or ():
-                if call.token is None:
-                    call.token = self.seq
+            if calls:
+                calls.name_newest(self.seq)
         faults, self.faults = self.faults, content.faults
         self.observe(
-            direction, key, "content" if whole else "partial", content.name, method, content.offset,
-            content.size, content.at_ns, content.properties, body, announced or 0, digest, content.answers,
-            missing, content.known, content.booked,
-        )  # fmt: skip
+            direction,
+            key,
+            "content" if whole else "partial",
+            content.name,
+            method,
+            content.offset,
+            content.size,
+            content.at_ns,
+            content.properties,
+            body,
+            announced or 0,
+            digest,
+            content.answers,
+            missing,
+            content.known,
+            content.booked,
+        )
         self.faults = faults
 
     def _count(self, content: Content, length: int, at_ns: int) -> None:
@@ -529,7 +573,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
     def _stray(self, direction: Direction, number: int, event: str, payload: bytes, offset: int, at_ns: int) -> None:
         """A content frame that belongs to no message: one violation for all that follow each other."""
         model = self.model
-        content = direction.contents.get(number)
+        content: Content | None = direction.contents.get(number)
         if content is None:
             channel = model.channels.get(number)
             assumed = model.assumed if channel is None else channel.assumed
@@ -545,10 +589,18 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         direction.stray[number] = True
         is_body = event == "content-body"
         self.observe(
-            direction, number, "frame", event, None if is_body else payload, offset,
-            len(payload) + OVERHEAD, at_ns, None, payload if is_body and self.body in ("keep", "all") else None,
+            direction,
+            number,
+            "frame",
+            event,
+            None if is_body else payload,
+            offset,
+            len(payload) + OVERHEAD,
+            at_ns,
+            None,
+            payload if is_body and self.body in ("keep", "all") else None,
             len(payload) if is_body else 0,
-        )  # fmt: skip
+        )
 
     def _provoke(self, direction: Direction, number: int, event: str, payload: bytes) -> Violation:
         """Ask the model which rule a content frame breaks that is out of place."""
@@ -572,7 +624,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         if direction.mode != IN_FRAMES or not buffer.want(7):
             return False
         kind, number, size = FRAME.unpack_from(buffer.data, buffer.pos)
-        content = direction.contents.get(number)
+        content: Content | None = direction.contents.get(number)
         if (
             kind != BODY
             or content is None
@@ -627,11 +679,28 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             context = model.message(
                 direction.side, number, self.seq, content, (properties, body_size, digest), answers, known, booked
             )
+            if missing and context is None and event in RETURNS:
+                model.returned_in_part(number)
         settles = model.take_settled()
         if not model.records:
             context = None
         told = Observed(
-            self.seq, direction.side, number, unit, event, content, properties, body, body_size, digest, offset,
-            size, at_ns, answers, missing, settles, context,
-        )  # fmt: skip
+            self.seq,
+            direction.side,
+            number,
+            unit,
+            event,
+            content,
+            properties,
+            body,
+            body_size,
+            digest,
+            offset,
+            size,
+            at_ns,
+            answers,
+            missing,
+            settles,
+            context,
+        )
         self.tell(direction, told)

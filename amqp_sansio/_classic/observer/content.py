@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.stream import IN_FRAMES
-from ..._core.stream import Direction as SharedDirection
+from ..._watching.stream import IN_FRAMES
+from ..._watching.stream import Direction as SharedDirection
 from ...endpoint import Side
 from ..codec.frames import FRAME, OVERHEAD
 from .resync import LIKELY_MAX
 
 if TYPE_CHECKING:
-    from ..._core.observation import Fault
+    from ..._watching.observation import Fault
     from ..codec.violation import Violation
 
 AT_START: Final = 4
@@ -28,9 +28,23 @@ class Content:
     """
 
     __slots__ = (
-        "announced", "answers", "at_ns", "booked", "class_id", "cut", "faults", "held", "known", "method", "name",
-        "offset", "parts", "properties", "received", "size",
-    )  # fmt: skip
+        "announced",
+        "answers",
+        "at_ns",
+        "booked",
+        "class_id",
+        "cut",
+        "faults",
+        "held",
+        "known",
+        "method",
+        "name",
+        "offset",
+        "parts",
+        "properties",
+        "received",
+        "size",
+    )
 
     def __init__(self, method: Any, name: str, class_id: int, known: bool) -> None:
         self.method = method

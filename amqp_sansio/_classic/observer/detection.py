@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._core.detection import Scout as SharedScout
+from ..._watching.detection import Scout as SharedScout
 from ...endpoint import Side
 from ..codec.dialect import get_dialect
 from ..codec.frames import FRAME, METHOD, OVERHEAD

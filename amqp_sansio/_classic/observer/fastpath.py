@@ -2,38 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from ..._core.brevity import KEPT, treated
-from ..._core.observation import Observed
-from ..._core.settlements import AT_ONCE, OPEN_FOR_GOOD, SETTLED
+from ..._ground.brevity import KEPT, treated
+from ..._watching.observation import BaseObserver, Observed
+from ..._watching.settlements import AT_ONCE, OPEN_FOR_GOOD, SETTLED
 from ...errors import CodecError
 from ..codec.content_reader import ContentReader
 from ..codec.methods import BasicAck, BasicDeliver, BasicPublish
-from ..model.states import Channel as ChannelStates
+from ..model.channel_state import UNUSUAL
 from ..model.states import Connection as State
 from ..model.states import Mode
+from .content import Direction
+from .observed_model import ObservedModel
 
 if TYPE_CHECKING:
-    from ..._core.settlements import Settlements
+    from ..._watching.settlements import Settlements
     from ..codec.content_reader import Route
-    from .content import Direction
+    from ..codec.methods import BasicProperties
+    from ..codec.table_rules import TableRules
+    from .observed_model import ObservedChannel
 
-_OPEN: Final = ChannelStates.OPEN
 _CONNECTION_OPEN: Final = State.OPEN
 _NORMAL: Final = Mode.NORMAL
-_CONFIRM: Final = Mode.CONFIRM
-_TRANSACTED: Final = Mode.TRANSACTED
 
 
-class ObserverFastPath(ContentReader[Any, Observed]):
+class Source(BaseObserver[Direction, ObservedModel]):
+    """What the fast paths need of an observer. `undecided`: frames alone must tell which version is spoken."""
+
+    __slots__ = ("properties", "tables", "undecided")
+
+    properties: type[BasicProperties]
+    tables: TableRules
+    undecided: bool
+
+
+class ObserverFastPath(ContentReader[Source, Observed]):
     """The shortcuts of an observer, which is given to each as their source; its `current` direction is read."""
 
     __slots__ = ()
 
     def delivered(
         self,
-        source: Any,
+        source: Source,
         number: int,
         consumer_tag: str,
         tag: int,
@@ -47,116 +58,105 @@ class ObserverFastPath(ContentReader[Any, Observed]):
     ) -> Observed | None:
         """A delivery, whole."""
         direction = source.current
-        channel = open_channel(source, direction, number)
+        if body is None or direction is None or direction.client:
+            return None
+        channel = known_channel(source, direction, number)
         model = source.model
         bounds = model.bounds
-        if (
-            body is None
-            or channel is None
-            or direction.client
-            or channel.server_content is not None
-            or size > bounds.message
+        if channel is None or size > bounds.message:
+            return None
+        properties = properties_of(source, direction, raw)
+        dead = channel.dead
+        if properties is None or not channel.take_usual_delivery(
+            tag, consumer_tag, None if dead else source.seq, bounds.unsettled
         ):
             return None
-        no_ack = channel.consumers.get(consumer_tag)
-        if no_ack is None:
-            return None
-        unsettled = channel.unsettled
-        if not no_ack and (tag in unsettled or len(unsettled) >= bounds.unsettled):
-            return None
-        properties = _properties(source, direction, raw)
-        if properties is None:
-            return None
-        settles = AT_ONCE
-        if not no_ack:
-            unsettled[tag] = None if channel.dead else source.seq
-            settles = OPEN_FOR_GOOD if channel.dead else ()
-        channel.last_tag = tag
-        queue = channel.queues.get(consumer_tag)
-        if not model.records:
-            settles, queue = (), None
+        settles: Settlements = ()
+        queue = None
+        if model.records:
+            if channel.consumers[consumer_tag]:
+                settles = AT_ONCE
+            elif dead:
+                settles = OPEN_FOR_GOOD
+            queue = channel.queues.get(consumer_tag)
         method = BasicDeliver(consumer_tag, tag, redelivered, exchange, routing_key)
         found, digest = treated(body, source.body)
-        observed: Observed = source.take(
+        return source.take(
             direction, number, "content", "basic.deliver", method, properties, found, size, digest, end, settles, queue
         )
-        return observed
 
-    def published(self, source: Any, number: int, route: Route, raw: bytes, body: bytes, end: int) -> Observed | None:
+    def published(
+        self, source: Source, number: int, route: Route, raw: bytes, body: bytes, end: int
+    ) -> Observed | None:
         """A publish, whole."""
         direction = source.current
-        channel = open_channel(source, direction, number)
+        if direction is None or not direction.client:
+            return None
+        channel = known_channel(source, direction, number)
         model = source.model
         bounds = model.bounds
         size = len(body)
-        if channel is None or not direction.client or channel.client_content is not None or size > bounds.message:
+        if channel is None or size > bounds.message or route[3]:
+            # Immediate publishes, which RabbitMQ refuses, go the general way, which says so.
             return None
-        confirming = channel.mode is _CONFIRM
-        if confirming and len(channel.unconfirmed) >= bounds.unconfirmed:
-            return None
-        properties = _properties(source, direction, raw)
+        properties = properties_of(source, direction, raw)
         if properties is None:
+            return None
+        seq = source.seq
+        counted = channel.sure and not channel.dead
+        context = channel.take_usual_publish(seq if counted else None, bounds.unconfirmed)
+        if context is None:
             return None
         exchange, routing_key, mandatory, immediate = route
         returnable = mandatory or immediate
-        settles: Settlements = AT_ONCE
-        context: Any = None
-        seq = source.seq
         found, digest = treated(body, source.body)
-        if confirming:
-            context = channel.publish_count = channel.publish_count + 1
-        if confirming and channel.sure and not channel.dead and not returnable:
-            channel.unconfirmed[context] = seq
+        settles: Settlements = AT_ONCE
+        known = context if context and counted else None
+        if known and not returnable:
             settles = ()
-        elif returnable or channel.mode is not _NORMAL or channel.unknown or channel.confirming or channel.dead:
+        elif (
+            returnable
+            or channel.mode is not _NORMAL
+            or channel.unknown
+            or channel.confirming
+            or channel.dead
+            or model.blind
+        ):
             returned = (exchange, routing_key, size, digest) if returnable else None
-            settles = model.published(channel, seq, context, returned)
-            if not channel.sure or channel.dead:
-                context = None
+            settles = model.published(channel, seq, context or None, returned)
+        if model.blind:
+            known = None
         if not model.records:
-            settles, context = (), None
+            settles, known = (), None
         method = BasicPublish(exchange, routing_key, mandatory, immediate)
-        observed: Observed = source.take(
-            direction,
-            number,
-            "content",
-            "basic.publish",
-            method,
-            properties,
-            found,
-            size,
-            digest,
-            end,
-            settles,
-            context,
+        return source.take(
+            direction, number, "content", "basic.publish", method, properties, found, size, digest, end, settles, known
         )
-        return observed
 
-    def acknowledged(self, source: Any, number: int, tag: int, multiple: bool, end: int) -> Observed | None:
+    def acknowledged(self, source: Source, number: int, tag: int, multiple: bool, end: int) -> Observed | None:
         """basic.ack of one delivery by the client, or of one publish by the server."""
         direction = source.current
-        channel = open_channel(source, direction, number)
-        if channel is None or multiple or channel.mode is _TRANSACTED:
+        if multiple or direction is None:
+            return None
+        channel = known_channel(source, direction, number)
+        if channel is None:
             return None
         if direction.client:
-            if channel.client_content is not None or tag not in channel.unsettled:
-                return None
-            unit = channel.unsettled.pop(tag)
+            unit = channel.take_usual_ack(tag)
         else:
-            if channel.server_content is not None or tag not in channel.unconfirmed:
-                return None
-            unit = channel.unconfirmed.pop(tag)
-            if channel.keys:
+            unit = channel.take_usual_confirm(tag)
+            if channel.returnable and unit is not UNUSUAL:
                 channel.forget_return(unit)
+        if unit is UNUSUAL:
+            return None
         settles = () if unit is None or not source.model.records else ((unit, "accepted", SETTLED),)
-        observed: Observed = source.take(
+        return source.take(
             direction, number, "method", "basic.ack", BasicAck(tag, False), None, None, 0, None, end, settles, None
         )
-        return observed
 
 
-def open_channel(observer: Any, direction: Direction, number: int) -> Any:
-    """The channel, if it's open, everything about it is known, and nothing else is under way; else None."""
+def known_channel(observer: Source, direction: Direction, number: int) -> ObservedChannel | None:
+    """The channel, if everything about it is known, and nothing else is under way; else None."""
     model = observer.model
     if (
         model.state is not _CONNECTION_OPEN
@@ -167,11 +167,10 @@ def open_channel(observer: Any, direction: Direction, number: int) -> Any:
         or number in direction.stray
     ):
         return None
-    channel = model.channels.get(number)
-    return channel if channel is not None and channel.state is _OPEN else None
+    return model.observed.get(number)
 
 
-def _properties(observer: Any, direction: Direction, raw: bytes) -> Any:
+def properties_of(observer: Source, direction: Direction, raw: bytes) -> BasicProperties | None:
     """The properties in `raw`; None when they can't be read."""
     properties = observer.properties.from_wire(raw, observer.tables)
     if raw != direction.good:

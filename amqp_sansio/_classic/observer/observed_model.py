@@ -10,40 +10,50 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from ..._core.brevity import KEPT, trim
-from ..._core.settlements import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, TOLD
-from ..._core.state_table import Table, TableEnum
+from ..._ground.brevity import KEPT, trim
+from ..._ground.state_table import Table, TableEnum
+from ..._watching.holders import all_open
+from ..._watching.settlements import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, TOLD
 from ...endpoint import Side
 from ...events import Accepted, Rejected, Released
 from ...limits import Limits
 from ...versions import AMQP_0_8
 from ..codec.table import EMPTY
 from ..codec.violation import Violation
-from ..model.channel_state import Call, ChannelState, reopen
+from ..model.channel_state import Call, ChannelState, Retired, open_delivery, reopen
 from ..model.connection import CHANNEL_MAX, ConnectionModel
+from ..model.returnable import Returnable
 from ..model.states import CHANNEL, CONNECTION, Channel, ChannelInput, Connection, ConnectionInput, Mode
+from .holders import ClassicHolders
 
 if TYPE_CHECKING:
-    from ..._core.settlements import Settlement, Settlements
+    from ..._watching.holders import Holder
+    from ..._watching.settlements import Settlement, Settlements
     from ..codec.dialect import Dialect
     from ..codec.method import Method
-    from ..model.channel_state import Outcome, Step
+    from ..model.channel_state import Step
 
 _UNBOUNDED: Final = 1 << 62
+_LOOKED_AT: Final = 8
+"""Most channels that are looked at when one is opened above the limit."""
 _LONG: Final[dict[str, Any]] = {"table": EMPTY, "optional-table": None, "longstr": b""}
 """Nothing, by the wire types whose values may be as large as a frame."""
 _WORDS: Final = {Accepted: "accepted", Rejected: "rejected", Released: "released"}
 _TX_ENDED: Final = ("tx.commit-ok", "tx.rollback-ok")
 _GIVEN: Final = ("basic.deliver", "basic.get-ok", "file.deliver")
+_CONFIRMS: Final = ("basic.ack", "basic.nack")
 _RECOVERED: Final = ("basic.recover-ok", "basic.recover-async", "basic.recover-sync-ok")
 """Methods that give back all deliveries of a channel; in 0-8 basic.recover itself does."""
-_RETURNS: Final = ("basic.return", "stream.return", "file.return")
+_RECOVERS: Final = ("basic.recover", "basic.recover-sync")
+"""Those that ask for it."""
+RETURNS: Final = ("basic.return", "stream.return", "file.return")
 MESSAGES: Final = frozenset(
     {
         *("basic.publish", "basic.deliver", "basic.get-ok", "stream.publish", "stream.deliver"),
-        *("file.publish", "file.deliver", "file.stage", *_RETURNS),
+        *("file.publish", "file.deliver", "file.stage", *RETURNS),
     }
 )
 """Units that are a message, and the one that brings the content of such a one."""
@@ -74,16 +84,31 @@ class ObservedChannel(ChannelState):
 
     `held` are publishes that only a return settles, `posted` those of the transaction. `ending` are transactions whose
     commit (True) or rollback waits for its reply: their publishes, and their deliveries as the model has them.
-    `returnable` are publishes that may be returned, oldest first, by what a return says of them, `keys` these keys.
+    `returnable` are publishes that may be returned.
+
+    `settled_unseen` is up to which delivery tag the client (True) may have settled deliveries unseen, or got them back,
+    and up to which publish the server (False) may have confirmed publishes.
 
     `queue` was declared last, `queues` are those of consumers by tag, `asked` those of consume and get by their units.
     `staging` is the identifier of the content that each side (True: the client) stages, `staged` what it has staged.
     """
 
     __slots__ = (
-        "asked", "confirming", "dead", "ending", "held", "keys", "posted", "queue", "queues", "returnable", "staged",
-        "staging", "sure", "unknown",
-    )  # fmt: skip
+        "asked",
+        "confirming",
+        "dead",
+        "ending",
+        "held",
+        "posted",
+        "queue",
+        "queues",
+        "returnable",
+        "settled_unseen",
+        "staged",
+        "staging",
+        "sure",
+        "unknown",
+    )
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -93,9 +118,9 @@ class ObservedChannel(ChannelState):
         self.dead = False
         self.held: dict[int, None] = {}
         self.posted: dict[int, None] = {}
-        self.ending: deque[tuple[bool, Iterable[int], _Retired]] = deque()
-        self.returnable: dict[tuple[Any, ...], deque[int]] = {}
-        self.keys: dict[int, tuple[Any, ...]] = {}
+        self.ending: deque[tuple[bool, Iterable[int], Retired | None]] = deque()
+        self.returnable = Returnable()
+        self.settled_unseen = [0, 0]
         self.queue = ""
         self.queues: dict[str, str] = {}
         self.asked: dict[int | None, str] = {}
@@ -104,36 +129,47 @@ class ObservedChannel(ChannelState):
 
     def add_call(self, client: bool, pending: Call, *, first: bool = False) -> None:
         """As the base's; of large arguments nothing is kept."""
-        pending.request = lean(pending.request)
+        pending.keep(lean(pending.request))
         super().add_call(client, pending, first=first)
+
+    def seen_again(self, client: bool) -> None:
+        """What a side sent up to here wasn't seen: it may have settled what is open, asked and answered anything."""
+        if client or self._recovers():
+            self.settled_unseen[True] = max(self.unsettled, default=self.last_tag)
+        if not client:
+            self.settled_unseen[False] = self.publish_count
+        self.forget_requests()
+
+    def _recovers(self) -> bool:
+        """Whether a reply that is to come gives all deliveries back."""
+        return any(call.request.NAME in _RECOVERS for call in self.client_calls or ())
+
+    def forget_requests(self) -> None:
+        """Something was missed: a reply may answer another request than those that were seen, of another queue."""
+        self._forget_calls()
+        self.asked = {}
+        self.queue = ""
+        self.queues = {}
 
     def forget_return(self, unit: int) -> None:
         """A publish is settled: nothing returns it any more."""
-        key = self.keys.pop(unit, None)
-        if key is not None:
-            waiting = self.returnable[key]
-            waiting.remove(unit)
-            if not waiting:
-                del self.returnable[key]
+        self.returnable.forget(unit)
 
     def returned(self, key: tuple[Any, ...]) -> int | None:
         """The oldest publish like a message that comes back: servers return in order."""
-        waiting = self.returnable.get(key)
-        if waiting is None:
+        unit = self.returnable.take(key, -1)
+        if unit is None:
             return None
-        unit = waiting[0]
-        self.forget_return(unit)
         self.held.pop(unit, None)
         return unit
 
     def undecided(self) -> list[int]:
         """Forget the transactions; their messages."""
         units = [*self.posted]
-        for _, posted, retired in (*self.ending, (False, (), self.tx_settled)):
+        for _, posted, retired in (*self.ending, (False, (), self.take_retired())):
             units += [*posted, *_units_of(retired)]
         self.posted = {}
         self.ending.clear()
-        self.tx_settled = None
         return units
 
     def take_held(self) -> list[int]:
@@ -142,48 +178,76 @@ class ObservedChannel(ChannelState):
         self.held = {}
         return held
 
+    def take_returnable(self) -> list[int]:
+        """Forget the publishes that the server confirms, but may have returned before."""
+        units = {unit: number for number, unit in self.unconfirmed.items() if unit in self.returnable}
+        self._forget_publishes(units.values())
+        return [*units]
+
     def flush(self) -> list[Settlement]:
         """Nothing settles the channel's messages any more."""
         open_ = [*self.held, *self.undecided(), *self.unconfirmed.values(), *self.unsettled.values()]
         self.held = {}
-        self.returnable, self.keys = {}, {}
-        self.unconfirmed = dict.fromkeys(self.unconfirmed)
-        self.unsettled = dict.fromkeys(self.unsettled)
+        self.returnable = Returnable()
+        self._forget_tokens()
         return [(unit, None, ENDED) for unit in sorted([each for each in open_ if each is not None])]
 
 
-_Retired = dict[int, tuple[Any, "Outcome"]] | None
-"""Deliveries that a transaction settles when it's committed, with their outcomes, by tag."""
-
-
-def _units_of(retired: _Retired) -> list[int]:
+def _units_of(retired: Retired | None) -> list[int]:
     return [unit for unit, _ in (retired or {}).values() if unit is not None]
 
 
 class ObservedModel(ConnectionModel):
-    """Both ends of a connection, as far as they are known. `assumed` says that something was missed for sure.
+    """Both ends of a connection, as far as they are known. `assumed` says that something was missed for sure, `blind`
+    that it's being missed: a channel that is opened meanwhile is known by one side only.
 
-    `settled` is what becomes of messages, for the next unit to say, unless no `records` are wanted.
+    `settled` is what becomes of messages, for the next unit to say, unless no `records` are wanted. `account` says who
+    holds them, where there are `accounts`.
     """
 
-    __slots__ = ("bounds", "doubtful", "records", "settled")
+    __slots__ = ("account", "blind", "bounds", "doubtful", "observed", "records", "settled", "tolerated")
 
-    def __init__(self, dialect: Dialect, limits: Limits, records: bool) -> None:
+    def __init__(self, dialect: Dialect, limits: Limits, records: bool, accounts: bool = False) -> None:
         # Limits that an endpoint enforces are no rules of the specification; `forget` bounds what is kept.
         unbounded = Limits(
-            message=_UNBOUNDED, bodies=_UNBOUNDED, channels=CHANNEL_MAX, calls=_UNBOUNDED,
-            unsettled=_UNBOUNDED, unconfirmed=_UNBOUNDED, consumers=_UNBOUNDED,
-        )  # fmt: skip
-        super().__init__(dialect, unbounded)
-        self.zero: ChannelState = ObservedChannel(0)
+            message=_UNBOUNDED,
+            bodies=_UNBOUNDED,
+            channels=CHANNEL_MAX,
+            calls=_UNBOUNDED,
+            unsettled=_UNBOUNDED,
+            unconfirmed=_UNBOUNDED,
+            consumers=_UNBOUNDED,
+        )
+        super().__init__(dialect, unbounded, ObservedChannel(0))
+        # The same as `channels`, which has nothing but these.
+        self.observed = cast("dict[int, ObservedChannel]", self.channels)
+        self.blind = False
         self.bounds = limits
         self.records = records
         self.doubtful: dict[int, int] = {}
         self.settled: list[Settlement] = []
+        self.tolerated: list[Violation] = []
+        """Rules that the method at hand breaks without harm."""
+        self.account = ClassicHolders(self, limits) if accounts else None
+
+    def holders(self) -> Iterable[Holder]:
+        """The consumers that are open, if there are `accounts`; each event steps them."""
+        return all_open(self.account)
+
+    def queue_of(self, number: int, tag: str) -> str | None:
+        """The queue of a consumer."""
+        channel = self._channel(number)
+        return None if channel is None else channel.queues.get(tag)
+
+    def tolerate(self, violation: Violation) -> None:
+        """Keep a broken rule that an endpoint takes."""
+        self.tolerated.append(violation)
 
     def new_channel(self, number: int) -> ChannelState:
         """Make the state of a channel that is being opened."""
-        return ObservedChannel(number)
+        channel = ObservedChannel(number)
+        channel.assume(self.blind)
+        return channel
 
     def discards(self, channel: ChannelState | None, client: bool) -> bool:
         """Never: what the other side ignores still counts for who sent it."""
@@ -201,21 +265,21 @@ class ObservedModel(ConnectionModel):
                 self._drop(known)
             elif name in _TX_ENDED:
                 # Deliveries settled behind the request belong to the next transaction.
-                retired, known.tx_settled = known.tx_settled, None
+                retired = known.take_retired()
             elif _settles_all(side, method):
                 self.doubtful[number] = known.last_tag
         try:
             step = super().step(side, number, method, token, whole, size)
         finally:
             if retired is not None and known is not None:
-                known.tx_settled = retired
+                known.retire(retired)
         if step is not None:
             self._bound(step.channel)
             self._follow(side, number, known, step)
         if number not in self.channels:
             self.doubtful.pop(number, None)
-        elif len(self.channels) > self.bounds.channels:
-            self._forget_oldest(number)
+        elif known is None and len(self.channels) > self.bounds.channels:
+            self._make_room(number)
         return step
 
     def _channel(self, number: int) -> ObservedChannel | None:
@@ -230,20 +294,25 @@ class ObservedModel(ConnectionModel):
 
     def _drop(self, channel: ObservedChannel) -> None:
         """A channel is no more, as far as anybody saw."""
-        del self.channels[channel.number]
+        self.drop_channel(channel.number)
         self.settled += channel.flush()
 
-    def _forget_oldest(self, present: int) -> None:
-        """More channels are open than anybody needs: the oldest is taken for one that was open before it was seen."""
-        number = next(iter(self.channels))
-        channel = self._channel(number)
-        if number == present or channel is None or channel.client_content or channel.server_content:
-            # It's in use: another one goes when the next method comes.
-            self.channels[number] = self.channels.pop(number)
-            return
-        self._drop(channel)
-        self.doubtful.pop(number, None)
-        self.assumed = True
+    def _make_room(self, present: int) -> None:
+        """More channels are open than anybody needs: the oldest is taken for one that was open before it was seen.
+
+        This depends on the channels that are opened alone, so it is the same whichever way their methods are read.
+        """
+        for number in [*islice(self.channels, _LOOKED_AT)]:
+            channel = self._channel(number)
+            if number == present or channel is None or channel.client_content or channel.server_content:
+                # It's in use: another one goes.
+                self.put_last(number)
+                continue
+            self._drop(channel)
+            self.doubtful.pop(number, None)
+            self.assume()
+            if len(self.channels) <= self.bounds.channels:
+                return
 
     def step_anyway(self, side: Side, number: int, method: Method, token: Any) -> Step | None:
         """Take a method whose violation has been reported as if it were right, as far as that can be."""
@@ -252,15 +321,15 @@ class ObservedModel(ConnectionModel):
         assumed = self.assumed
         if known is not None and method.NAME == "channel.open":
             self._drop(known)
-        elif known is not None and self.booked(number, method) is not None and method.NAME in _GIVEN:
+        elif known is not None and method.NAME in _GIVEN and method.delivery_tag in known.unsettled:  # type: ignore[attr-defined]
             # A tag that is given again is another delivery's.
-            tag: int = method.delivery_tag  # type: ignore[attr-defined]
+            tag = int(method.delivery_tag)  # type: ignore[attr-defined]
             self._end([known.unsettled[tag]])
-            known.unsettled[tag] = None
+            known.name_delivery(tag, None)
         was = channel is not None and channel.assumed
-        self.assumed = True
+        self.assume()
         if channel is not None:
-            channel.assumed = True
+            channel.assume()
         try:
             return self.step(side, number, method, token, False)
         except Violation:
@@ -269,9 +338,22 @@ class ObservedModel(ConnectionModel):
                 self._bound(channel)
             return None
         finally:
-            self.assumed = assumed
+            self.assume(assumed)
             if channel is not None:
-                channel.assumed = was
+                channel.assume(was)
+
+    def answer_anyway(self, side: Side, number: int, method: Method) -> int | None:
+        """A reply that can't be taken even as told still answers its request, which is the unit that is returned."""
+        channel = self._channel(number)
+        if channel is None or not method.IS_REPLY:
+            return None
+        asked_by_client = side is Side.SERVER
+        answered = channel.find_call(asked_by_client, method, self.dialect.replies)
+        if answered is None:
+            return None
+        channel.end_call(asked_by_client, answered)
+        unit: int | None = answered.token
+        return unit
 
     # Outcomes of messages.
 
@@ -289,6 +371,13 @@ class ObservedModel(ConnectionModel):
             if isinstance(channel, ObservedChannel):
                 channel.sure = channel.sure and not client
                 self._end(channel.undecided(), channel)
+                if client and channel.mode is Mode.NORMAL:
+                    self._untell(channel.held)
+                elif not client:
+                    # A publish that only a return settles may have come back.
+                    self._forget_held(channel)
+                    unknown = channel.take_returnable()
+                    self._end(unknown, channel)
         return self.take_settled()
 
     def _settle(
@@ -305,6 +394,18 @@ class ObservedModel(ConnectionModel):
         """Nothing settles messages any more."""
         self._settle(units, None, channel, ENDED)
 
+    def returned_in_part(self, number: int) -> None:
+        """A message has come back whose body wasn't captured: it may be any that is out."""
+        channel = self._channel(number)
+        if channel is not None:
+            self._forget_held(channel)
+
+    def _forget_held(self, channel: ObservedChannel) -> None:
+        """Nobody knows what becomes of the publishes that only a return settles."""
+        held = channel.take_held()
+        self._untell(held)
+        self._end(held, channel)
+
     def _untell(self, units: Iterable[int]) -> None:
         """Messages may be settled, after all."""
         self.settled += [(unit, None, TOLD) for unit in units]
@@ -317,27 +418,39 @@ class ObservedModel(ConnectionModel):
         if channel is None:
             return
         if step.settled:
-            self._settle([unit for _, unit in step.settled], _WORDS[type(step.outcome)], channel)
+            self._settle(self._surely(channel, side, step), _WORDS[type(step.outcome)], channel)
         follow = _FOLLOW.get(step.method.NAME)
         if follow is not None:
             follow(self, channel, side is Side.CLIENT, step)
+
+    def _surely(self, channel: ObservedChannel, side: Side, step: Step) -> list[int | None]:
+        """The messages that a method settles for sure: of several, those that nothing unseen can have settled."""
+        confirms = side is Side.SERVER and step.method.NAME in _CONFIRMS
+        up_to = _UNBOUNDED if self.blind else channel.settled_unseen[not confirms]
+        if not up_to:
+            return [unit for _, unit in step.settled]
+        named = getattr(step.method, "delivery_tag", None)
+        self._end([unit for tag, unit in step.settled if tag <= up_to and tag != named], channel)
+        return [unit for tag, unit in step.settled if tag > up_to or tag == named]
 
     # Transactions and confirms.
 
     def confirms(self, channel: ObservedChannel, client: bool, step: Step) -> None:
         """confirm.select: publishes count from here on."""
         if not channel.confirming:
-            channel.confirming = channel.sure = True
+            channel.confirming = True
+            # Where the beginning wasn't seen, it may have been selected before.
+            channel.sure = not channel.unknown
             channel.unknown = False
             self._untell(channel.held)
 
     def confirmed(self, channel: ObservedChannel, client: bool, step: Step) -> None:
         """A confirm; on a channel that was open before, nobody knows from which publish on it counts."""
         if channel.unknown and not client:
-            channel.confirming, channel.sure, channel.unknown = True, False, False
-            held = channel.take_held()
-            self._untell(held)
-            self._end(held, channel)
+            channel.confirming = True
+            channel.sure = False
+            channel.unknown = False
+            self._forget_held(channel)
 
     def transacts(self, channel: ObservedChannel, client: bool, step: Step) -> None:
         channel.unknown = False
@@ -346,12 +459,12 @@ class ObservedModel(ConnectionModel):
         """tx.commit or tx.rollback: what follows belongs to the next transaction."""
         if channel.unknown:
             channel.unknown = False
-            channel.mode = Mode.TRANSACTED
+            channel.assume_transacted()
             channel.posted = dict.fromkeys(channel.take_held())
             self._untell(channel.posted)
         committed = step.method.NAME == "tx.commit"
-        channel.ending.append((committed, channel.posted, channel.tx_settled))
-        channel.posted, channel.tx_settled = {}, None
+        channel.ending.append((committed, channel.posted, channel.take_retired()))
+        channel.posted = {}
         if len(channel.ending) > self.bounds.calls:
             _, posted, retired = channel.ending.popleft()
             self._end([*posted, *_units_of(retired)], channel)
@@ -373,8 +486,13 @@ class ObservedModel(ConnectionModel):
     def recovers(self, channel: ObservedChannel, client: bool, step: Step) -> None:
         """All deliveries are given back, though the request wasn't seen, or its reply is still to come (0-8)."""
         if step.method.NAME in _RECOVERED or self.dialect.version is AMQP_0_8:
-            self._settle(channel.unsettled.values(), "released", channel)
-            channel.unsettled = {}
+            # A client whose octets can't be read may have settled some of them.
+            up_to = _UNBOUNDED if self.blind else channel.settled_unseen[True]
+            lost = [unit for tag, unit in channel.unsettled.items() if tag <= up_to]
+            given_back = [unit for tag, unit in channel.unsettled.items() if tag > up_to]
+            channel.take_unsettled()
+            self._end(lost, channel)
+            self._settle(given_back, "released", channel)
 
     def closed(self, channel: ObservedChannel, client: bool, step: Step) -> None:
         """The server takes nothing more on the channel, whatever the client sends before it knows."""
@@ -416,15 +534,22 @@ class ObservedModel(ConnectionModel):
 
     # Messages.
 
-    def booked(self, number: int, method: Any) -> int | None:
-        """The delivery tag, or the number of a publish, under which the model has a message that isn't settled."""
+    def booked(self, number: int, method: Any, seq: int) -> int | None:
+        """The delivery tag, or the number of a publish, under which the model has a message that isn't settled.
+
+        `seq` is the number of its unit, or one below it.
+        """
         channel = self.channels.get(number)
         if channel is None:
             return None
         if method.NAME == "basic.publish":
             return channel.publish_count if channel.mode is Mode.CONFIRM else None
         tag: int | None = getattr(method, "delivery_tag", None)
-        return tag if tag in channel.unsettled else None
+        if tag not in channel.unsettled:
+            return None
+        # The tag may be an earlier delivery's, and this one needs no settlement.
+        unit = channel.unsettled[tag]
+        return tag if unit is None or unit >= seq else None
 
     def message(
         self,
@@ -452,12 +577,12 @@ class ObservedModel(ConnectionModel):
             channel.staged[client, channel.staging.get(client, "")] = properties, size, digest
             trim(channel.staged, self.bounds.calls)
             return None
-        if name == "basic.publish" or name in _RETURNS:
+        if name == "basic.publish" or name in RETURNS:
             key = (method.exchange, method.routing_key, *content[1:])
             if name == "basic.publish":
                 returnable = method.mandatory or method.immediate
                 self.settled += self.published(channel, unit, booked, key if returnable else None)
-                return booked if channel.sure and not channel.dead else None
+                return booked if channel.sure and not (channel.dead or self.blind) else None
             returned = channel.returned(key)
             if returned is not None:
                 self.settled.append((returned, "returned", SETTLED))
@@ -470,7 +595,7 @@ class ObservedModel(ConnectionModel):
         if name == "basic.get-ok" and answers is None and booked is None and channel.assumed:
             # The get wasn't seen: it may be one that wants the message settled.
             tag: int = method.delivery_tag
-            channel.unsettled[tag] = None
+            open_delivery(channel, tag, None)
             booked = tag
         self._given(channel, unit, method, known, booked)
         if name == "basic.get-ok":
@@ -481,7 +606,7 @@ class ObservedModel(ConnectionModel):
     def _given(self, channel: ObservedChannel, unit: int, method: Any, known: bool, booked: int | None) -> None:
         """The server has sent a message, which the client settles unless it has said that it won't."""
         if booked is not None and booked in channel.unsettled and not channel.dead:
-            channel.unsettled[booked] = unit
+            channel.name_delivery(booked, unit)
         elif booked is None and (known or channel.consumers.get(getattr(method, "consumer_tag", ""))):
             self.settled += AT_ONCE
         else:
@@ -495,44 +620,50 @@ class ObservedModel(ConnectionModel):
         `number` is the one that the server confirms it by.
         """
         most = self.bounds.unconfirmed
-        oldest = None
+        forgotten: dict[int, None] = {}
         settled: list[Settlement] = []
         if channel.mode is Mode.CONFIRM and number is not None and channel.sure and not channel.dead:
-            channel.unconfirmed[number] = unit
+            channel.name_publish(number, unit)
         elif channel.dead or channel.confirming:
             # Nobody knows its number, or the server takes nothing more on this channel.
             if number is not None:
-                channel.unconfirmed.pop(number, None)
+                channel.forget_publish(number)
             return OPEN_FOR_GOOD
         elif channel.mode is Mode.TRANSACTED:
-            waiting = channel.posted
-            waiting[unit] = None
-            if len(waiting) > most:
-                oldest = next(iter(waiting))
-                del waiting[oldest]
+            channel.posted[unit] = None
+            forgotten = trim(channel.posted, most)
         elif key is None and not channel.unknown:
-            return AT_ONCE
+            # A server whose octets can't be read may have closed the channel.
+            return OPEN_FOR_GOOD if self.blind else AT_ONCE
         else:
-            settled.append((None, "settled", TOLD))
+            if not (self.blind or channel.unknown):
+                settled.append((None, "settled", TOLD))
             channel.held[unit] = None
-            if len(channel.held) > most:
-                oldest = next(iter(channel.held))
-                del channel.held[oldest]
+            forgotten = trim(channel.held, most)
         if key is not None:
-            channel.keys[unit] = key
-            channel.returnable.setdefault(key, deque()).append(unit)
-        if oldest is not None:
+            channel.returnable.add(unit, key)
+        for oldest in forgotten:
             channel.forget_return(oldest)
             settled.append((oldest, None, ENDED))
         return tuple(settled)
 
     def missed(self, client: bool) -> None:
         """Something of what one side sent wasn't seen: from now on hardly anything is sure."""
-        self.assumed = True
-        self.zero.assumed = True
+        self.assume()
+        self.zero.assume()
         for channel in self.channels.values():
-            channel.assumed = True
+            channel.assume()
             channel.set_content(client, None)
+            if client and channel.mode is Mode.NORMAL and isinstance(channel, ObservedChannel):
+                # Who knows whether it has selected another one.
+                channel.unknown = True
+        self.seen_again(client)
+
+    def seen_again(self, client: bool) -> None:
+        """What a side sent up to here wasn't seen."""
+        for channel in self.channels.values():
+            if isinstance(channel, ObservedChannel):
+                channel.seen_again(client)
 
     def drop_content(self, client: bool, number: int) -> None:
         """Forget the content that one side has under way on a channel."""
@@ -564,25 +695,20 @@ class ObservedModel(ConnectionModel):
         bounds = self.bounds
         for calls in (channel.client_calls, channel.server_calls):
             if calls is not None and len(calls) > bounds.calls:
-                calls.popleft()
-                channel.assumed = True
-        entries: dict[Any, Any]
-        for entries, most in (
-            (channel.unsettled, bounds.unsettled),
-            (channel.unconfirmed, bounds.unconfirmed),
-            (channel.consumers, bounds.consumers),
-        ):
-            if len(entries) > most:
-                oldest: Any = next(iter(entries))
-                unit = entries.pop(oldest)
-                channel.assumed = True
-                if entries is not channel.consumers and isinstance(channel, ObservedChannel):
-                    self._end([unit], channel)
+                calls.remove(calls.oldest)
+                channel.assume()
+        waiting: dict[int, Any]
+        for waiting, most in ((channel.unsettled, bounds.unsettled), (channel.unconfirmed, bounds.unconfirmed)):
+            if forgotten := trim(waiting, most):
+                channel.assume()
+                if isinstance(channel, ObservedChannel):
+                    self._end([*forgotten.values()], channel)
+        if trim(channel.consumers, bounds.consumers):
+            channel.assume()
         retired = channel.tx_settled
         if retired and len(retired) > bounds.unsettled:
-            self._end(_units_of(retired))
-            channel.tx_settled = None
-            channel.assumed = True
+            self._end(_units_of(channel.take_retired()))
+            channel.assume()
 
 
 def lean(method: Method) -> Method:

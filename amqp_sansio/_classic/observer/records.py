@@ -7,22 +7,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ..._core.outcomes import ConnectionClassRecords
+from ..._watching.outcomes import ConnectionClassRecords
 from ...errors import CodecError
 from ..codec.table import Table
 from ..codec.table_rules import RABBIT
 from ..model import hints
 
 if TYPE_CHECKING:
-    from ..._core.observation import Observed
-    from ..._core.outcomes import Columns, MessageRecord
+    from ..._watching.observation import Observed
+    from ..._watching.outcomes import Columns, MessageRecord
 
 
 def _publish(message: MessageRecord, event: Observed, method: Any) -> None:
     message.fill(
-        "publish", exchange=method.exchange, routing_key=method.routing_key, tag=event.context,
+        "publish",
+        exchange=method.exchange,
+        routing_key=method.routing_key,
+        tag=event.context,
         mandatory=method.mandatory or method.immediate,
-    )  # fmt: skip
+    )
 
 
 def _stream_publish(message: MessageRecord, event: Observed, method: Any) -> None:
@@ -36,23 +39,34 @@ def _file_publish(message: MessageRecord, event: Observed, method: Any) -> None:
 
 def _return(message: MessageRecord, event: Observed, method: Any) -> None:
     message.fill(
-        "return", exchange=method.exchange, routing_key=method.routing_key, code=method.reply_code,
+        "return",
+        exchange=method.exchange,
+        routing_key=method.routing_key,
+        code=method.reply_code,
         text=method.reply_text,
-    )  # fmt: skip
+    )
 
 
 def _deliver(message: MessageRecord, event: Observed, method: Any) -> None:
     message.fill(
-        "deliver", exchange=method.exchange, routing_key=method.routing_key, tag=method.delivery_tag,
-        redelivered=method.redelivered, queue=event.context or None, consumer_tag=method.consumer_tag,
-    )  # fmt: skip
+        "deliver",
+        exchange=method.exchange,
+        routing_key=method.routing_key,
+        tag=method.delivery_tag,
+        redelivered=method.redelivered,
+        queue=event.context or None,
+        consumer_tag=method.consumer_tag,
+    )
 
 
 def _stream_deliver(message: MessageRecord, event: Observed, method: Any) -> None:
     message.fill(
-        "deliver", exchange=method.exchange, tag=method.delivery_tag, queue=event.context or method.queue,
+        "deliver",
+        exchange=method.exchange,
+        tag=method.delivery_tag,
+        queue=event.context or method.queue,
         consumer_tag=method.consumer_tag,
-    )  # fmt: skip
+    )
 
 
 def _file_deliver(message: MessageRecord, event: Observed, method: Any) -> None:
@@ -63,9 +77,13 @@ def _file_deliver(message: MessageRecord, event: Observed, method: Any) -> None:
 
 def _get_ok(message: MessageRecord, event: Observed, method: Any) -> None:
     message.fill(
-        "get", exchange=method.exchange, routing_key=method.routing_key, tag=method.delivery_tag,
-        redelivered=method.redelivered, queue=event.context,
-    )  # fmt: skip
+        "get",
+        exchange=method.exchange,
+        routing_key=method.routing_key,
+        tag=method.delivery_tag,
+        redelivered=method.redelivered,
+        queue=event.context,
+    )
 
 
 _MESSAGES: Final[dict[str, Columns]] = {

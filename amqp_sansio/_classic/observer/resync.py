@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from ..._core.stream import REFUTED, FrameRecognizer
+from ..._watching.stream import REFUTED, FrameRecognizer
 from ...endpoint import Side
 from ...errors import CodecError
 from ..codec.frames import BODY, END, FRAME, HEADER, HEARTBEAT, KNOWN, METHOD, METHOD_ID, OVERHEAD

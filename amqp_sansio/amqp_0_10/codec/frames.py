@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import Final
 
+from ..._ground.frame_head import FrameHead
 from ...errors import CodecError
 
 PROTOCOL_HEADER: Final = b"AMQP\x01\x01\x00\x0a"
@@ -102,3 +103,14 @@ def malformed(flags: int, kind: int, size: int, spare: int, track: int, tail: in
     else:
         return None
     return "wire/frame-reserved-zero", text
+
+
+def head(data: bytes) -> FrameHead | None:
+    """The head of the frame that begins here; None: it is none, or more octets are needed.
+
+    The frames of an assembly are on one track of one channel (part 1 section 4.4.2).
+    """
+    if len(data) < FRAME_HEADER_SIZE or data[1] >= len(SEGMENTS):
+        return None
+    _, kind, size, _, track, channel, _ = FRAME.unpack_from(data)
+    return FrameHead(f"{SEGMENTS[kind]} segment", max(size, FRAME_HEADER_SIZE), (track & 15, channel))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.observation import Observed
-from ..._core.record import record
+from ..._ground.record import record
+from ..._watching.observation import Observed
 from .record import decode_headers
 from .records import COMMANDS, CONTROLS, STRUCTS, DeliveryProperties, MessageProperties
 from .structs import Struct
@@ -46,7 +46,8 @@ class Headers:
         """All structs, in their order."""
         found = self._found
         if found is None:
-            found = self._found = decode_headers(self.raw, 0, len(self.raw))
+            found = decode_headers(self.raw, 0, len(self.raw))
+            self._found = found
         return found
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from struct import Struct
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from ..._core.serial import MASK, add, distance
+from ..._ground.serial import MASK, add, distance
 from ...errors import CodecError
 
 if TYPE_CHECKING:

@@ -30,10 +30,18 @@ _U32: Final = _Form(">I")
 _FIXED: Final[dict[int, _Form]] = {
     CODES[name]: _Form(f">{form}")
     for name, form in {
-        "int8": "b", "int16": "h", "int32": "i", "int64": "q", "float": "f",
-        "uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q", "double": "d",
+        "int8": "b",
+        "int16": "h",
+        "int32": "i",
+        "int64": "q",
+        "float": "f",
+        "uint8": "B",
+        "uint16": "H",
+        "uint32": "I",
+        "uint64": "Q",
+        "double": "d",
     }.items()
-}  # fmt: skip
+}
 _TEXTS: Final[dict[int, str]] = {
     **dict.fromkeys((CODES["char"], CODES["str8-latin"], CODES["str16-latin"]), "latin-1"),
     **dict.fromkeys((CODES["str8"], CODES["str16"]), "utf-8"),
@@ -87,7 +95,8 @@ class Map(Mapping[str, Any]):
     def _read(self) -> dict[str, Any]:
         found = self._found
         if found is None:
-            found = self._found = decode_plain(self.raw)
+            found = decode_plain(self.raw)
+            self._found = found
         if found is None:
             found = {}
             for key, _, value in self.entries():

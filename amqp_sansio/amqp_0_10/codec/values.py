@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.record import record
+from ..._ground.record import record
 from ...errors import CodecError
 
 if TYPE_CHECKING:
@@ -79,16 +79,49 @@ class Struct32:
 
 
 CODES: Final[dict[str, int]] = {
-    "bin8": 0x00, "int8": 0x01, "uint8": 0x02, "char": 0x04, "boolean": 0x08,
-    "bin16": 0x10, "int16": 0x11, "uint16": 0x12,
-    "bin32": 0x20, "int32": 0x21, "uint32": 0x22, "float": 0x23, "char-utf32": 0x27,
-    "bin64": 0x30, "int64": 0x31, "uint64": 0x32, "double": 0x33, "datetime": 0x38,
-    "bin128": 0x40, "uuid": 0x48, "bin256": 0x50, "bin512": 0x60, "bin1024": 0x70,
-    "vbin8": 0x80, "str8-latin": 0x84, "str8": 0x85, "str8-utf16": 0x86,
-    "vbin16": 0x90, "str16-latin": 0x94, "str16": 0x95, "str16-utf16": 0x96,
-    "vbin32": 0xA0, "map": 0xA8, "list": 0xA9, "array": 0xAA, "struct32": 0xAB,
-    "bin40": 0xC0, "dec32": 0xC8, "bin72": 0xD0, "dec64": 0xD8, "void": 0xF0, "bit": 0xF1,
-}  # fmt: skip
+    "bin8": 0x00,
+    "int8": 0x01,
+    "uint8": 0x02,
+    "char": 0x04,
+    "boolean": 0x08,
+    "bin16": 0x10,
+    "int16": 0x11,
+    "uint16": 0x12,
+    "bin32": 0x20,
+    "int32": 0x21,
+    "uint32": 0x22,
+    "float": 0x23,
+    "char-utf32": 0x27,
+    "bin64": 0x30,
+    "int64": 0x31,
+    "uint64": 0x32,
+    "double": 0x33,
+    "datetime": 0x38,
+    "bin128": 0x40,
+    "uuid": 0x48,
+    "bin256": 0x50,
+    "bin512": 0x60,
+    "bin1024": 0x70,
+    "vbin8": 0x80,
+    "str8-latin": 0x84,
+    "str8": 0x85,
+    "str8-utf16": 0x86,
+    "vbin16": 0x90,
+    "str16-latin": 0x94,
+    "str16": 0x95,
+    "str16-utf16": 0x96,
+    "vbin32": 0xA0,
+    "map": 0xA8,
+    "list": 0xA9,
+    "array": 0xAA,
+    "struct32": 0xAB,
+    "bin40": 0xC0,
+    "dec32": 0xC8,
+    "bin72": 0xD0,
+    "dec64": 0xD8,
+    "void": 0xF0,
+    "bit": 0xF1,
+}
 """The code of every type that has one."""
 
 NAMES: Final[dict[int, str]] = {code: name for name, code in CODES.items()}

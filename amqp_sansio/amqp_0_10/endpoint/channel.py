@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Callable
 
-    from ..._core.receive_buffer import ReceiveBuffer
     from ..._core.send_buffer import SendBuffer
+    from ..._ground.receive_buffer import ReceiveBuffer
     from ...events import CloseReport, Event
     from ..codec.record import Control
     from ..codec.records import MessageTransfer
@@ -52,48 +52,88 @@ class Taking(Protocol):
     def fast_event(self) -> Event | None: ...
 
 
-Route = tuple[Taking, bytes, int, "MessageTransfer", str, bool, bool]
-"""The session that the last message.transfer came to, the frame of its command, its length, and what was in it."""
+Route = tuple[Taking, bytes, int, "MessageTransfer", bool]
+"""The session that the last message.transfer came to, the frame of its command, its length, the command, its sync."""
 
 
 class Transport:
-    """The connection as its sessions use it: its settings, and the ways out of it for events and octets.
-
-    `is_open`: sessions can be used. `queue` queues octets, `check_open` raises when the connection isn't open, `wait`
-    says what the application is asked for before anything else is parsed, `unit_offset` where the unit at hand began.
-    `out` is what is queued. `bodies` are the octets of the commands that are arriving on all channels. `crowded` is a
-    session that takes no more until the application has completed some commands. `route` is what the shortcut for
-    messages follows, whose bodies have at most `fast_body` octets; they're read from `buffer`.
-    """
+    """The connection as its sessions use it: its settings, and the ways out of it for events and octets."""
 
     __slots__ = (
-        "_serial", "bodies", "buffer", "check_open", "config", "crowded", "events", "fast_body", "is_open", "limits",
-        "out", "owner", "queue", "role", "route", "unit_offset", "validates", "wait",
-    )  # fmt: skip
+        "_serial",
+        "bodies",
+        "buffer",
+        "check_open",
+        "config",
+        "crowded",
+        "events",
+        "fast_body",
+        "is_open",
+        "limits",
+        "out",
+        "owner",
+        "queue",
+        "role",
+        "route",
+        "unit_offset",
+        "validates",
+        "wait",
+    )
 
     def __init__(
-        self, owner: Owner, role: Side, config: Config, events: deque[Event], buffer: ReceiveBuffer, out: SendBuffer,
-        *, queue: Callable[[bytes], None], check_open: Callable[[], None], wait: Callable[[str | None], None],
+        self,
+        owner: Owner,
+        role: Side,
+        config: Config,
+        events: deque[Event],
+        buffer: ReceiveBuffer,
+        out: SendBuffer,
+        *,
+        queue: Callable[[bytes], None],
+        check_open: Callable[[], None],
+        wait: Callable[[str | None], None],
         unit_offset: Callable[[], int],
-    ) -> None:  # fmt: skip
+    ) -> None:
+        # The connection, for what the opening has agreed on and who has logged in.
         self.owner = owner
+        # The side that this end is.
         self.role = role
+        # As it was given to the connection.
         self.config = config
-        self.limits = limits = config.limits
+        limits = config.limits
+        # The configuration's bounds.
+        self.limits = limits
+        # The connection's, which sessions add theirs to.
         self.events = events
+        # What arrived; the shortcut for messages reads bodies from it.
         self.buffer = buffer
+        # What is queued to be sent, for its size and bounds.
         self.out = out
+        # Queues octets as they are.
         self.queue = queue
+        # Raises when the connection isn't open; each command of a session calls it first.
         self.check_open = check_open
+        # Says which decision the application is asked for, so that nothing more is parsed; None: it has decided.
         self.wait = wait
+        # Where the frame at hand began in the stream, for reports.
         self.unit_offset = unit_offset
+        # Whether sessions may send: from the connection's Opened until its close.
         self.is_open = False
-        self.bodies = self._serial = 0
+        # Octets of the commands that are arriving on all channels; `Limits.bodies` bounds them.
+        self.bodies = 0
+        # The last number of a pending that no command-id names.
+        self._serial = 0
+        # A session that takes no more until the application has completed some commands; nothing is parsed meanwhile.
+        # The next look clears it when there is room.
         self.crowded: Taking | None = None
+        # What the last whole transfer looked like: one that begins with the same octets takes the shortcut. None: none
+        # may.
         self.route: Route | None = None
         above = limits.message if config.stream_above is None else config.stream_above
+        # The largest body for the shortcut, in octets: what no limit and no streaming concerns.
         self.fast_body = min(above, limits.message, limits.bodies, limits.header)
         validates = config.validate_content
+        # Whether the headers of arriving messages are decoded at once.
         self.validates = role is Side.SERVER if validates is None else validates
 
     def takes_more(self) -> bool:
@@ -126,26 +166,35 @@ class Transport:
 
 
 class Channel:
-    """The channel `number` that the session `name` is attached to.
+    """The channel that a session is attached to (0-10 part 1 section 3.4.1.3)."""
 
-    `state` is that of the attachment. `ready`: this end has sent its command-point, so commands go out. `resuming`: the
-    session was attached before, and both ends are finding out what the other one knows. `report` says why the session
-    has ended. `max_frame` is the size of the largest frame.
-    """
-
-    __slots__ = (
-        "_is_initiator", "max_frame", "name", "number", "ready", "report", "resuming", "state", "transport",
-    )  # fmt: skip
+    __slots__ = ("_is_initiator", "max_frame", "name", "number", "ready", "report", "resuming", "state", "transport")
 
     def __init__(self, transport: Transport, number: int, name: bytes, *, initiator: bool) -> None:
+        # The connection's, shared by all its channels.
         self.transport = transport
+        # Its number in frames; both sides use the same.
         self.number = number
+        # The session's, which survives the channel.
         self.name = name
+        # The largest frame on it, in octets, with its header.
         self.max_frame = transport.owner.max_frame_size
+        # A row of the table ATTACHMENT, moved by session controls of both sides.
         self.state = Attachment.DETACHED if initiator else Attachment.ATTACHING
-        self.ready = self.resuming = False
+        # Whether commands go out: this end has sent its command-point.
+        self.ready = False
+        # Whether the session was attached before, so that both ends first find out what the other knows.
+        self.resuming = False
+        # Why the session has ended here; None before.
         self.report: CloseReport | None = None
+        # Whether this end sent session.attach: the table names the two sides by that.
         self._is_initiator = initiator
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether this end has sent session.detach, and the peer hasn't answered: it says nothing more."""
+        own = Attachment.INITIATOR_DETACHING if self._is_initiator else Attachment.ACCEPTOR_DETACHING
+        return self.state is own or (self._is_initiator and self.state is Attachment.LEAVING)
 
     def send_step(self, control: Control) -> None:
         """Queue a control of the attachment, and step its table. Raises CodecError, LimitExceeded."""

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.config import check_login, check_ranges, check_written
-from ..._core.record import record
+from ..._ground.record import record
 from ...endpoint import Side
 from ...limits import Limits
+from ...sasl import MECHANISMS
 from ..codec.dialect import Dialect
 from ..codec.frames import LARGEST_FRAME, MIN_MAX_FRAME_SIZE
 from ..codec.types import Map
 
 if TYPE_CHECKING:
-    from ...sasl import ClientMechanism
+    from ...sasl import ClientMechanism, MechanismRegistry
 
 NO_PROPERTIES: Final[Mapping[str, Any]] = {}
 DEFAULT_LOCALE: Final = "en_US"
@@ -55,6 +56,7 @@ class Config:
     | `lenient_accepts` | server: an accept of what isn't acquired releases it, as Qpid's browsers want it |
     | `handshake_timeout`, `close_timeout` | seconds until an unfinished opening or closing ends the connection |
     | `nonce` | server: random text for SCRAM, new for every connection |
+    | `registry` | the SASL mechanisms that names stand for |
     | `limits` | every bound |
 
     >>> Config(vhost="test").max_frame_size
@@ -84,6 +86,7 @@ class Config:
     close_timeout: float = 10.0
     nonce: str = ""
     limits: Limits = Limits()
+    registry: MechanismRegistry = MECHANISMS
 
 
 def own_channel_max(config: Config) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ..._ground import layouts
 from ...endpoint import Role
 from ...errors import CodecError, EndpointClosed, LocalProtocolError
 from ...events import NEED_DATA, PAUSED, Signal
@@ -43,18 +44,29 @@ class Connection(Handshake):
     """
 
     VERSION: ClassVar[Version] = AMQP_0_10
-    SCHEMA: ClassVar[int] = 6
+    LAYOUT: ClassVar[int] = layouts.AMQP_0_10
 
     __slots__ = ("_frames", "_sessions", "_transport")
 
     def __init__(self, role: Role, config: Config) -> None:
         check_config(config, role)
         super().__init__(role, config)
+        # Takes frames from the buffer, and puts controls in several frames together.
         self._frames = FrameReader(self._buffer, config.limits, MIN_MAX_FRAME_SIZE)
+        # What the sessions use of this connection.
         self._transport = Transport(
-            self, role, config, self._events, self._buffer, self._out, queue=self._out.queue,
-            check_open=self.check_open, wait=self._wait, unit_offset=self._offset_of_unit,
-        )  # fmt: skip
+            self,
+            role,
+            config,
+            self._events,
+            self._buffer,
+            self._out,
+            queue=self._out.queue,
+            check_open=self.check_open,
+            wait=self._wait,
+            unit_offset=self._offset_of_unit,
+        )
+        # By channel: the attached sessions, and the request that waits for the application.
         self._sessions = Sessions(self._transport)
 
     # The edge: what adapters call.
@@ -166,6 +178,7 @@ class Connection(Handshake):
         if self._state is State.END or (buffer.need and len(buffer) < buffer.need):
             return False
         self._unit_offset = buffer.consumed + buffer.pos
+        channel: int | None = None
         try:
             if self._state in _HEADERS:
                 return self._receive_header()
@@ -182,7 +195,8 @@ class Connection(Handshake):
             elif self._state not in CLOSING:
                 raise framing_error(f"a command while the connection is {self._state.value}")
         except (Violation, CodecError, LocalProtocolError) as error:
-            self._fail(error)
+            if channel is None or not self._sessions.is_leaving(channel):
+                self._fail(error)
         return True
 
     def _take_control(self, channel: int, control: Any) -> None:

@@ -1,5 +1,12 @@
 """Handshake: how a connection of AMQP 0-10 opens and closes: headers, start, secure, tune, open, close (class 1,
-part 1 section 4.3)."""
+part 1 section 4.3).
+
+Owned here: the state of the connection, what tune-ok has agreed on, and the questions to the application. Both sides'
+controls step one table, CONNECTION, so what comes out of order is refused before it is read.
+
+A server waits for the application twice, for the login and for the virtual host; until then nothing more is parsed.
+Frames have at most 4096 octets until tune-ok agrees on more.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +18,7 @@ from ..._core.sasl_exchange import AUTHENTICATION, SaslExchange, ServerLogin
 from ..._core.violation import refuse
 from ...endpoint import CloseHint, Role, Side
 from ...errors import CodecError, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
-from ...events import By, CloseReport, Failed, OpenRequested
+from ...events import By, CloseReport, Failed, Info, OpenRequested
 from ..codec import frames, records
 from ..codec.dialect import missing
 from ..codec.types import Map
@@ -55,20 +62,40 @@ class Handshake(SaslExchange[Config]):
     _UNANSWERED = "without the peer's close-ok"
 
     __slots__ = (
-        "_insists", "_max_frame", "_state", "capabilities", "channel_max", "known_hosts", "locale", "peer_properties",
-        "user", "vhost",
-    )  # fmt: skip
+        "_insists",
+        "_max_frame",
+        "_state",
+        "capabilities",
+        "channel_max",
+        "known_hosts",
+        "locale",
+        "peer_properties",
+        "user",
+        "vhost",
+    )
 
     def __init__(self, role: Role, config: Config) -> None:
         super().__init__(role, config)
-        self.user = self.locale = ""
+        # A server's: who has logged in, as the mechanism says; "" before, and for ANONYMOUS.
+        self.user = ""
+        # The agreed language of texts; the client chooses among the server's.
+        self.locale = ""
+        # A client's comes from its configuration, a server's from the client's open.
         self.vhost = config.vhost if role is Side.CLIENT else ""
+        # A server's: what the client's open asks for.
         self.capabilities: tuple[str, ...] = ()
+        # A client's: other hosts of the cluster, as open-ok names them.
         self.known_hosts: tuple[str, ...] = ()
+        # What the peer says of itself in start or start-ok, decoded when it is read; None before.
         self.peer_properties: Any = None
+        # How many channels there may be; tune-ok may lower it.
         self.channel_max = own_channel_max(config)
+        # A row of the table CONNECTION, moved by the controls of both sides.
         self._state = State.START
+        # The largest frame that is sent, in octets with its header: 4096 until tune-ok agrees on more (part 1 section
+        # 4.3).
         self._max_frame = frames.MIN_MAX_FRAME_SIZE
+        # Whether the client asked not to be redirected (connection.open with insist).
         self._insists = False
         if role is Side.CLIENT:
             self._step(role, "header")
@@ -111,7 +138,8 @@ class Handshake(SaslExchange[Config]):
         """Server: let the client in, answering `AuthenticationRequested`."""
         self._check_decision(AUTHENTICATION)
         self._send_step(_offer(self.config))
-        self._waiting_for = self._server_login = None
+        self._waiting_for = None
+        self._server_login = None
 
     def refuse_authentication(self, text: str = "the login was refused") -> None:
         """Server: turn the client away, answering `AuthenticationRequested`, with a close (320)."""
@@ -264,7 +292,8 @@ class Handshake(SaslExchange[Config]):
         hosts = tuple([str(host) for host in redirect.known_hosts or ()])
         self._events.append(Redirected(redirect.host or "", hosts))
         text = f"redirected to {redirect.host}"
-        self._end(CloseReport(By.REMOTE, 0, text), CloseHint.CLOSE_NOW)
+        info = Info({"host": redirect.host or "", "known-hosts": list(hosts)})
+        self._end(CloseReport(By.REMOTE, 0, text, info=info), CloseHint.CLOSE_NOW)
 
     def _start_ok(self, start_ok: records.ConnectionStartOk) -> None:
         self.peer_properties = Map(start_ok.client_properties)
@@ -386,7 +415,8 @@ class Handshake(SaslExchange[Config]):
 
     def _forget(self) -> None:
         self._state = State.END
-        self._client_login = self._server_login = None
+        self._client_login = None
+        self._server_login = None
 
 
 def _violation_of(error: Violation | CodecError | LocalProtocolError) -> Violation:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from struct import Struct as Layout
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ..._core.serial import MASK, distance
+from ..._ground.serial import distance
 from ...endpoint import Side
 from ...errors import CodecError, LocalProtocolError
 from ...events import Accepted, Settled
@@ -21,7 +21,7 @@ from ..codec.record import decode_command
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import Violation, exception, framing_error
 from ..model import execution
-from ..model.credit import Balance, check_flow_mode, check_unit, no_subscription
+from ..model.credit import check_flow_mode, check_unit, no_subscription
 from ..model.events import (
     BodyAborted,
     BodyReceived,
@@ -57,51 +57,79 @@ _MANY: Final = 65_536
 
 
 class Arriving:
-    """A command whose frames haven't all come.
-
-    `octets` of it have come, `held` are kept here. `told`: its message is told in pieces. Unless `new` nothing of it is
-    wanted, because it was executed before.
-    """
+    """A command whose frames haven't all come."""
 
     __slots__ = (
-        "assembly", "body", "command", "decoded", "header", "held", "lead", "new", "number", "octets", "pieces", "sync",
+        "assembly",
+        "body",
+        "command",
+        "decoded",
+        "header",
+        "held",
+        "lead",
+        "new",
+        "number",
+        "octets",
+        "pieces",
+        "sync",
         "told",
-    )  # fmt: skip
+    )
 
     def __init__(self, number: int, new: bool) -> None:
+        # Which segment and frame must come next (part 1 section 4.4).
         self.assembly = Assembly()
+        # The id that it has or will have.
         self.number = number
+        # Whether it wasn't executed before: of another that a replay sends again nothing is wanted.
         self.new = new
+        # The pieces of its command segment.
         self.command: list[bytes | bytearray] = []
+        # The pieces of its header segment.
         self.header: list[bytes | bytearray] = []
+        # The pieces of its body that weren't told.
         self.body: list[bytes | bytearray] = []
-        self.octets = self.held = self.pieces = 0
+        # How many have come, those that aren't kept included.
+        self.octets = 0
+        # How many of them are kept here: `Transport.bodies` counts them.
+        self.held = 0
+        # Octets of the body so far, kept or told; `Limits.message` bounds them.
+        self.pieces = 0
+        # Whether its message is told in pieces: MessageBegun is out, and BodyReceived follows.
         self.told = False
+        # The octets of its command frame, if that is one frame: the shortcut knows the next message by them.
         self.lead = b""
+        # Its command, once that segment is whole.
         self.decoded: Command[Any] | None = None
+        # Whether the sender wants to hear of its execution at once (session.header).
         self.sync = False
 
 
 class Incoming:
-    """Takes the commands of one session's peer.
-
-    `fail` ends the session for a broken rule, in the command whose id and record it's given; `failed_by_peer` ends it
-    for the peer's exception.
-    """
+    """Takes the commands of one session's peer, in the order of their ids."""
 
     __slots__ = ("_arriving", "_channel", "_fail", "_failed_by_peer", "_outgoing", "_state", "_transport")
 
     def __init__(
-        self, channel: Channel, state: SessionState, outgoing: Outgoing,
+        self,
+        channel: Channel,
+        state: SessionState,
+        outgoing: Outgoing,
         fail: Callable[[Violation, int | None, Command[Any] | None], None],
         failed_by_peer: Callable[[records.ExecutionException], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
+        # Where the session is attached; events name its number.
         self._channel = channel
+        # The session's, which knows what was received, executed and told.
         self._state = state
+        # The other direction: results are commands of this end.
         self._outgoing = outgoing
+        # The connection's, for limits and events.
         self._transport = channel.transport
+        # Ends the session for a broken rule; it's given the id and record of the command that breaks it.
         self._fail = fail
+        # Ends the session for the peer's execution.exception.
         self._failed_by_peer = failed_by_peer
+        # The command that has come in part; a session has one at most, for segments don't interleave.
         self._arriving: Arriving | None = None
 
     # Frames.
@@ -225,9 +253,8 @@ class Incoming:
             headers = Headers(joined(arriving.header))
             self._execute(arriving, command, headers, body)
             if arriving.lead and isinstance(command, records.MessageTransfer):
-                explicit = command.accept_mode != 1 or bool(command.acquire_mode)
-                lead, name = arriving.lead, command.destination or ""
-                self._transport.route = (self, lead, len(lead), command, name, explicit, arriving.sync)
+                lead = arriving.lead
+                self._transport.route = (self, lead, len(lead), command, arriving.sync)
         except Violation as violation:
             self._fail(violation, arriving.number, command)
         except CodecError as error:
@@ -248,7 +275,7 @@ class Incoming:
             state.receiving.forget(number)
         if arriving.told:
             state.retire(number, completed=False)
-            state.incoming.unsettled.pop(number, None)
+            state.incoming.take(number)
             self._transport.events.append(BodyAborted(self._channel.number, number))
         self._transport.bodies -= arriving.held
 
@@ -268,7 +295,7 @@ class Incoming:
         transport, channel = self._transport, self._channel
         route = transport.route
         assert route is not None
-        _, lead, length, transfer, destination, explicit, sync = route
+        _, lead, length, transfer, sync = route
         place = PLACE | channel.number
         buffer = transport.buffer
         data = buffer.data
@@ -299,12 +326,9 @@ class Incoming:
         ):
             return None
         state = self._state
-        receiving = state.receiving
-        number = receiving.point
+        number = state.receiving.point
         if (
             number is None
-            or number != receiving.next_id
-            or receiving.ahead
             or self._arriving is not None
             or channel.state is not _ATTACHED
             or channel.report is not None
@@ -313,32 +337,11 @@ class Incoming:
             or size > transport.fast_body
         ):
             return None
-        balance = state.granted.get(destination)
-        if balance is None:
-            return None
-        incoming = state.incoming
-        if len(state.executing) >= incoming.limit:
-            return None
-        if explicit and len(incoming.unsettled) + incoming.put >= incoming.limit:
-            return None
-        if balance.messages is not None or balance.octets is not None:
-            counted = size - FRAME_HEADER_SIZE
-            if not balance.admits(counted):
-                return None
-            balance.spend(body - header + counted, counted)
-        if explicit:
-            incoming.transfer(number, transfer)
-        receiving.point = receiving.next_id = (number + 1) & MASK
-        ranges = receiving.known.ranges
-        if ranges and (ranges[-1][1] + 1) & MASK == number:
-            ranges[-1][1] = number
-        else:
-            receiving.known.add(number)
         octets = data[body + FRAME_HEADER_SIZE : end]
         event = MessageReceived(channel.number, number, transfer, data[header:body], octets, sync, True)
+        if not state.take_usual_transfer(event, body - header + len(octets), len(octets)):
+            return None
         buffer.pos = end
-        state.executing[number] = event
-        state.weight += len(octets)
         return event
 
     # Commands that have come.
@@ -361,10 +364,9 @@ class Incoming:
             at_once(self, number, command, sync)
             return
         if kind is records.MessageSubscribe:
-            destination = command.destination or ""
-            state.balances[destination] = Balance(stale=state.under_way(destination))
+            state.peer_subscribes(command.destination or "")
         elif kind is records.MessageFlush:
-            self._balance(command.destination).take(number)
+            state.credit_of(command.destination or "").take(number)
         elif (
             kind is records.MessageResume
             and state.side is Side.CLIENT
@@ -400,7 +402,7 @@ class Incoming:
                 if balance.bodies is not None and balance.bodies < body:
                     raise balance.overrun(destination, size)
                 balance.spend_octets(size, body)
-        state.streamed[number] = size
+        state.came_in_parts(number, size)
         self._transport.events.append(BodyReceived(self._channel.number, number, octets, last=True))
 
     def _check(self, command: Any, headers: Headers, body: bytes) -> None:
@@ -417,9 +419,7 @@ class Incoming:
             headers.check()
 
     def _tell(self, number: int, event: Event, octets: int) -> None:
-        state = self._state
-        state.executing[number] = event
-        state.weight += octets
+        self._state.execute(number, event, octets)
         self._transport.events.append(event)
         self._crowd(isinstance(event, CommandReceived))
 
@@ -452,7 +452,8 @@ class Incoming:
             raise balance.overrun(destination, size)
         if state.side is Side.SERVER:
             self._check_user(headers)
-        state.incoming.check_room()
+        if state.incoming.keeps(command):
+            state.incoming.check_room()
         if balance is not None:
             balance.spend(size, body)
         state.incoming.transfer(number, command)
@@ -505,23 +506,15 @@ class Incoming:
         if kind is records.TxCommit:
             books.close_work(WORK, number)
         elif kind is records.TxRollback:
-            books.roll_back(WORK)
+            self._settle_each(books.roll_back(WORK))
         elif kind in SETTLING:
             move = SETTLING[kind][0]
+            if kind is not records.MessageAccept and state.peer.work is not None:
+                accepted = books.accepted_in(state.peer.work, command.transfers)
+                books.defer(accepted, state.peer.work, _outcome_of(command))
             ending = [each for each in books.named(command.transfers) if books.ends_with(each, move)]
             work = state.peer.work if kind is records.MessageAccept else None
             books.put_aside(ending, number if work is None else work)
-
-    def _balance(self, destination: str | None) -> Balance:
-        """The credit that the peer has given for a destination. Raises Violation when there are too many."""
-        state = self._state
-        balance = state.balances.get(destination or "")
-        if balance is None:
-            if len(state.balances) >= state.peer.limit:
-                text = f"{len(state.balances)} destinations, Limits.consumers allows no more"
-                raise exception(execution.RESOURCE_LIMIT_EXCEEDED, text)
-            balance = state.balances[destination or ""] = Balance(lenient=state.side is Side.CLIENT)
-        return balance
 
     # Commands that the core executes itself.
 
@@ -530,7 +523,7 @@ class Incoming:
         if state.is_behind_all(number):
             self._done(number, sync=True)
         else:
-            state.syncs.append(number)
+            state.wait_for_all(number)
             self._crowd(is_call=True)
 
     def _result(self, number: int, command: records.ExecutionResult, sync: bool) -> None:
@@ -545,7 +538,7 @@ class Incoming:
     def _credit(self, number: int, command: Any, sync: bool) -> None:
         """message.flow, stop and set-flow-mode: the peer gives credit or takes it."""
         kind, destination = command.__class__, command.destination or ""
-        balance = self._balance(destination)
+        balance = self._state.credit_of(destination)
         if kind is records.MessageFlow:
             balance.grant(check_unit(command.unit), command.value)
         elif kind is records.MessageStop:
@@ -553,7 +546,7 @@ class Incoming:
         else:
             mode = check_flow_mode(command.flow_mode)
             balance.check_mode(mode, destination)
-            balance.flow_mode = mode
+            balance.set_mode(mode)
         self._transport.events.append(
             CreditChanged(self._channel.number, destination, balance.messages, balance.octets)
         )
@@ -571,9 +564,9 @@ class Incoming:
     def complete(self, command_id: int, result: Struct | None) -> None:
         """The application has executed a command of the peer."""
         state, channel = self._state, self._channel
-        event: Any = state.executing.get(command_id)
+        event = state.executing.get(command_id)
         if (
-            event.__class__ is MessageReceived
+            isinstance(event, MessageReceived)
             and result is None
             and not state.syncs
             and channel.state is _ATTACHED
@@ -583,20 +576,7 @@ class Incoming:
             tells = event.sync or state.untold + 1 >= state.tell_at
             if tells:
                 self._outgoing.check_backlog(0)
-            del state.executing[command_id]
-            state.weight -= len(event.body)
-            balance = state.granted.get(event.transfer.destination or "")
-            if balance is not None and (balance.flow_mode or balance.stale):
-                balance.restore(command_id, event.size, len(event.body))
-            receiving = state.receiving
-            done, known = receiving.done.ranges, receiving.known.ranges
-            last, span = done[-1] if done else _NO_IDS, known[-1] if known else _NO_IDS
-            if (last[1] + 1) & MASK == command_id and span[0] == last[0] and span[1] != last[1]:
-                # The next one of the range that is known, as long as all is completed in order.
-                last[1] = command_id
-            elif command_id in receiving.known:
-                receiving.done.add(command_id)
-            state.untold += 1
+            state.complete_message(command_id, event)
             if tells:
                 self.tell_completed()
             return
@@ -631,22 +611,18 @@ class Incoming:
             event = state.executing.get(number)
             if isinstance(event, (MessageReceived, MessageBegun)):
                 state.retire(number, completed=True)
-                state.receiving.complete(number)
-                state.untold += 1
+                state.executed(number)
                 sync = sync or event.sync
         self._tell_if_due(sync)
 
     def _done(self, number: int, *, sync: bool) -> None:
         """A command is executed: tell its sender, when it's time."""
-        self._state.receiving.complete(number)
-        self._state.untold += 1
+        self._state.executed(number)
         self._tell_if_due(sync)
 
     def _tell_if_due(self, sync: bool) -> None:
         state = self._state
-        while state.syncs and state.is_behind_all(state.syncs[0]):
-            state.receiving.complete(state.syncs.pop(0))
-            sync = True
+        sync = state.end_syncs() or sync
         if (sync or state.untold >= state.tell_at) and self._channel.state is _ATTACHED:
             self.tell_completed()
 
@@ -660,8 +636,7 @@ class Incoming:
         doubtful = channel.resuming and state.sending.replay
         if doubtful or channel.state is not _ATTACHED:
             return
-        state.untold = 0
-        completed = state.receiving.completed
+        completed = state.take_completed()
         timely = timely or len(completed) > _MANY
         for part in completed.parts():
             channel.send(records.SessionCompleted(part, timely or part is not completed))
@@ -673,11 +648,7 @@ class Incoming:
         transfers = state.outgoing
         state.peer.answered(command, result)
         if kind in SETTLING:
-            outcome: object = _ACCEPTED
-            if kind is records.MessageReject:
-                outcome = Rejected(command.code or 0, command.text or "")
-            elif kind is records.MessageRelease:
-                outcome = Released(command.set_redelivered)
+            outcome = _outcome_of(command)
             if state.side is Side.CLIENT:
                 named = transfers.named(command.transfers)
                 entries = transfers.move(named, SETTLING[kind][0])
@@ -687,11 +658,11 @@ class Incoming:
         elif kind is records.MessageAcquire:
             transfers.move(transfers.named(result.transfers), TransferInput.R_ACQUIRE)
         elif kind is records.MessageFlush:
-            balance = self._balance(command.destination)
+            balance = state.credit_of(command.destination or "")
             balance.zero(command_id, state.under_way(command.destination or ""))
         elif kind is records.MessageCancel:
             if (command.destination or "") not in state.peer.subscriptions:
-                state.balances.pop(command.destination or "", None)
+                state.peer_cancels(command.destination or "")
         elif kind is records.TxCommit:
             self._settle(transfers.commit((WORK, command_id)), _ACCEPTED)
 
@@ -700,7 +671,12 @@ class Incoming:
         if committed:
             self._settle(self._state.outgoing.commit(xid), _ACCEPTED)
         else:
-            self._state.outgoing.roll_back(xid)
+            self._settle_each(self._state.outgoing.roll_back(xid))
+
+    def _settle_each(self, entries: Iterable[tuple[Entry, object]]) -> None:
+        """Messages that a transaction accepted before they were settled otherwise are settled by its rollback."""
+        for entry, outcome in entries:
+            self._settle([entry], outcome)
 
     def _settle(self, entries: list[Entry], outcome: object) -> None:
         pendings = pendings_of(entries)
@@ -708,6 +684,14 @@ class Incoming:
             pending.complete(outcome)
         if pendings:
             self._transport.events.append(Settled(pendings, outcome))
+
+
+def _outcome_of(command: Any) -> object:
+    """The outcome that a command of a recipient gives."""
+    kind = command.__class__
+    if kind is records.MessageReject:
+        return Rejected(command.code or 0, command.text or "")
+    return Released(command.set_redelivered) if kind is records.MessageRelease else _ACCEPTED
 
 
 def _invalid(error: CodecError) -> Violation:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..._core.deadlines import Deadlines
+from ..._ground.deadlines import Deadlines
 from ...errors import LocalProtocolError
 
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ class KeptSessions:
     """The sessions of a server, by user and name: different users may use the same name.
 
     Attached ones have an owner, any value that identifies their attachment. Detached ones are kept for their `timeout`
-    in seconds (None: forever), at most `limit` of them: above it, the one that would expire first is dropped. Times are
-    those of the caller's clock, which never runs backwards. It pickles.
+    in seconds (None: forever). Times are those of the caller's clock, which never runs backwards. It pickles.
 
     >>> sessions = KeptSessions()
     >>> sessions.attach("guest", b"orders", "connection 1") is None
@@ -30,9 +29,13 @@ class KeptSessions:
     """
 
     def __init__(self, *, limit: int = 10_000) -> None:
+        # Most detached ones; above it the one that would expire first is dropped.
         self.limit = limit
+        # Who has each attached one.
         self._owners: dict[tuple[str, bytes], Hashable] = {}
+        # What each detached one remembers, the one that was detached first before the others.
         self._kept: dict[tuple[str, bytes], SessionState] = {}
+        # When those expire that have a timeout.
         self._deadlines: Deadlines[tuple[str, bytes]] = Deadlines()
 
     def __len__(self) -> int:

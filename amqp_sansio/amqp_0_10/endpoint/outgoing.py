@@ -9,9 +9,8 @@ from itertools import islice
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.ends import tell_abandoned
-from ..._core.record import record
-from ..._core.serial import MASK
+from ..._ground.record import record
+from ..._watching.ends import tell_abandoned
 from ...endpoint import Side
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError
 from ...events import Accepted, By, CloseReport, Pending, Replied, Settled
@@ -27,7 +26,7 @@ from ..model.execution import ILLEGAL_STATE, NOT_ALLOWED
 from ..model.session_model import OF_DESTINATION
 from ..model.session_state import Call
 from ..model.states import Attachment, TransferInput
-from ..model.transfers import ENDING, MOVES, ended_by
+from ..model.transfers import ENDING, MOVES, SETTLING, ended_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,8 +69,11 @@ class Outgoing:
     __slots__ = ("_channel", "_lead", "_state", "_transport")
 
     def __init__(self, channel: Channel, state: SessionState) -> None:
+        # Where commands go out once it is `ready`; before, they are kept for that moment.
         self._channel = channel
+        # Gives ids, and keeps each command until the peer says that it's completed, for a replay.
         self._state = state
+        # The connection's, for limits and the octets that wait.
         self._transport = channel.transport
         self._lead: tuple[tuple[str, int, int, bool], records.MessageTransfer, bytes, bytes] | None = None
         """The arguments of the last transfer, and its command, segment and frame."""
@@ -107,11 +109,11 @@ class Outgoing:
         number = self._send(Call(command, pending, size, None, 0), segments)
         if kind in _CREDIT or kind in ENDING:
             self._take_effect(command, number)
-            state.pace()
         elif kind is records.MessageAccept and state.own.work is not None:
             state.incoming.put_aside(numbers, state.own.work)
-        elif numbers and kind is not records.MessageAcquire:
+        elif kind in SETTLING:
             state.incoming.move(numbers, MOVES[kind][0])
+            state.incoming.defer(self._accepted(command), state.own.work, None)
         return pending
 
     def transfer(
@@ -189,7 +191,7 @@ class Outgoing:
         if not channel.ready:
             channel.send(records.SessionCommandPoint(sending.next_id, 0))
             channel.ready = True
-        sending.next_id = (sending.next_id + 1) & MASK
+        sending.skip()
         channel.write(((COMMAND, octets),))
 
     def check_room(self, octets: int, commands: int = 1) -> None:
@@ -236,12 +238,7 @@ class Outgoing:
         most = channel.max_frame - FRAME_HEADER_SIZE
         if not channel.ready or len(header) > most or len(body) > most or not lead:
             return None
-        sending = state.sending
-        number = sending.next_id
-        sending.replay[number] = segments
-        sending.next_id = (number + 1) & MASK
-        state.calls[number] = call
-        state.octets += call.octets
+        number = state.send(call, segments)
         place = PLACE | channel.number
         if header:
             lead += _pack_two(HEADER_FRAME, len(header) + FRAME_HEADER_SIZE, place, 0) + header
@@ -251,16 +248,14 @@ class Outgoing:
 
     def _send(self, call: Call, segments: Segments) -> int:
         state, limits = self._state, self._transport.limits
-        number = state.sending.send(segments)
-        state.calls[number] = call
-        state.octets += call.octets
+        number = state.send(call, segments)
         if self._channel.ready:
             self._channel.write(segments)
             if not state.asked and (
                 len(state.sending.replay) * _HALF >= limits.replay or state.octets * _HALF >= limits.replay_octets
             ):
                 # The peer is asked for what is completed before nothing more can be kept.
-                state.asked = True
+                state.ask_completed()
                 self._channel.send(records.SessionFlush(completed=True))
         return number
 
@@ -277,13 +272,8 @@ class Outgoing:
         error = EndpointClosed("the command was given up", report)
         pendings: list[Pending[Any]] = []
         for number in ids:
-            del state.sending.replay[number]
-            found = state.calls.pop(number, None)
-            entry = state.outgoing.unsettled.pop(number, None)
-            for balance in state.granted.values():
-                balance.taking.discard(number)
-            if found is not None:
-                state.octets -= found.octets
+            found = state.give_up(number)
+            entry = state.outgoing.take(number)
             pendings += [each.pending for each in (found, entry) if each is not None and each.pending is not None]
         tell_abandoned(self._transport.events, pendings, error, report)
 
@@ -295,24 +285,21 @@ class Outgoing:
         accepted: list[Pending[Any]] = []
         changed: dict[str, Balance] = {}
         for number in state.calls.named(ids):
-            found = state.calls[number]
-            found.completed = True
-            state.octets -= found.octets
-            found.octets = 0
+            found = state.answered(number)
             if found.destination is not None:
                 balance = state.balances.get(found.destination)
                 if balance is not None and balance.restore(number, found.size):
                     changed[found.destination] = balance
                 if state.side is Side.CLIENT:
                     # A server that has executed a transfer without another word has taken the message.
-                    entry = state.outgoing.unsettled.pop(number, None)
+                    entry = state.outgoing.take(number)
                     if entry is not None and entry.pending is not None:
                         entry.pending.complete(_ACCEPTED)
                         accepted.append(entry.pending)
             self._executed(found, number)
             if found.result:
                 continue
-            del state.calls[number]
+            state.forget_call(number)
             pending = found.pending
             if pending is None:
                 continue
@@ -342,10 +329,9 @@ class Outgoing:
             acquired = state.incoming.named(command.value.transfers)
             state.incoming.move(acquired, TransferInput.R_ACQUIRE)
         state.own.answered(found.command, command.value)
-        found.result = ""
-        found.value = command.value
+        found.take_result(command.value)
         if found.completed:
-            del state.calls[command.command_id or 0]
+            state.forget_call(command.command_id or 0)
             if found.pending is not None:
                 found.pending.complete(found.value)
                 self._transport.events.append(Replied(found.pending))
@@ -359,10 +345,12 @@ class Outgoing:
             balance = state.granted.get(command.destination or "")
             if balance is not None:
                 balance.zero(number, state.arrived(command.destination or ""))
+                state.pace(command.destination or "")
         elif kind is records.MessageCancel:
             destination = command.destination or ""
             if destination not in state.own.subscriptions:
-                state.granted.pop(destination, None)
+                state.cancels(destination)
+                state.pace(destination)
         elif kind in ENDING:
             status = getattr(found.value, "status", None)
             rolled_back = kind in (records.TxRollback, records.DtxRollback) or status in _ROLLED_BACK
@@ -376,12 +364,21 @@ class Outgoing:
         books = self._state.incoming
         ids: SequenceSet = command.transfers
         numbers = books.check(command)
-        if len(numbers) != len(ids | SequenceSet()):
-            gone = list(islice((number for number in ids if number not in books.unsettled), 5))
+        accepted = self._accepted(command)
+        if len(numbers) + len(accepted) != len(ids | SequenceSet()):
+            open_ = {*accepted} if accepted else ()
+            gone = list(islice((each for each in ids if each not in books.unsettled and each not in open_), 5))
             text = f"{command.NAME} of {gone}: no transfers of these ids wait for it "
             text += "(already settled, or accept-mode none)"
             raise misuse(text)
         return numbers
+
+    def _accepted(self, command: Any) -> list[int]:
+        """The transfers that a release or reject names, and that the session's open transaction has accepted."""
+        work = self._state.own.work
+        if work is None or command.__class__ not in (records.MessageRelease, records.MessageReject):
+            return []
+        return self._state.incoming.accepted_in(work, command.transfers)
 
     def _check_credit(self, command: Any) -> None:
         """Raise Violation for a command about credit that can't be sent now."""
@@ -409,17 +406,19 @@ class Outgoing:
             # Later accepts belong to the next transaction, or to no branch.
             state.incoming.close_work(ended_by(command), number)
             return
-        destination, granted = command.destination or "", state.granted
+        destination = command.destination or ""
         if kind is records.MessageSubscribe:
-            granted[destination] = Balance(stale=state.arrived(destination))
+            state.subscribes(destination)
+            state.pace(destination)
             return
-        balance = granted.setdefault(destination, Balance(lenient=state.side is Side.SERVER))
+        balance = state.grant_to(destination)
         if kind is records.MessageSetFlowMode:
-            balance.flow_mode = check_flow_mode(command.flow_mode)
+            balance.set_mode(check_flow_mode(command.flow_mode))
         elif kind is records.MessageFlow:
             balance.grant(check_unit(command.unit), command.value)
         else:
             balance.take(number)
+        state.pace(destination)
 
 
 def _shown(credit: int | None) -> str:

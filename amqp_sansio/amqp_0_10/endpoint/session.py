@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ..._ground.free_numbers import FreeNumbers
 from ...endpoint import Side
 from ...errors import LimitExceeded, LocalProtocolError
 from ..codec import records
@@ -35,7 +36,7 @@ from .outgoing import Transferred
 from .session_controls import Controls
 
 if TYPE_CHECKING:
-    from ..._core.receive_buffer import ReceiveBuffer
+    from ..._ground.receive_buffer import ReceiveBuffer
     from ...events import CloseReport, Pending
     from ...limits import Limits
     from ..codec.record import Command, Control
@@ -61,19 +62,22 @@ _ALL: Final = 1 << 62
 
 
 class Session:
-    """Commands may be sent at once: what can't go out before both ends are in step is kept, in order, until they are.
-
-    `channel` is its number, `name` its name, `opening` the pending that `Opened` or `Resumed` ends.
-    """
+    """Commands may be sent at once: what can't go out before both ends are in step is kept until they are."""
 
     __slots__ = ("_channel", "_controls", "_incoming", "_outgoing", "_state", "channel")
 
     def __init__(self, controls: Controls) -> None:
+        # How it attaches, resumes and ends.
         self._controls = controls
+        # Where it is attached; after its end, where it was.
         self._channel = controls.channel
+        # What survives its channel: ids, replay, credit, subscriptions.
         self._state = controls.state
+        # The peer's commands, which the application completes.
         self._incoming = controls.incoming
+        # This end's commands.
         self._outgoing = controls.outgoing
+        # The number of its channel.
         self.channel = controls.channel.number
 
     # State.
@@ -121,6 +125,10 @@ class Session:
     def incomplete(self) -> tuple[int, ...]:
         """The ids of the peer's commands that wait for `complete`."""
         return tuple(self._state.executing)
+
+    def is_incomplete(self, command_id: int) -> bool:
+        """Whether a command of the peer waits for `complete`."""
+        return command_id in self._state.executing
 
     def credit(self, destination: str) -> tuple[int | None, int | None]:
         """The messages and octets that may be sent to `destination` now; None without limit (class 4, message.flow).
@@ -180,15 +188,15 @@ class Session:
 
     def accept(self, *command_ids: int, sync: bool = False) -> Pending[None]:
         """Accept messages that came with these ids, which are completed too (message.accept)."""
-        return self._settle(records.MessageAccept(SequenceSet.of(*command_ids)), sync)
+        return self._settle(records.MessageAccept(_ids(command_ids)), sync)
 
     def reject(self, *command_ids: int, code: int = 0, text: str | None = None, sync: bool = False) -> Pending[None]:
         """Refuse messages for good: their queue's alternate exchange gets them, if it has one (message.reject)."""
-        return self._settle(records.MessageReject(SequenceSet.of(*command_ids), code, text), sync)
+        return self._settle(records.MessageReject(_ids(command_ids), code, text), sync)
 
     def release(self, *command_ids: int, set_redelivered: bool = False, sync: bool = False) -> Pending[None]:
         """Give messages back, to be delivered again (message.release)."""
-        return self._settle(records.MessageRelease(SequenceSet.of(*command_ids), set_redelivered), sync)
+        return self._settle(records.MessageRelease(_ids(command_ids), set_redelivered), sync)
 
     def _settle(self, command: Any, sync: bool) -> Pending[None]:
         """Settle messages; those that aren't completed yet are now."""
@@ -199,7 +207,7 @@ class Session:
 
     def acquire(self, *command_ids: int) -> Pending[records.Acquired]:
         """Acquire messages that came with acquire-mode not-acquired; the result names those that were there."""
-        return self.call(records.MessageAcquire(SequenceSet.of(*command_ids)))
+        return self.call(records.MessageAcquire(_ids(command_ids)))
 
     def top_up(self, destination: str, messages: int, octets: int | None = None) -> None:
         """Grant credit so that the peer may send `messages` and `octets` (None: any number); what it has left counts.
@@ -292,6 +300,19 @@ class Session:
         return f"<AMQP 0-10 session {self.name!r} on channel {self.channel}, {self._channel.state.value}>"
 
 
+_ATTACHING: Final = (records.SessionAttach, records.SessionAttached, records.SessionDetach, records.SessionDetached)
+"""The controls that a channel without a session takes; any other one is discarded (class 2, rule attachment)."""
+
+
+def _ids(command_ids: tuple[int, ...]) -> SequenceSet:
+    """The set of what a command names. Raises TypeError for what is no id, such as a list of them."""
+    try:
+        return SequenceSet.of(*command_ids)
+    except TypeError:
+        text = f"command ids are given one by one, as in accept(*command_ids); got {command_ids!r}"
+        raise TypeError(text) from None
+
+
 def _grants(destination: str, unit: int, value: int | None) -> list[records.MessageFlow]:
     """The commands that grant so much; one can't grant more than there are numbers."""
     found: list[records.MessageFlow] = []
@@ -307,11 +328,18 @@ def _grants(destination: str, unit: int, value: int | None) -> list[records.Mess
 class Sessions:
     """The sessions of one connection, by their channels."""
 
-    __slots__ = ("_attached", "_requested", "_transport")
+    __slots__ = ("_attached", "_free", "_named", "_requested", "_transport")
 
     def __init__(self, transport: Transport) -> None:
+        # What all of them use of the connection.
         self._transport = transport
+        # By channel number: those that haven't left it.
         self._attached: dict[int, Controls] = {}
+        # Numbers of channels for new ones, the lowest first.
+        self._free = FreeNumbers()
+        self._named: dict[bytes, Controls] = {}
+        """The last attached of each name: those before it have left."""
+        # The peer's session.attach that the application hasn't answered; nothing is parsed meanwhile.
         self._requested: SessionRequested | None = None
 
     @property
@@ -329,6 +357,7 @@ class Sessions:
         for controls in list(self._attached.values()):
             controls.end(controls.channel.report or report)
         self._attached.clear()
+        self._named.clear()
         self._requested = None
 
     # This end's sessions.
@@ -344,7 +373,7 @@ class Sessions:
             name = f"{config.session_prefix}{transport.next_serial}"
         octets = name.encode() if isinstance(name, str) else bytes(name)
         state = SessionState(octets, transport.role, config.limits)
-        state.timeout = timeout
+        state.keep_for(timeout)
         return self._attach(state, force=force)
 
     def resume(self, state: SessionState, *, force: bool) -> Session:
@@ -372,25 +401,30 @@ class Sessions:
     def _keep(self, controls: Controls) -> Session:
         session: Session = controls.session
         self._attached[session.channel] = controls
+        self._named[controls.state.name] = controls
         return session
 
     def _free_channel(self) -> int:
         most, asked = self._transport.owner.channel_max, self._requested
-        for number in range(most):
-            if number not in self._attached and (asked is None or asked.channel != number):
-                return number
+        number = self._free.lowest(lambda each: each in self._attached or (asked is not None and asked.channel == each))
+        if number < most:
+            return number
         text = f"all {most} channels that were agreed are in use"
         raise LimitExceeded(text, rule="0-10/connection.tune-ok/available-channels")
 
     def _knows(self, name: bytes) -> bool:
         """Whether a session of that name is attached here."""
-        return any([each.state.name == name and each.channel.report is None for each in self._attached.values()])
+        found = self._named.get(name)
+        return found is not None and found.channel.report is None
 
     def _forget(self, controls: Controls) -> None:
         """A session has left its channel."""
         channel = controls.channel.number
         if self._attached.get(channel) is controls:
             del self._attached[channel]
+            self._free.give_back(channel)
+            if self._named.get(controls.state.name) is controls:
+                del self._named[controls.state.name]
 
     # The peer's.
 
@@ -436,6 +470,11 @@ class Sessions:
 
     # Frames that arrive.
 
+    def is_leaving(self, channel: int) -> bool:
+        """Whether a session has sent its detach on a channel: what it can't take any more goes by."""
+        controls = self._attached.get(channel)
+        return controls is not None and controls.channel.is_leaving
+
     def receive(self, channel: int, flags: int, kind: int, data: bytes, start: int, end: int) -> None:
         """Take a frame of a command, whose payload is `data[start:end]`. Raises Violation."""
         controls = self._attached.get(channel)
@@ -458,10 +497,10 @@ class Sessions:
         """Take a control of the session class. Raises Violation."""
         transport = self._transport
         self._check_agreed(channel, control.NAME)
-        name = missing(control, transport.config.dialect)
-        if name:
-            raise framing_error(f"{control.NAME} without {name.replace('_', '-')}", "wire/struct-required")
         controls = self._attached.get(channel)
+        name = missing(control, transport.config.dialect)
+        if name and (controls is not None or isinstance(control, _ATTACHING)):
+            raise framing_error(f"{control.NAME} without {name.replace('_', '-')}", "wire/struct-required")
         if isinstance(control, records.SessionAttach):
             self._attach_wanted(channel, controls, control)
         elif isinstance(control, records.SessionDetached):
@@ -510,8 +549,11 @@ class Partial:
     __slots__ = ("assembly", "parts", "size")
 
     def __init__(self) -> None:
+        # Which frame must come next.
         self.assembly = Assembly()
+        # The octets so far.
         self.parts: list[bytes | bytearray] = []
+        # How many these are; `Limits.header` bounds them.
         self.size = 0
 
 
@@ -521,9 +563,13 @@ class FrameReader:
     __slots__ = ("_buffer", "_limits", "_most", "_partials")
 
     def __init__(self, buffer: ReceiveBuffer, limits: Limits, most: int) -> None:
+        # What arrived.
         self._buffer = buffer
+        # Bounds of controls in several frames.
         self._limits = limits
+        # The largest frame that may come, in octets, as agreed.
         self._most = most
+        # By channel: the control whose frames haven't all come.
         self._partials: dict[int, Partial] = {}
 
     def agree(self, most: int) -> None:

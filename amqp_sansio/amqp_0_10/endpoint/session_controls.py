@@ -1,6 +1,12 @@
 """Controls: how a session attaches, finds out what the peer knows, replays, tells what is completed, and ends.
 
-Class 2, part 1 sections 3.4.1.3 and 3.6.
+Class 2, part 1 sections 3.4.1.3 and 3.6. In order: attach and attached put the session on the channel; each end
+flushes, to learn what the other expects; then each sends its command-point, replays what the peer hasn't got, and is
+`ready`.
+Commands that the application gives before that wait in the state's replay.
+
+Between two calls these hold: commands go out only while the channel is `ready` and attached; the session is told once,
+by Opened or Resumed; and once `report` is set, only detached and the answer to a close still count.
 """
 
 from __future__ import annotations
@@ -8,12 +14,13 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ..._core.ends import failed, tell_abandoned
-from ..._core.serial import add, distance
 from ..._core.violation import refuse
+from ..._ground.serial import add, distance
+from ..._watching.ends import failed, tell_abandoned
 from ...errors import EndpointClosed, LocalProtocolError, RemoteProtocolError, Scope
-from ...events import By, CloseReport, Failed, Opened, Pending, Replied
+from ...events import By, CloseReport, Failed, Info, Opened, Pending, Replied
 from ..codec import records
+from ..codec.record import COMMANDS
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import DETACH_CODES, DetachCode, Violation, exception
 from ..model import execution
@@ -51,27 +58,49 @@ _HINTS: Final = {
 
 
 class Controls:
-    """One end of a session's attachment to a channel.
-
-    `opening` is the pending that the attachment ends with `session` once both ends are in step. `ended` is called when
-    the session has left the channel.
-    """
+    """One end of a session's attachment to a channel, from session.attach until the channel is free again."""
 
     __slots__ = (
-        "_asked", "_closing", "_ended", "_resumes", "_timeouts", "_transport", "channel", "incoming", "opening",
-        "outgoing", "session", "state",
-    )  # fmt: skip
+        "_asked",
+        "_closing",
+        "_ended",
+        "_resumes",
+        "_timeouts",
+        "_transport",
+        "channel",
+        "incoming",
+        "opening",
+        "outgoing",
+        "session",
+        "state",
+    )
 
     def __init__(self, channel: Channel, state: SessionState, ended: Callable[[Controls], None]) -> None:
+        # The place, with the state of the attachment.
         self.channel = channel
+        # What survives the attachment; a resumed session brings it.
         self.state = state
+        # This end's commands, which the peer's session.completed ends.
         self.outgoing = Outgoing(channel, state)
+        # The peer's commands, whose completion this end tells.
         self.incoming = Incoming(channel, state, self.outgoing, self.fail, self.failed_by_peer)
+        # The pending that ends with `session` once both ends are in step; None afterwards, and for sessions that the
+        # peer opened.
         self.opening: Pending[Any] | None = None
+        # The session as the application has it.
         self.session: Any = None
+        # The connection's, for events and numbers of pendings.
         self._transport = channel.transport
+        # Called once, when the session has left the channel.
         self._ended = ended
-        self._asked = self._closing = self._resumes = False
+        # Whether this end has asked what the peer knows of the session (session.flush).
+        self._asked = False
+        # Whether this end leaves the session for good: its detach follows once the peer keeps nothing (`close`).
+        self._closing = False
+        # Whether this end kept the session from an earlier attachment: then it never says that it expects nothing,
+        # which means a new session (rule session.expected/empty-iff-new).
+        self._resumes = False
+        # The pendings of session.request-timeout, in the order of the requests: an answer ends the first.
         self._timeouts: deque[Pending[int | None]] = deque()
 
     # Attaching.
@@ -79,7 +108,8 @@ class Controls:
     def attach(self, *, force: bool) -> None:
         """Ask the peer to attach the session. Raises LimitExceeded."""
         channel, state, transport = self.channel, self.state, self._transport
-        channel.resuming = self._resumes = state.lasts
+        channel.resuming = state.lasts
+        self._resumes = channel.resuming
         state.adopt(transport.limits)
         channel.send_step(records.SessionAttach(state.name, force))
         self.opening = Pending((state.name, state.side_name, "open", transport.new_serial()))
@@ -92,7 +122,9 @@ class Controls:
     def begin(self) -> None:
         """Go on behind the answer: a session that lasts asks what the peer knows, another one begins."""
         if self.state.lasts:
-            self.channel.resuming = self._resumes = self._asked = True
+            self.channel.resuming = True
+            self._resumes = True
+            self._asked = True
             self.channel.send(_ALL)
         else:
             self._set_out()
@@ -134,7 +166,7 @@ class Controls:
             number = add(each, 1)
         if number != state.sending.next_id:
             channel.send(records.SessionCommandPoint(state.sending.next_id, 0))
-        state.opened = state.lasts = True
+        state.attached()
         events = self._transport.events
         opening, self.opening = self.opening, None
         if opening is not None:
@@ -142,7 +174,7 @@ class Controls:
         if channel.resuming:
             channel.resuming = False
             found = tuple([on_channel(each, channel.number) for each in state.incomplete])
-            state.executing = dict(zip(state.executing, found, strict=True))
+            state.renew(found)
             events.append(Resumed(Scope.SESSION, channel.number, opening, found))
             if doubtful:
                 self.incoming.tell_completed(timely=True)
@@ -256,16 +288,16 @@ class Controls:
         """Grant what is asked, as far as this end keeps sessions at all (rule maximum-granted-timeout)."""
         most, wanted = self._transport.config.session_timeout_max, control.timeout
         granted = most if wanted is None else wanted if most is None else min(wanted, most)
-        self.state.timeout = granted
+        self.state.keep_for(granted)
         self.channel.answer(records.SessionTimeout(granted))
 
     def _timeout(self, control: records.SessionTimeout) -> None:
         """A peer that wasn't asked can't have this end keep the session for longer."""
         state, granted, waiting = self.state, control.timeout, self._timeouts
         if waiting or (granted is not None and (state.timeout is None or granted < state.timeout)):
-            state.timeout = granted
+            state.keep_for(granted)
         if waiting:
-            state.lasts = True
+            state.confirm_timeout()
             pending = waiting.popleft()
             pending.complete(granted)
             self._transport.events.append(Replied(pending))
@@ -326,8 +358,7 @@ class Controls:
 
     def _completed(self, control: records.SessionCompleted) -> None:
         commands = control.commands or _NOTHING
-        news = self.state.sending.told_completed(self._sent(commands))
-        self.state.asked = False
+        news = self.state.told_completed(self._sent(commands))
         if news:
             self.outgoing.completed(news)
         if control.timely_reply or len(commands) > _MANY:
@@ -400,14 +431,18 @@ class Controls:
         if violation.scope is not Scope.SESSION:
             raise violation
         channel = self.channel
-        if channel.report is not None:
+        if channel.report is not None or channel.is_leaving:
             return
         text = str(violation)
         error, report = self._failure(
-            By.LOCAL, violation.code, text, execution.ERROR_CODES.get(violation.code, ""),
-            blamed=(0, 0) if command is None else divmod(command.CODE, 256), offset=self._transport.unit_offset(),
+            By.LOCAL,
+            violation.code,
+            text,
+            execution.ERROR_CODES.get(violation.code, ""),
+            blamed=(0, 0) if command is None else divmod(command.CODE, 256),
+            offset=self._transport.unit_offset(),
             rule=f"0-10/{violation.rule}" if violation.rule else None,
-        )  # fmt: skip
+        )
         if violation.detach is not None:
             channel.send_step(records.SessionDetached(self.state.name, violation.detach.value))
             self.end(report, error, by=By.LOCAL)
@@ -435,18 +470,44 @@ class Controls:
         name = execution.ERROR_CODES.get(code, str(code))
         text = exception.description or name
         blamed = (exception.class_code or 0, exception.command_code or 0)
-        error, self.channel.report = self._failure(By.REMOTE, code, text, name, blamed=blamed)
+        command = COMMANDS.get(blamed[0] << 8 | blamed[1])
+        places = () if command is None else command.__match_args__
+        field = exception.field_index
+        said: dict[str, Any] = {
+            "command-id": exception.command_id,
+            "field": places[field] if field is not None and field < len(places) else field,
+            **(exception.error_info or {}),
+        }
+        info = Info({key: value for key, value in said.items() if value is not None})
+        error, report = self._failure(By.REMOTE, code, text, name, blamed=blamed)
+        error.info = info
+        self.channel.report = report.but(method="" if command is None else command.NAME, info=info)
         self._tell_failed(error, By.REMOTE, self._open_pendings())
 
     def _failure(
-        self, by: By, code: int, text: str, condition: str, *, blamed: tuple[int, int] = (0, 0),
-        offset: int | None = None, rule: str | None = None, hint: str = "",
-    ) -> tuple[RemoteProtocolError, CloseReport]:  # fmt: skip
+        self,
+        by: By,
+        code: int,
+        text: str,
+        condition: str,
+        *,
+        blamed: tuple[int, int] = (0, 0),
+        offset: int | None = None,
+        rule: str | None = None,
+        hint: str = "",
+    ) -> tuple[RemoteProtocolError, CloseReport]:
         """The error that ends the session, and the report of it. `blamed` are class and command."""
         error = RemoteProtocolError(
-            text, scope=Scope.SESSION, code=code, channel=self.channel.number, class_id=blamed[0], method_id=blamed[1],
-            offset=offset, rule=rule, condition=condition,
-        )  # fmt: skip
+            text,
+            scope=Scope.SESSION,
+            code=code,
+            channel=self.channel.number,
+            class_id=blamed[0],
+            method_id=blamed[1],
+            offset=offset,
+            rule=rule,
+            condition=condition,
+        )
         return error, CloseReport(by, code, text, *blamed, hint=hint, rule=rule, condition=condition)
 
     def _tell_failed(self, error: RemoteProtocolError, by: By, pendings: list[Pending[Any]]) -> None:
@@ -474,9 +535,13 @@ class Controls:
         self._detach()
 
     def end(
-        self, report: CloseReport, error: RemoteProtocolError | None = None, *,
-        by: By = By.REMOTE, lasting: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        report: CloseReport,
+        error: RemoteProtocolError | None = None,
+        *,
+        by: By = By.REMOTE,
+        lasting: bool = False,
+    ) -> None:
         """The session isn't attached any more: queue its last events.
 
         `lasting`: the error is that of the attachment, what is known of the session stays.

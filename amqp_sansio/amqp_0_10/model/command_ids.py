@@ -4,6 +4,10 @@ Part 1 sections 3.2 and 3.5. Command ids are never on the wire: both ends count 
 keeps each command until it's confirmed or completed; the receiver keeps the ids it has received until it knows that
 the sender knows (the idempotence barrier), so that a replay executes nothing twice. Detached, both are values that
 pickle; re-attached, the receiver says what it expects and the sender goes on from there.
+
+This module owns these ids; nothing outside `model` assigns any of them. A command-point sets a direction out on each
+attachment, then `send` and `arrive` count, each once for a command; the controls of part 1 section 3.5 may come at any
+time between. What holds between two calls is said of each class.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Generic, TypeVar
 
-from ..._core.serial import MASK, add, distance
+from ..._ground.serial import MASK, add, distance
 from ...errors import LimitExceeded, Scope
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import DetachCode, Violation, exception
@@ -35,19 +39,19 @@ def never_sent(ids: SequenceSet, next_id: int) -> Violation | None:
 class SendState(Generic[_C]):
     """The commands that one end sends.
 
-    `next_id` is that of the next new command. `replay` holds every command that may have to be sent again, by id, in
-    order; `completed` the ids that the peer told completed and that aren't yet told back as known. At most `limit`
-    commands are kept.
-
     Invariant: every id in `replay` lies before `next_id`, none of them is completed.
     """
 
     __slots__ = ("completed", "limit", "next_id", "replay")
 
     def __init__(self, *, next_id: int = 0, limit: int = 65_536) -> None:
+        # The id of the next new command.
         self.next_id = next_id
+        # The most commands that are kept; a session that goes on takes over its connection's.
         self.limit = limit
+        # Every command that may have to be sent again, by id: neither confirmed, completed nor given up.
         self.replay: OpenIds[_C] = OpenIds()
+        # The ids that the peer told completed, in its last word.
         self.completed = _NOTHING
 
     def send(self, command: _C) -> int:
@@ -60,6 +64,10 @@ class SendState(Generic[_C]):
         self.replay[number] = command
         self.next_id = add(number, 1)
         return number
+
+    def skip(self) -> None:
+        """A command that isn't kept takes the next id: the session ends with it."""
+        self.next_id = add(self.next_id, 1)
 
     def confirmed(self, ids: SequenceSet) -> None:
         """The peer won't lose these commands (session.confirmed): they needn't be sent again."""
@@ -103,6 +111,7 @@ class Runs:
     __slots__ = ("ranges",)
 
     def __init__(self, ids: SequenceSet = _NOTHING) -> None:
+        # First and last id of each range, in their order on the circle of ids.
         self.ranges: list[list[int]] = [list(each) for each in ids.ranges]
 
     @property
@@ -166,21 +175,22 @@ class Runs:
 class ReceiveState:
     """The commands that one end receives.
 
-    `next_id` is that of the first command that was never received, `point` that of the next one to come: behind
-    `next_id` while the peer replays. None before a command-point. `known` are the ids whose execution has begun and
-    that the sender may still replay, `done` those of them that are executed, `ahead` ids behind `next_id` that will
-    never come (session.gap).
-
     Invariant: `done` is a part of `known`, all of which lie before `next_id`; `point` isn't behind `next_id`.
     """
 
     __slots__ = ("ahead", "done", "known", "next_id", "point")
 
     def __init__(self) -> None:
+        # The id of the first command that was never received; None before the first command-point.
         self.next_id: int | None = None
+        # The id of the next command to come: before `next_id` while the peer replays. None without a command-point on
+        # this attachment.
         self.point: int | None = None
+        # The ids whose execution has begun and that the sender may still replay: the idempotence barrier.
         self.known = Runs()
+        # Those of them that are executed.
         self.done = Runs()
+        # Ids behind `next_id` that will never come (session.gap).
         self.ahead = _NOTHING
 
     @property
@@ -225,13 +235,34 @@ class ReceiveState:
             self._skip()
         return point, True
 
+    def is_next(self, number: int) -> bool:
+        """Whether it's the next command to come, a new one with no gap ahead, so that `take_next` may count it."""
+        return number == self.point == self.next_id and not self.ahead
+
+    def take_next(self, number: int) -> None:
+        """The next command, which is a new one, has arrived: as `arrive`."""
+        self.next_id = self.point = (number + 1) & MASK
+        ranges = self.known.ranges
+        if ranges and (ranges[-1][1] + 1) & MASK == number:
+            ranges[-1][1] = number
+        else:
+            self.known.add(number)
+
     def forget(self, number: int) -> None:
         """The transport was lost within the command `number`: it never arrived, and will be sent again."""
         self.known.remove(SequenceSet(((number, number),)))
-        self.next_id = self.point = number
+        self.next_id = number
+        self.point = number
 
     def complete(self, number: int) -> None:
         """The command is executed."""
+        done, known = self.done.ranges, self.known.ranges
+        if done and known:
+            last, span = done[-1], known[-1]
+            if (last[1] + 1) & MASK == number and span[0] == last[0] and span[1] != last[1]:
+                # The next one of the range that is known, as long as all is completed in order.
+                last[1] = number
+                return
         if number in self.known:
             self.done.add(number)
 

@@ -2,6 +2,10 @@
 
 Both ends keep it: the sender of the messages so as not to send more, their recipient so as to see who does.
 `AgedCredit` is the most that the sender may have, for whoever sees both sides and can't know what has arrived.
+
+This module owns the credit of a session; nothing outside `model` assigns any of it. Each call stands for a command that
+is executed (`grant`, `zero`, `set_mode`), sent (`take`), or for a message that passes (`spend`) or is completed
+(`restore`). What is left is never negative, and `behind` is there just while `taking` isn't empty.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from ..._core.brevity import trim
+from ..._ground.brevity import trim
 from ..codec.violation import Violation, exception
 from .execution import ILLEGAL_ARGUMENT, ILLEGAL_STATE, NOT_FOUND, RESOURCE_LIMIT_EXCEEDED
 from .open_ids import OpenIds
@@ -27,19 +31,7 @@ _MOST_CREDITS: Final = 16
 
 
 class Balance:
-    """The credit for one destination: `messages` and `octets`, None without limit; nothing in the beginning.
-
-    `flow_mode` is WINDOW until told otherwise (rule default-flow-mode): then the completion of a transfer gives back
-    what it took. `bodies` are the octets when headers don't count: there are brokers that count so, and send more than
-    what `octets` allows. `granted` are the messages that were granted in all since the balance was zero, None without
-    limit.
-
-    `taking` are the commands under way that take all credit (message.stop, message.flush), `behind` what was granted
-    behind them. `stale` are the transfers that took of a credit that has been taken since: their completion gives
-    nothing back.
-
-    `lenient`: octets count only if any were granted since the balance was zero. So it is at both ends for what clients
-    publish: there are brokers that stop a publisher, and let it go on with messages alone.
+    """The credit for one destination, nothing in the beginning.
 
     >>> balance = Balance()
     >>> balance.grant(MESSAGE, 2), balance.grant(BYTE, 100), balance.holds(100), balance.holds(101)
@@ -47,19 +39,39 @@ class Balance:
     """
 
     __slots__ = (
-        "behind", "bodies", "counts", "flow_mode", "granted", "lenient", "messages", "octets", "stale", "taking",
-    )  # fmt: skip
+        "behind",
+        "bodies",
+        "counts",
+        "flow_mode",
+        "granted",
+        "lenient",
+        "messages",
+        "octets",
+        "stale",
+        "taking",
+    )
 
     def __init__(self, *, lenient: bool = False, stale: Iterable[int] = ()) -> None:
+        # Whether octets count only if any were granted since the balance was zero. So it is at both ends for what
+        # clients publish: there are brokers that stop a publisher, and let it go on with messages alone.
         self.lenient = lenient
+        # Whether octets count.
         self.counts = not lenient
+        # WINDOW until told otherwise (rule default-flow-mode): then the completion of a transfer gives back what it
+        # took.
         self.flow_mode = WINDOW
+        # Messages, and octets of header and body, that may still be sent; None without limit.
         self.messages: int | None = 0
         self.octets: int | None = None if lenient else 0
+        # The octets when headers don't count: there are brokers that count so, and send more than `octets` allows.
         self.bodies = self.octets
+        # Messages that were granted in all since the balance was zero, None without limit.
         self.granted: int | None = 0
+        # The commands under way that take all credit (message.stop, message.flush), and what was granted behind them;
+        # None while there are none.
         self.taking: set[int] = set()
         self.behind: Balance | None = None
+        # The transfers that took of a credit that has been taken since: their completion gives nothing back.
         self.stale = set(stale)
 
     @property
@@ -80,7 +92,8 @@ class Balance:
             self.granted = _sum(self.granted, value)
         else:
             if not self.counts:
-                self.octets = self.bodies = 0
+                self.octets = 0
+                self.bodies = 0
                 self.counts = True
             self.octets = _sum(self.octets, value)
             self.bodies = _sum(self.bodies, value)
@@ -149,6 +162,10 @@ class Balance:
         takes = f"{self.messages} messages and {self.octets} octets"
         return overrun(destination, size, takes, messages=self.messages != 0)
 
+    def set_mode(self, mode: int) -> None:
+        """Completions give credit back from now on (WINDOW), or don't."""
+        self.flow_mode = mode
+
     def check_mode(self, mode: int, destination: str) -> None:
         """Raise Violation when there's credit, with which the mode can't be changed (rule mode-switching)."""
         if mode != self.flow_mode and not self.is_zero:
@@ -156,19 +173,21 @@ class Balance:
 
 
 class _Age:
-    """The credit of one age: `messages` and `octets`, None without limit.
+    """The credit of one age, which begins with a command that zeroes the credit before it."""
 
-    It begins with the command `number`, which zeroes the credit before it; `name` is that command's. `window` says that
-    completions give credit back, `granted` that message.flow gave any.
-    """
-
-    __slots__ = ("granted", "messages", "name", "number", "octets", "window")
+    __slots__ = ("granted", "messages", "most", "name", "number", "octets", "window")
 
     def __init__(self, name: str, number: int | None, window: bool) -> None:
+        # The name and the id of that command.
         self.name = name
         self.number = number
+        # Whether completions may give credit back.
         self.window = window
+        # Whether message.flow gave any.
         self.granted = False
+        # The messages that might be sent at once when message.flow gave the last ones; None without limit.
+        self.most: int | None = 0
+        # Messages, and octets of header and body, that may still be sent; None without limit.
         self.messages: int | None = 0
         self.octets: int | None = 0
 
@@ -190,16 +209,15 @@ class _Age:
 
 
 class _Destination:
-    """A subscription, or what is left of one. `live` says that it isn't cancelled.
-
-    `credits` are those that the server may still have, oldest first: of all but the last it isn't known to have
-    executed what zeroes them.
-    """
+    """A subscription, or what is left of one."""
 
     __slots__ = ("credits", "live")
 
     def __init__(self) -> None:
+        # Whether it is subscribed, and not cancelled since.
         self.live = False
+        # The credits that the server may still have, oldest first: of all but the last it isn't known to have executed
+        # what zeroes them. At most `_MOST_CREDITS`.
         self.credits: list[_Age] = []
 
     def zero(self, name: str, number: int | None) -> None:
@@ -224,21 +242,45 @@ class AgedCredit:
     """The most that the server may send to each destination of a client, as whoever sees both sides knows it.
 
     Credit counts from the moment the client sends its grant; credit that the client takes back counts until the server
-    says that it's done. `destinations` are the client's, all of them if `known`, else none; `zeroing` the commands that
-    zero the credit of one, at most `most`.
+    says that it's done.
     """
 
-    __slots__ = ("destinations", "known", "most", "zeroing")
+    __slots__ = ("destinations", "known", "most", "restored", "zeroing")
 
     def __init__(self, most: int) -> None:
+        # The most commands in `zeroing`.
         self.most = most
+        # Whether all of the client's destinations are known; else nothing is said of any.
         self.known = True
+        # These, by name; none unless `known`.
         self.destinations: dict[str, _Destination] = {}
+        # The destination whose credit a command zeroes, by the id of the command, until the server has executed it.
         self.zeroing: OpenIds[str] = OpenIds()
+        # The destinations that completions have given credit back, until somebody asks for them.
+        self.restored: dict[str, None] = {}
+
+    def room_of(self, name: str) -> tuple[int | None, int | None]:
+        """The messages that a subscription has credit for, and those when it was granted last.
+
+        None: without limit, or not known.
+        """
+        destination = self._live(name)
+        if destination is None:
+            return None, None
+        credit = destination.credits[-1]
+        return credit.messages, credit.most
+
+    def take_restored(self) -> Iterable[str]:
+        """The destinations that completions have given credit since the last call."""
+        restored = self.restored
+        if restored:
+            self.restored = {}
+        return restored
 
     def forget(self) -> None:
         """Not all destinations are known any more."""
         self.known = False
+        self.restored.clear()
         self.destinations.clear()
         self.zeroing.clear()
 
@@ -283,6 +325,9 @@ class AgedCredit:
         credit = destination.credits[-1]
         credit.granted = credit.granted or value != 0
         credit.add(0 if unit == BYTE else value, 0 if unit == MESSAGE else value)
+        if unit == MESSAGE:
+            # With the window mode, what the client hasn't completed is part of it.
+            credit.most = _sum(credit.most, value) if credit.window else credit.messages
 
     def set_mode(self, name: str, mode: int | None) -> Violation | None:
         """The client sends message.set-flow-mode; the rule that it breaks."""
@@ -324,6 +369,7 @@ class AgedCredit:
         destination = self.destinations.get(name)
         if destination is not None and any([credit.window for credit in destination.credits]):
             destination.credits[-1].add(1, octets)
+            self.restored[name] = None
 
     def completed(self, commands: SequenceSet) -> None:
         """The server has executed commands of the client."""
@@ -335,6 +381,7 @@ class AgedCredit:
             destination.zeroed(number)
             if not destination.live and len(destination.credits) == 1:
                 del self.destinations[name]
+                self.restored.pop(name, None)
 
 
 def no_subscription(name: str) -> Violation:

@@ -25,8 +25,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ..._core.deadlines import Deadlines
-from ..._core.timers import Clock
+from ..._ground.deadlines import Deadlines
+from ..._ground.timers import Clock
 from ...errors import LocalProtocolError
 from ..codec import records
 from . import execution
@@ -85,18 +85,35 @@ class Branches:
     """
 
     __slots__ = (
-        "_branches", "_clock", "_deadlines", "_outcomes", "_sessions", "_undone", "default_timeout", "join", "limit",
-    )  # fmt: skip
+        "_branches",
+        "_clock",
+        "_deadlines",
+        "_outcomes",
+        "_sessions",
+        "_undone",
+        "default_timeout",
+        "join",
+        "limit",
+    )
 
     def __init__(self, *, join: bool = True, default_timeout: int = 0, limit: int = 65_536) -> None:
+        # Whether dtx.start with join is supported.
         self.join = join
+        # Seconds of branches without set-timeout; 0: they have all the time.
         self.default_timeout = default_timeout
+        # Most known branches; of those that are rolled back and only wait to be asked about, the oldest make room.
         self.limit = limit
+        # The known ones, in the order in which they were started.
         self._branches: dict[records.Xid, _Known] = {}
+        # Those that have selected dtx, by their owner.
         self._sessions: dict[Hashable, _Session] = {}
+        # Branches that are rolled back and wait to be asked about, the oldest first.
         self._undone: dict[records.Xid, None] = {}
+        # What became of branches and isn't taken yet, in order.
         self._outcomes: list[tuple[records.Xid, Outcome]] = []
+        # The `now` of the last call.
         self._clock = Clock()
+        # When the time of each branch is up that has one.
         self._deadlines: Deadlines[records.Xid] = Deadlines()
 
     def execute(self, owner: Hashable, command: Command[Any], now: float) -> DtxResult:
@@ -364,17 +381,18 @@ class Branches:
 
 
 class _Known:
-    """A known branch: its state, the sessions that are associated with it, whether it has work, and its timeout.
-
-    `timeout` is that of the last set-timeout in seconds, 0: the default one.
-    """
+    """A known branch."""
 
     __slots__ = ("sessions", "state", "timeout", "worked")
 
     def __init__(self, state: Branch) -> None:
+        # A row of the table of `dtx_states`.
         self.state = state
+        # By owner: how each session is associated with it.
         self.sessions: dict[Hashable, Association] = {}
+        # Whether anything was done in it: without work it is read-only.
         self.worked = False
+        # Seconds of the last set-timeout; 0: the default.
         self.timeout = 0
 
 
@@ -384,7 +402,9 @@ class _Session:
     __slots__ = ("branches", "current")
 
     def __init__(self) -> None:
+        # The branch that its commands belong to; None: none.
         self.current: records.Xid | None = None
+        # All that it's associated with or has suspended; a dict for its order.
         self.branches: dict[records.Xid, None] = {}
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ..._core.state_table import Table, TableEnum
+from ..._ground.state_table import Table, TableEnum
 
 XA_OK: Final = 0
 XA_RBROLLBACK: Final = 1
@@ -107,9 +107,11 @@ class BranchInput(TableEnum):
 
 DOOMED: Final = (Branch.ROLLBACK_ONLY, Branch.TIMED_OUT)
 HEURISTIC: Final = (
-    Branch.HEURISTICALLY_COMMITTED, Branch.HEURISTICALLY_ROLLED_BACK, Branch.HEURISTICALLY_MIXED,
+    Branch.HEURISTICALLY_COMMITTED,
+    Branch.HEURISTICALLY_ROLLED_BACK,
+    Branch.HEURISTICALLY_MIXED,
     Branch.HEURISTIC_HAZARD,
-)  # fmt: skip
+)
 
 
 def _rollback_only(state: Branch) -> Mapping[BranchInput, Branch]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..._core.record import record
-from ...events import Closed, DeliveryReceived, Event, Opened, Pending, renamed
+from ..._ground.record import record
+from ...events import Closed, DeliveryReceived, Event, Opened, Pending
 from ..codec.message import Headers, Message
 
 if TYPE_CHECKING:
@@ -75,7 +75,6 @@ class CommandReceived(Event):
     headers: Headers | None = None
     body: bytes = b""
     pendings: tuple[Pending[Any], ...] = ()
-    handles = renamed("handles", "pendings")
 
 
 class MessageReceived(DeliveryReceived):
@@ -90,15 +89,28 @@ class MessageReceived(DeliveryReceived):
     __match_args__ = ("channel", "command_id", "transfer", "headers", "body", "sync", "has_body")
 
     def __init__(
-        self, channel: int, command_id: int, transfer: MessageTransfer, headers: Headers | bytes, body: bytes,
-        sync: bool = False, has_body: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        channel: int,
+        command_id: int,
+        transfer: MessageTransfer,
+        headers: Headers | bytes,
+        body: bytes,
+        sync: bool = False,
+        has_body: bool = False,
+    ) -> None:
+        # The number of the session's channel.
         self.channel = channel
+        # What `complete` and `accept` name it by.
         self.command_id = command_id
+        # The command, with destination and modes.
         self.transfer = transfer
+        # The header segment: its octets, and once it is read what they say.
         self._headers = headers
+        # Octets of the body segment.
         self.body = body
+        # Whether the sender waits for its completion.
         self.sync = sync
+        # Whether it came with a body segment, which may be empty.
         self.has_body = has_body or bool(body)
 
     @property
@@ -106,7 +118,8 @@ class MessageReceived(DeliveryReceived):
         """The structs of its header segment, decoded when they're read."""
         found = self._headers
         if isinstance(found, bytes):
-            found = self._headers = Headers(found)
+            found = Headers(found)
+            self._headers = found
         return found
 
     @property

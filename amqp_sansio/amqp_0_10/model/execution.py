@@ -50,7 +50,9 @@ class ExecutionError(AmqpError):
 
     def __init__(self, code: int, text: str, *, rule: str | None = None) -> None:
         super().__init__(text)
+        # That of execution.exception.
         self.code = code
+        # The rule's full identifier; None where no single rule says it.
         self.rule = rule
 
     @property

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from ..._core.brevity import trim
+from ..._ground.brevity import trim
 from ...endpoint import Side
 from ..codec import records
 from ..codec.violation import Violation, exception
@@ -19,27 +19,26 @@ _STAGING: Final = (records.FileOpen, records.FileOpenOk, records.FileStage)
 
 
 class FileRules:
-    """The state that both ends have begun with commands of these classes.
+    """The state that both ends have begun with commands of these classes."""
 
-    `consumers` are the client's consumers by class and tag, and whether their files needn't be acknowledged,
-    `cancelled` those that something may still be under way to. `unacked` are the delivery tags of files that wait for
-    their ack, `prefetch_count` how many there may be, 0: any number, `wanted` what was asked for and isn't agreed to.
-    `opened` are the content sizes of the files that an end has asked to stage, `staging` how much is to come of those
-    that the other end has agreed to, for each end in order.
-    """
-
-    __slots__ = (
-        "cancelled", "consumers", "limit", "opened", "prefetch_count", "staging", "unacked", "wanted",
-    )  # fmt: skip
+    __slots__ = ("cancelled", "consumers", "limit", "opened", "prefetch_count", "staging", "unacked", "wanted")
 
     def __init__(self, limit: int) -> None:
+        # Most consumers, files and commands of each kind.
         self.limit = limit
+        # The client's, by class and tag: whether their files needn't be acknowledged.
         self.consumers: dict[tuple[str, str], bool] = {}
+        # The same of those that were cancelled and that something may still be under way to.
         self.cancelled: dict[tuple[str, str], bool] = {}
+        # The delivery tags of files that wait for their ack; a dict for its order.
         self.unacked: dict[int, None] = {}
+        # How many of these there may be; 0: any number. file.qos-ok changes it.
         self.prefetch_count = 0
+        # What file.qos asked for and isn't agreed to, in order.
         self.wanted: deque[int] = deque()
+        # By the end that asked to stage files: the content sizes of those that aren't agreed to, in order.
         self.opened: dict[Side, deque[int]] = {side: deque() for side in Side}
+        # By the same end: how much is to come of each file that the other has agreed to.
         self.staging: dict[Side, deque[int]] = {side: deque() for side in Side}
 
     def step(self, by: Side, command: Any, body_size: int) -> None:
@@ -180,16 +179,22 @@ class Tags:
     __slots__ = ("first", "last", "most", "others", "sure")
 
     def __init__(self, most: int) -> None:
+        # How many outside of the run are remembered.
         self.most = most
+        # Where the run begins; it is empty while it lies above `last`.
         self.first = 0
+        # Where it ends.
         self.last = -1
+        # Tags outside of the run.
         self.others: set[int] = set()
+        # Whether all are known: with too many others any tag may have been used.
         self.sure = True
 
     def add(self, tag: int) -> None:
         """A tag is used."""
         if self.last < self.first:
-            self.first = self.last = tag
+            self.first = tag
+            self.last = tag
         elif tag == self.last + 1:
             self.last = tag
         elif not self.first <= tag <= self.last:
@@ -204,16 +209,15 @@ class Tags:
 
 
 class SeenFiles(FileRules):
-    """The same as seen from both sides: what isn't known is held against nobody.
-
-    `assumed`: not all of what is staged was seen. `tags` are the delivery tags that the server used.
-    """
+    """The same as seen from both sides: what isn't known is held against nobody."""
 
     __slots__ = ("assumed", "tags")
 
     def __init__(self, limit: int, most: int) -> None:
         super().__init__(limit)
+        # Whether not all of what is staged was seen: staging is judged no more.
         self.assumed = False
+        # The delivery tags that the server used.
         self.tags = Tags(most)
 
     def step(self, by: Side, command: Any, body_size: int) -> None:

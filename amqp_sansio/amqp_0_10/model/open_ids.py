@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from ..._core.serial import HALF, MASK, distance
+from ..._ground.serial import HALF, MASK, distance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,15 +99,19 @@ class OpenIds(dict[int, _V]):
             if at == len(order) or order[at] != place:
                 order.insert(at, place)
 
-    def pop_first(self) -> _V:
-        """Delete the first id in their order, and return its value. Raises IndexError if there is none."""
+    def pop_oldest(self, count: int) -> list[_V]:
+        """Delete the first ids in their order, up to that many, and return their values."""
         order = self._up_to_date()
+        oldest: list[_V] = []
         at = 0
-        while order[at] & MASK not in self:
+        while at < len(order) and len(oldest) < count:
+            number = order[at] & MASK
+            if number in self:
+                oldest.append(self.pop(number))
             at += 1
-        first = order[at] & MASK
-        del order[: at + 1]
-        return self.pop(first)
+        # This shifts all that follow: a caller takes many at once.
+        del order[:at]
+        return oldest
 
     def _up_to_date(self) -> list[int]:
         """The order with all ids that are open."""

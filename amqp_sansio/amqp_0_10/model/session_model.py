@@ -5,6 +5,10 @@ books beside them: `credit`, `transfers`, `command_ids`. Observers step halves t
 (`WholeHalf`), one by one, since one of them may be known and the other not.
 A command that isn't legal raises `Violation`, with nothing changed. `tolerate` gets each broken rule that does no
 harm, or not for sure: endpoints ignore it, observers report it.
+
+This module owns what a side has selected, subscribed and begun; nothing outside `model` assigns any of it. `step` takes
+each command once, in the order in which it was sent, and `answered` the result of one that is executed. Between two
+calls a branch is `current` only in mode DTX, but for halves that go on behind a broken rule.
 """
 
 from __future__ import annotations
@@ -12,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ..._core.brevity import trim
-from ..._core.serial import add
-from ..._core.state_table import Table, TableEnum
+from ..._ground.brevity import trim
+from ..._ground.serial import add
+from ..._ground.state_table import Table, TableEnum
 from ...endpoint import Side
 from ..codec import records
 from ..codec.violation import Violation, exception
@@ -72,27 +76,27 @@ _MODE_RULES: Final[Mapping[Select, str]] = {
     Select.DTX_START: "dtx.select/required",
     Select.DTX_END: "dtx.select/required",
 }
-OF_DESTINATION: Final = (
-    records.MessageFlow, records.MessageStop, records.MessageFlush, records.MessageSetFlowMode
-)  # fmt: skip
+OF_DESTINATION: Final = (records.MessageFlow, records.MessageStop, records.MessageFlush, records.MessageSetFlowMode)
 """The commands about the credit of a destination."""
 
 
 class SessionHalf:
-    """The selections, subscriptions and transactions that one side has begun on a session.
-
-    `mode` is what it selected, `subscriptions` the accept-mode of its subscriptions by their destination, `current` the
-    transaction branch that its work belongs to, `suspended` those that it's to resume, the latest ones.
-    """
+    """The selections, subscriptions and transactions that one side has begun on a session."""
 
     __slots__ = ("current", "limit", "mode", "side", "subscriptions", "suspended")
 
     def __init__(self, side: Side, limit: int) -> None:
+        # Whose half it is.
         self.side = side
+        # The most subscriptions, and suspended branches; a session that goes on takes over its connection's.
         self.limit = limit
+        # What the side has selected (tx.select, dtx.select).
         self.mode = Mode.NORMAL
+        # The transaction branch that its work belongs to (dtx.start), None outside of one.
         self.current: records.Xid | None = None
+        # The branches that it's to resume, the latest ones.
         self.suspended: dict[records.Xid, None] = {}
+        # The accept-mode of its subscriptions, by their destination.
         self.subscriptions: dict[str, int] = {}
 
     def step(self, command: Any) -> None:
@@ -100,6 +104,14 @@ class SessionHalf:
         rule = self._RULES.get(command.__class__)
         if rule is not None:
             rule(self, command)
+
+    def forget_subscriptions(self) -> None:
+        """Nobody knows which there are; whoever shares them keeps its own."""
+        self.subscriptions = {}
+
+    def share_subscriptions(self, known: SessionHalf) -> None:
+        """Go on with the subscriptions of a half that knew more."""
+        self.subscriptions = known.subscriptions
 
     def tolerate(self, violation: Violation | None) -> None:
         """A rule is broken, if any, and it does no harm here."""
@@ -212,15 +224,14 @@ class SessionHalf:
 
 
 class Asked:
-    """The open requests of one side with the controls of a session (class 2).
-
-    `wanted` is the longest timeout among those that weren't answered, None: for ever, -1: none was asked for.
-    """
+    """The open requests of one side with the controls of a session (class 2)."""
 
     __slots__ = ("flushed", "wanted")
 
     def __init__(self, known: bool) -> None:
+        # Whether it asked which command the other side expects; also where that isn't known.
         self.flushed = not known
+        # The longest timeout among those that weren't answered, in seconds; None: for ever, -1: none was asked for.
         self.wanted: int | None = -1
 
     def flush(self, expected: bool) -> None:
@@ -252,43 +263,58 @@ class Asked:
 
 
 class WholeHalf(SessionHalf):
-    """A half of a session that was seen from its first command on. `peer` is the other one (None: not known).
+    """A half of a session that was seen from its first command on.
 
     It knows what its side has done, and takes what the other side may not have heard of as not done yet. Everything in
-    it is bounded, by `most`; what was forgotten is held against nobody.
-
-    `next_id` is that of the next command. `sent` are the messages it transferred that nobody has settled, `transit`
-    destination and octets of those that the other side hasn't completed. `credit` is what the other side may send to
-    its subscriptions.
-
-    `mixed`: it has selected both kinds of transactions, or done as if it had. `left` are branches that it may be
-    associated with for all that is known (None: any), `starting` those of dtx.start without a result, `prepared` those
-    it has prepared.
+    it is bounded; what was forgotten is held against nobody.
     """
 
     __slots__ = (
-        "broken", "credit", "files", "left", "mixed", "most", "next_id", "peer", "prepared", "sent", "starting",
+        "broken",
+        "credit",
+        "files",
+        "left",
+        "mixed",
+        "most",
+        "next_id",
+        "peer",
+        "prepared",
+        "sent",
+        "starting",
         "transit",
-    )  # fmt: skip
+    )
 
     def __init__(self, side: Side, limit: int, most: int) -> None:
         super().__init__(side, limit)
+        # The most entries of each kind that are kept.
         self.most = most
+        # The other half; None while it isn't known, or was missed.
         self.peer: WholeHalf | None = None
+        # Rules of class file; both halves share it once they know each other.
         self.files = SeenFiles(limit, most)
+        # What the other side may send to this side's subscriptions.
         self.credit = AgedCredit(most)
+        # The id of the next command.
         self.next_id = 0
+        # The messages that this side has transferred and nobody has settled.
         self.sent = SeenTransfers(most)
+        # Destination and octets of those that the other side hasn't completed, by id: what gives credit back.
         self.transit: OpenIds[tuple[str, int]] = OpenIds()
+        # Whether the side has selected both kinds of transactions, or done as if it had.
         self.mixed = False
+        # The branches that it may be associated with for all that is known; None: any.
         self.left: dict[records.Xid, None] | None = {}
+        # The dtx.start whose results aren't there, by id.
         self.starting: dict[int, records.DtxStart] = {}
+        # The branches that it has prepared.
         self.prepared: dict[records.Xid, None] = {}
+        # The rules that the command at hand breaks; empty between two calls of `take`.
         self.broken: list[Violation] = []
 
     def join(self, peer: WholeHalf) -> None:
         """The other side has attached the session too."""
-        self.peer, peer.peer = peer, self
+        self.peer = peer
+        peer.peer = self
         self.files = peer.files
 
     def missed(self) -> None:
@@ -358,9 +384,8 @@ class WholeHalf(SessionHalf):
         octets = sum(sizes)
         name = command.destination or ""
         self.transit[number] = (name, octets)
-        if len(self.transit) > self.most:
-            oldest = next(iter(self.transit))
-            client.credit.restore(*self.transit.pop(oldest))
+        for gone in trim(self.transit, self.most).values():
+            client.credit.restore(*gone)
         self.tolerate(client.credit.spend(name, octets))
 
     def _settle(self, number: int, command: Any, sizes: tuple[int, int]) -> None:

@@ -1,27 +1,47 @@
 """SessionState: all that one end knows of a session, whether it's attached or not (0-10 part 1 sections 3.1 and 3.5.2).
 
 It survives the connection: detached, it's a value that pickles, and `connection.resume_session` goes on from it.
+
+This module owns what an end remembers of the commands of both directions; nothing outside `model` assigns any of it. An
+endpoint numbers its own commands with `send` and hears of them by `answered`; of the peer's commands it begins each by
+`receiving.arrive`, hands the ones that the application executes to `execute`, and ends them by `retire`. All that needs
+a session that is attached and has had its command-point (section 3.5.1). `take_usual_transfer` and `complete_message`
+are the same for what a busy session has nearly nothing but: whole messages that come, and their completion.
+
+Between two calls:
+
+- `calls` has each own command that isn't completed or whose result is due, and `sending.replay` each that isn't
+  confirmed: `octets` is the sum of `Call.octets` over the first;
+- `executing` has the peer's commands that the application hasn't completed, in the order of their ids, all of which
+  `receiving.known` has; `weight` is the sum of the octets of their bodies that came whole;
+- `untold` is how many commands of `receiving.done` the peer hasn't been told of.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.ends import failed
-from ..._core.serial import distance
+from ..._ground.layouts import SESSION_0_10
+from ..._ground.serial import distance
+from ..._watching.ends import failed
 from ...endpoint import Side
 from ...errors import EndpointClosed
+from ..codec.violation import exception
 from .command_ids import ReceiveState, SendState
 from .credit import Balance
 from .events import CommandReceived, MessageBegun, MessageReceived
+from .execution import RESOURCE_LIMIT_EXCEEDED
 from .file_rules import FileRules
 from .open_ids import OpenIds
 from .session_model import Mode, SessionHalf
 from .transfers import Transfers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ...events import CloseReport, Event, Pending
     from ...limits import Limits
+    from ..codec.sequence_set import SequenceSet
 
 TELL_EVERY: Final = 64
 """So many completions are told together when nobody waits for them."""
@@ -31,70 +51,295 @@ Segments = tuple[tuple[int, bytes], ...]
 
 
 class Call:
-    """A command that this end has sent: what is still to come of it.
+    """A command that this end has sent: what is still to come of it."""
 
-    `pending` ends when the peer has executed it, and its result has come where it has one; None for those that nobody
-    waits for. `result` is the struct's name while it's due, `destination` and `size` those of a message.
-    """
-
-    __slots__ = (
-        "command", "completed", "destination", "octets", "pending", "result", "size", "value",
-    )  # fmt: skip
+    __slots__ = ("command", "completed", "destination", "octets", "pending", "result", "size", "value")
 
     def __init__(
         self, command: Any, pending: Pending[Any] | None, octets: int, destination: str | None, size: int
     ) -> None:
+        # What was sent.
         self.command = command
+        # It ends when the peer has executed the command, and its result has come where it has one; None for those that
+        # nobody waits for.
         self.pending = pending
+        # The name of the struct that is to come as its result; "" for none, and when it has come.
         self.result: str = command.RESULT
+        # The result, once it has come.
         self.value: Any = None
+        # Whether the peer has executed it.
         self.completed = False
+        # Octets of its segments that count in `SessionState.octets`; 0 once it's completed.
         self.octets = octets
+        # Of a message, the destination whose credit it took, else None.
         self.destination = destination
+        # Of a message, the octets of its header and body, which its completion gives back.
         self.size = size
+
+    def take_result(self, value: object) -> None:
+        """The result has come."""
+        self.result = ""
+        self.value = value
 
 
 class SessionState:
-    """`name`, and what is known of the commands of both ends: `own` is this end's half, `peer` the other one's.
+    """What one end knows of a session; see the module's docstring.
 
-    `timeout` is for how many seconds both ends keep this while the session is detached; None: for ever. `opened`: this
-    end has sent a command-point. `lasts`: it has, or the peer has confirmed the timeout, so that both ends keep this.
     `pending` are the own calls that aren't answered, `incomplete` the events of the peer's commands that the
     application hasn't completed yet.
     """
 
-    SCHEMA = 5
+    LAYOUT = SESSION_0_10
 
     __slots__ = (
-        "asked", "balances", "calls", "executing", "files", "granted", "incoming", "lasts", "name", "octets", "opened",
-        "outgoing", "own", "peer", "receiving", "sending", "side", "side_name", "streamed", "syncs", "tell_at",
-        "timeout", "untold", "weight",
-    )  # fmt: skip
+        "asked",
+        "balances",
+        "calls",
+        "executing",
+        "files",
+        "granted",
+        "incoming",
+        "lasts",
+        "name",
+        "octets",
+        "opened",
+        "outgoing",
+        "own",
+        "paced",
+        "paces",
+        "peer",
+        "receiving",
+        "sending",
+        "side",
+        "side_name",
+        "streamed",
+        "syncs",
+        "tell_at",
+        "timeout",
+        "untold",
+        "weight",
+    )
 
     def __init__(self, name: bytes, side: Side, limits: Limits) -> None:
+        # What this end, and the peer, has selected, subscribed and begun.
         self.own = SessionHalf(side, limits.consumers)
         self.peer = SessionHalf(side.other, limits.consumers)
+        # Rules of class file, which both ends follow.
         self.files = FileRules(limits.consumers)
+        # Its name, by which it's attached again.
         self.name = name
+        # This end, and its name as keys of pendings have it.
         self.side = side
         self.side_name: str = side.value
+        # Seconds for which both ends keep this while the session is detached (session.timeout); None: for ever.
         self.timeout: int | None = 0
-        self.opened = self.lasts = False
+        # Whether this end has sent a command-point, since the session was first attached.
+        self.opened = False
+        # Whether both ends keep this: this end has sent a command-point, or the peer has confirmed the timeout.
+        self.lasts = False
+        # Ids and segments of this end's commands, and ids of the peer's.
         self.sending: SendState[Segments] = SendState(limit=limits.replay)
         self.receiving = ReceiveState()
+        # The own commands of which something is still to come, by id.
         self.calls: OpenIds[Call] = OpenIds()
+        # Octets of those that aren't completed (`Limits.replay_octets`).
         self.octets = 0
+        # The events of the peer's commands that the application has to complete, by id.
         self.executing: dict[int, Event] = {}
+        # Octets of their bodies (`Limits.bodies`).
         self.weight = 0
+        # Octets of header and body of those messages that came in parts and are whole, by id.
         self.streamed: dict[int, int] = {}
+        # Ids of the peer's execution.sync that wait until all before them is executed, in their order.
         self.syncs: list[int] = []
+        # Commands that were executed since the peer was last told (session.completed).
         self.untold = 0
+        # So many are told at the latest; `pace` keeps it below what the windows of this end need.
         self.tell_at = TELL_EVERY
+        # By destination, how many completions are told together at most, if fewer than usual; None: all as usual.
+        self.paces: dict[str, int] | None = None
+        # How many destinations have each of these.
+        self.paced: dict[int, int] | None = None
+        # Whether the peer is asked for what it has completed (session.flush), and hasn't said.
         self.asked = False
+        # The messages that this end has sent, and those that it has got, which aren't settled.
         self.outgoing = Transfers(limits.unsettled)
         self.incoming = Transfers(limits.unsettled)
+        # By destination, the credit that the peer has given this end, and the one that this end has given the peer.
         self.balances: dict[str, Balance] = {}
         self.granted: dict[str, Balance] = {}
+
+    # The usual message.
+
+    def take_usual_transfer(self, event: MessageReceived, size: int, body: int) -> bool:
+        """The peer's message.transfer that `event` tells of, all there: as `arrive`, `admit` and `execute` in turn.
+
+        Header and body have `size` octets together, and the body `body`. It isn't taken unless it is the next new
+        command, for a destination with credit, within the limits; then nothing changes.
+        """
+        receiving = self.receiving
+        number = event.command_id
+        transfer = event.transfer
+        incoming = self.incoming
+        executing = self.executing
+        keeps = not transfer.accept_mode or transfer.acquire_mode
+        balance = self.granted.get(transfer.destination or "")
+        if (
+            balance is None
+            or not receiving.is_next(number)
+            or len(executing) >= incoming.limit
+            or (keeps and len(incoming.unsettled) + incoming.put >= incoming.limit)
+        ):
+            return False
+        if balance.messages is not None or balance.octets is not None:
+            if not balance.admits(body):
+                return False
+            balance.spend(size, body)
+        if keeps:
+            incoming.transfer(number, transfer)
+        receiving.take_next(number)
+        executing[number] = event
+        self.weight += body
+        return True
+
+    def complete_message(self, number: int, event: MessageReceived) -> None:
+        """The application has executed a message that came whole: as `retire` and `executed`."""
+        del self.executing[number]
+        body = len(event.body)
+        self.weight -= body
+        balance = self.granted.get(event.transfer.destination or "")
+        if balance is not None and (balance.flow_mode or balance.stale):
+            balance.restore(number, event.size, body)
+        self.executed(number)
+
+    # The peer's commands.
+
+    def execute(self, number: int, event: Event, octets: int) -> None:
+        """The application is to execute a command, whose body has so many octets."""
+        self.executing[number] = event
+        self.weight += octets
+
+    def executed(self, number: int) -> None:
+        """A command of the peer is executed, and the peer is to be told."""
+        self.receiving.complete(number)
+        self.untold += 1
+
+    def take_completed(self) -> SequenceSet:
+        """All that is executed and the peer may not know, which it is told now."""
+        self.untold = 0
+        return self.receiving.completed
+
+    def renew(self, events: Iterable[Event]) -> None:
+        """The session is attached to another channel: the events of what is being executed, in the same order."""
+        self.executing = dict(zip(self.executing, events, strict=True))
+
+    def came_in_parts(self, number: int, size: int) -> None:
+        """A message that was told to begin is whole: octets of its header and body."""
+        self.streamed[number] = size
+
+    def wait_for_all(self, number: int) -> None:
+        """An execution.sync waits until all before it is executed."""
+        self.syncs.append(number)
+
+    def end_syncs(self) -> bool:
+        """Complete every execution.sync before which all is executed; whether there were any."""
+        found = False
+        while self.syncs and self.is_behind_all(self.syncs[0]):
+            self.receiving.complete(self.syncs.pop(0))
+            found = True
+        return found
+
+    # Credit.
+
+    def credit_of(self, destination: str) -> Balance:
+        """The credit that the peer has given for a destination. Raises Violation when there are too many."""
+        balance = self.balances.get(destination)
+        if balance is None:
+            if len(self.balances) >= self.peer.limit:
+                text = f"{len(self.balances)} destinations, Limits.consumers allows no more"
+                raise exception(RESOURCE_LIMIT_EXCEEDED, text)
+            balance = Balance(lenient=self.side is Side.CLIENT)
+            self.balances[destination] = balance
+        return balance
+
+    def peer_subscribes(self, destination: str) -> None:
+        """The peer's new subscription has no credit; what is under way to an older one gives none back."""
+        self.balances[destination] = Balance(stale=self.under_way(destination))
+
+    def peer_cancels(self, destination: str) -> None:
+        """The peer's subscription is over."""
+        self.balances.pop(destination, None)
+
+    def grant_to(self, destination: str) -> Balance:
+        """The credit that this end gives for a destination."""
+        balance = self.granted.get(destination)
+        if balance is None:
+            balance = Balance(lenient=self.side is Side.SERVER)
+            self.granted[destination] = balance
+        return balance
+
+    def subscribes(self, destination: str) -> None:
+        """This end's new subscription has no credit; what has come to an older one gives none back."""
+        self.granted[destination] = Balance(stale=self.arrived(destination))
+
+    def cancels(self, destination: str) -> None:
+        """This end's subscription is over."""
+        self.granted.pop(destination, None)
+
+    # This end's commands.
+
+    def send(self, call: Call, segments: Segments) -> int:
+        """This end sends a command: its id. Raises LimitExceeded."""
+        number = self.sending.send(segments)
+        self.calls[number] = call
+        self.octets += call.octets
+        return number
+
+    def answered(self, number: int) -> Call:
+        """The peer has executed an own command, of which a result may still be due."""
+        call = self.calls[number]
+        call.completed = True
+        self.octets -= call.octets
+        call.octets = 0
+        return call
+
+    def forget_call(self, number: int) -> None:
+        """Nothing more is to come of an own command."""
+        del self.calls[number]
+
+    def give_up(self, number: int) -> Call | None:
+        """An own command won't be sent again (session.gap); what waits for it, if anything does."""
+        del self.sending.replay[number]
+        for balance in self.granted.values():
+            balance.taking.discard(number)
+        call = self.calls.pop(number, None)
+        if call is not None:
+            self.octets -= call.octets
+        return call
+
+    def ask_completed(self) -> None:
+        """The peer is asked for what it has completed (session.flush)."""
+        self.asked = True
+
+    def told_completed(self, ids: SequenceSet) -> SequenceSet:
+        """The peer says what it has completed; those that are news."""
+        self.asked = False
+        return self.sending.told_completed(ids)
+
+    # Its life.
+
+    def attached(self) -> None:
+        """The session goes on: this end has sent its command-point."""
+        self.opened = True
+        self.lasts = True
+
+    def keep_for(self, timeout: int | None) -> None:
+        """Both ends keep this for so many seconds, once it's detached."""
+        self.timeout = timeout
+
+    def confirm_timeout(self) -> None:
+        """The peer has confirmed the timeout."""
+        self.lasts = True
 
     def step(self, side: Side, command: Any, body_size: int) -> None:
         """`side` sends a command with a body of so many octets. Raises Violation."""
@@ -131,8 +376,10 @@ class SessionState:
     def adopt(self, limits: Limits) -> None:
         """Use the limits of the connection that the session goes on with."""
         self.sending.limit = limits.replay
-        self.own.limit = self.peer.limit = limits.consumers
-        self.outgoing.limit = self.incoming.limit = limits.unsettled
+        self.own.limit = limits.consumers
+        self.peer.limit = self.own.limit
+        self.outgoing.limit = limits.unsettled
+        self.incoming.limit = self.outgoing.limit
 
     def abandon(self, report: CloseReport) -> tuple[Pending[Any], ...]:
         """End all pendings: the session won't be attached again."""
@@ -166,19 +413,31 @@ class SessionState:
                 # The message takes its credit again when it comes again.
                 balance.unspend(number)
 
-    def pace(self) -> None:
-        """Tell fewer completions together than half of the smallest window that they keep open."""
-        least = TELL_EVERY
-        for balance in self.granted.values():
-            granted = balance.granted
-            if granted == 0:
-                continue
+    def pace(self, destination: str) -> None:
+        """The credit of a destination has changed: tell fewer completions together than half of the smallest window
+        that they keep open."""
+        balance = self.granted.get(destination)
+        pace = TELL_EVERY
+        if balance is not None and balance.granted != 0:
             if balance.octets is not None:
-                least = 1
-                break
-            if granted is not None and granted < 2 * least:
-                least = max(1, granted // 2)
-        self.tell_at = least
+                pace = 1
+            elif balance.granted is not None:
+                pace = min(TELL_EVERY, max(1, balance.granted // 2))
+        paces, paced = self.paces, self.paced
+        if paces is None or paced is None:
+            if pace == TELL_EVERY:
+                return
+            paces, paced = {}, {}
+            self.paces, self.paced = paces, paced
+        before = paces.pop(destination, TELL_EVERY)
+        if before < TELL_EVERY:
+            paced[before] -= 1
+            if not paced[before]:
+                del paced[before]
+        if pace < TELL_EVERY:
+            paces[destination] = pace
+            paced[pace] = paced.get(pace, 0) + 1
+        self.tell_at = min(paced, default=TELL_EVERY)
 
     def is_behind_all(self, number: int) -> bool:
         """Whether every command before `number` is executed."""
@@ -186,12 +445,12 @@ class SessionState:
         return first is None or distance(number, first) > 0
 
     def __getstate__(self) -> tuple[int, dict[str, object]]:
-        return self.SCHEMA, {name: getattr(self, name) for name in self.__slots__}
+        return self.LAYOUT, {name: getattr(self, name) for name in self.__slots__}
 
     def __setstate__(self, state: tuple[int, dict[str, object]]) -> None:
         schema, values = state
-        if schema != self.SCHEMA:
-            raise ValueError(f"this session has layout {schema}, this release reads {self.SCHEMA}")
+        if schema != self.LAYOUT:
+            raise ValueError(f"this session has layout {schema}, this release reads {self.LAYOUT}")
         for name, value in values.items():
             setattr(self, name, value)
 

@@ -1,7 +1,13 @@
 """Transfers: the messages of one direction of a session that aren't settled yet (class 4, transfer states).
 
 The sender of the messages keeps them with the pendings of their outcomes, their recipient without; both step the same
-table. A transaction puts the transfers it accepts aside until it ends: a rollback brings them back (class 5).
+table. A transaction puts the transfers it accepts aside until it ends: a rollback brings them back (class 5). One that
+is then released or rejected in the same transaction has that outcome after a rollback: clients release what they have
+before they roll back, whatever they have accepted.
+
+This module owns what is unsettled; nothing outside `model` assigns any of it. `transfer` comes once for each message,
+then moves in any order, each checked before (`check`, `check_paid`). Between two calls an id is in `unsettled`, in one
+of `aside`, or in none, and `put` is the number of those in `aside` and `deferred`.
 """
 
 from __future__ import annotations
@@ -9,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.brevity import trim
-from ..._core.serial import add, distance, later
+from ..._ground.brevity import trim
+from ..._ground.serial import add, distance, later
 from ..codec import records
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import Violation, exception
@@ -49,31 +55,42 @@ def ended_by(command: Any) -> object:
 
 
 class Entry:
-    """One message that was transferred: its state, and on the sender's side the pending of its outcome.
-
-    `named` counts the commands of many ids that named it without settling it.
-    """
+    """One message that was transferred."""
 
     __slots__ = ("named", "pending", "state")
 
     def __init__(self, state: Transfer, pending: Pending[Any] | None) -> None:
+        # A row of the table TRANSFER, never START or END.
         self.state = state
+        # The pending of its outcome, at its sender's end; None where nobody waits.
         self.pending = pending
+        # The commands of many ids that named it without settling it (`Transfers.check_paid`).
         self.named = 0
 
 
 class Transfers:
-    """`unsettled` are the transfers by their command ids, `aside` those that wait for the end of a transaction, or of
-    the command that settles them; `put` is how many those are.
-    """
+    """The transfers of one direction that aren't settled."""
 
-    __slots__ = ("aside", "limit", "put", "unsettled")
+    __slots__ = ("aside", "deferred", "limit", "put", "unsettled")
 
     def __init__(self, limit: int) -> None:
+        # The most that are kept; a session that goes on takes over its connection's.
         self.limit = limit
+        # Those that nothing was said of that ends them, by command id.
         self.unsettled: OpenIds[Entry] = OpenIds()
-        self.aside: dict[object, dict[int, Entry]] = {}
+        # Those that wait for the end of a transaction, by its name (WORK or its xid; with the id of the command that
+        # ends it, once that is sent), or for the command that settles them, by its id.
+        self.aside: dict[object, OpenIds[Entry]] = {}
+        # Of those, the ones that have another outcome after a rollback, with that. None until there are some: most
+        # sessions never have any.
+        self.deferred: dict[object, list[tuple[Entry, object]]] | None = None
+        # How many are in `aside` and `deferred`.
         self.put = 0
+
+    @staticmethod
+    def keeps(command: records.MessageTransfer) -> bool:
+        """Whether a message waits for a word of its recipient: with accept-mode none and acquired it doesn't."""
+        return not command.accept_mode or bool(command.acquire_mode)
 
     def check_room(self) -> None:
         """Raises Violation when no more transfers are kept."""
@@ -91,6 +108,10 @@ class Transfers:
         state = TRANSFER[Transfer.START][move]
         if state is not Transfer.END:
             self.unsettled[number] = Entry(state, pending)
+
+    def take(self, number: int) -> Entry | None:
+        """Take out an unsettled one, which nothing more is said of."""
+        return self.unsettled.pop(number, None)
 
     def named(self, ids: SequenceSet | None) -> list[int]:
         """The ids of a set that are unsettled."""
@@ -151,40 +172,61 @@ class Transfers:
         """A transaction accepts transfers, or a command is to settle them: they're settled when that is done."""
         if not numbers:
             return
-        aside = self.aside.setdefault(work, {})
+        aside = self.aside.setdefault(work, OpenIds())
         for number in numbers:
             entry = self.unsettled.pop(number, None)
             if entry is not None:
-                aside[number] = entry
+                aside.add(number, entry)
                 self.put += 1
+
+    def accepted_in(self, work: object, ids: SequenceSet | None) -> list[int]:
+        """Those of some ids that a transaction has accepted, and that have no other outcome after its rollback."""
+        aside = self.aside.get(work)
+        return [] if aside is None or not ids else aside.named(ids)
+
+    def defer(self, numbers: Collection[int], work: object, outcome: object) -> None:
+        """Give transfers that a transaction has accepted another outcome after its rollback."""
+        if numbers:
+            aside = self.aside[work]
+            if self.deferred is None:
+                self.deferred = {}
+            self.deferred.setdefault(work, []).extend([(aside.pop(number), outcome) for number in numbers])
 
     def close_work(self, work: object, number: int) -> None:
         """The command `number` ends a transaction: what is accepted behind it belongs to the next one."""
         if work in self.aside:
             self.aside[work, number] = self.aside.pop(work)
+        if self.deferred and work in self.deferred:
+            self.deferred[work, number] = self.deferred.pop(work)
 
     def in_work(self, work: object) -> tuple[Pending[Any], ...]:
         """The pendings of what a transaction has accepted."""
-        return pendings_of(self.aside.get(work, {}).values())
+        aside = self.aside.get(work)
+        entries = [] if aside is None else list(aside.values())
+        return pendings_of([*entries, *[each for each, _ in (self.deferred or {}).get(work, ())]])
 
     def commit(self, work: object) -> list[Entry]:
         """Settle and forget the transfers that the transaction accepted."""
-        return list(self._take_aside(work).values())
+        found, deferred = self._take_aside(work)
+        return [*found.values(), *[entry for entry, _ in deferred]]
 
-    def roll_back(self, work: object) -> None:
-        """Make the transfers that the transaction accepted acquired again."""
-        self.unsettled.put_back(self._take_aside(work))
+    def roll_back(self, work: object) -> list[tuple[Entry, object]]:
+        """Make the transfers that the transaction accepted acquired again; those settled by it, with their outcomes."""
+        found, deferred = self._take_aside(work)
+        self.unsettled.put_back(found)
+        return deferred
 
-    def _take_aside(self, work: object) -> dict[int, Entry]:
-        found = self.aside.pop(work, {})
-        self.put -= len(found)
-        return found
+    def _take_aside(self, work: object) -> tuple[Mapping[int, Entry], list[tuple[Entry, object]]]:
+        found: Mapping[int, Entry] = self.aside.pop(work, {})
+        deferred = self.deferred.pop(work, []) if self.deferred else []
+        self.put -= len(found) + len(deferred)
+        return found, deferred
 
     def pendings(self) -> tuple[Pending[Any], ...]:
         """The pendings of all that isn't settled."""
-        return pendings_of(
-            [*self.unsettled.values(), *[each for work in self.aside.values() for each in work.values()]]
-        )
+        aside = [each for work in self.aside.values() for each in work.values()]
+        deferred = [each for work in (self.deferred or {}).values() for each, _ in work]
+        return pendings_of([*self.unsettled.values(), *aside, *deferred])
 
 
 def pendings_of(entries: Iterable[Entry]) -> tuple[Pending[Any], ...]:
@@ -193,16 +235,15 @@ def pendings_of(entries: Iterable[Entry]) -> tuple[Pending[Any], ...]:
 
 
 class SeenTransfers(Transfers):
-    """The same as seen from both sides: beyond `limit` the oldest are forgotten, and held against nobody.
-
-    Of those below `floor` nothing is known. `lost`: a transaction has accepted more than is kept.
-    """
+    """The same as seen from both sides: beyond `limit` the oldest are forgotten, and held against nobody."""
 
     __slots__ = ("floor", "lost")
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
+        # Of those below this id nothing is known.
         self.floor = 0
+        # Whether a transaction has accepted more than is kept.
         self.lost = False
 
     def transfer(self, number: int, command: records.MessageTransfer, pending: Pending[Any] | None = None) -> None:
@@ -224,7 +265,9 @@ class SeenTransfers(Transfers):
         broken: Violation | None = None
         ended: list[int] = []
         numbers = self.named(ids)
-        wrong = self._not_open(ids, numbers)
+        deferred = [] if move is TransferInput.R_ACCEPT else self.accepted_in(WORK, ids)
+        self.defer(deferred, WORK, None)
+        wrong = self._not_open(ids, [*numbers, *deferred])
         for number in numbers:
             after = TRANSFER[self.unsettled[number].state].get(move)
             if after is None or after is Transfer.END:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from struct import Struct as Layout
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..._core.brevity import treated
-from ..._core.observation import BaseObserver, Identified, Observed
-from ..._core.stream import AT_HEADER, IN_DAMAGE
+from ..._ground.brevity import treated
+from ..._watching.observation import BaseObserver, Identified, Observed
+from ..._watching.stream import AT_HEADER, IN_DAMAGE
 from ...endpoint import Side
 from ...versions import AMQP_0_10, HEADER_BEGIN
 from ..codec import frames
@@ -23,7 +23,7 @@ from .observed_model import ObservedModel
 from .resync import Reader
 
 if TYPE_CHECKING:
-    from ..._core.observation import Setting
+    from ..._watching.observation import Setting
     from ..codec.message_fields import Headers
     from .content import First
 
@@ -63,11 +63,11 @@ class Observer(BaseObserver[Direction, ObservedModel]):
 
     __slots__ = ()
 
-    smallest = frames.FRAME_HEADER_SIZE
+    frame_header = frames.FRAME_HEADER_SIZE
     header_rule = "wire/header-each-peer"
 
     def __init__(self, setting: Setting) -> None:
-        model = ObservedModel(setting.limits, setting.from_start, setting.records)
+        model = ObservedModel(setting.limits, setting.from_start, setting.records, setting.holders)
         mode = AT_HEADER if setting.from_start else IN_DAMAGE
         super().__init__(setting, model, Direction(Side.SERVER, mode), Direction(Side.CLIENT, mode))
         self.events.append(Identified(AMQP_0_10, "", setting.client, setting.server, setting.by, setting.at_ns))
@@ -78,11 +78,11 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         direction.doubted = True
         direction.begun.clear()
 
-    def damage(self, direction: Direction, rule: str, text: str, size: int = 0) -> None:
+    def damage(self, direction: Direction, rule: str, text: str, size: int = 0, looked: int = 0) -> None:
         """A frame can't be read: end what is under way, say so, and look for the next."""
-        direction.when(min(direction.buffer.offset + max(size, self.smallest), direction.end))
+        direction.when(direction.buffer.offset + (looked or self.frame_header))
         self.abandon(direction)
-        super().damage(direction, rule, text, size)
+        super().damage(direction, rule, text, size, looked)
 
     def recognizer(self, direction: Direction) -> Reader:
         """Tells the frames of a direction from other octets."""
@@ -158,9 +158,20 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         if begun:
             body, digest = treated(body or b"", self.body)
         event = self._whole(
-            direction, channel, track, read, begun, headers, body, octets, digest, offset, at - begin, 0,
+            direction,
+            channel,
+            track,
+            read,
+            begun,
+            headers,
+            body,
+            octets,
+            digest,
+            offset,
+            at - begin,
+            0,
             direction.when(buffer.consumed + at),
-        )  # fmt: skip
+        )
         if self.faults or model.faults:
             self._tell(direction, event, offset)
             self.events.popleft()
@@ -208,7 +219,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             self._stray(direction, frame)
             return
         key = (channel, track)
-        content = direction.contents.get(key)
+        content: Content | None = direction.contents.get(key)
         if content is not None:
             wrong_flags = ""
             if track == frames.COMMAND_TRACK and self.model.is_pointed(direction.number, channel):
@@ -237,9 +248,20 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             del direction.contents[key]
             headers, body, digest = self._end_content(direction, content)
             event = self._whole(
-                direction, channel, track, content.read, content.begun, headers, body, content.octets, digest,
-                content.offset, content.size, content.cut, at_ns,
-            )  # fmt: skip
+                direction,
+                channel,
+                track,
+                content.read,
+                content.begun,
+                headers,
+                body,
+                content.octets,
+                digest,
+                content.offset,
+                content.size,
+                content.cut,
+                at_ns,
+            )
             self._tell(direction, event, content.offset)
 
     def _begin(self, direction: Direction, frame: _Frame) -> Content | None:
@@ -277,9 +299,21 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         self.observe(direction, channel, "frame", event, content, offset, size, at_ns, octets)
 
     def _whole(
-        self, direction: Direction, channel: int, track: int, read: First, begun: bool, headers: Headers | None,
-        body: bytes | None, octets: int, digest: str | None, offset: int, size: int, missing: int, at_ns: int,
-    ) -> Observed:  # fmt: skip
+        self,
+        direction: Direction,
+        channel: int,
+        track: int,
+        read: First,
+        begun: bool,
+        headers: Headers | None,
+        body: bytes | None,
+        octets: int,
+        digest: str | None,
+        offset: int,
+        size: int,
+        missing: int,
+        at_ns: int,
+    ) -> Observed:
         """Step the model for an assembly that is all there: its unit."""
         command, name, sync = read
         model, side = self.model, direction.number
@@ -293,15 +327,46 @@ class Observer(BaseObserver[Direction, ObservedModel]):
                 if name == _HEARTBEAT:
                     name = unit = "heartbeat"
             return Observed(
-                self.seq, direction.side, channel, unit, name or "unknown", command, headers, body, octets, digest,
-                offset, size, at_ns, answers, missing, model.messages.take_settled(),
-            )  # fmt: skip
+                self.seq,
+                direction.side,
+                channel,
+                unit,
+                name or "unknown",
+                command,
+                headers,
+                body,
+                octets,
+                digest,
+                offset,
+                size,
+                at_ns,
+                answers,
+                missing,
+                model.messages.take_settled(),
+            )
         message = headers, octets, digest
         number, answers, context = model.take_command(side, channel, command, self.seq, message)
         return ObservedCommand(
-            self.seq, direction.side, channel, unit if name else "unknown", name or "unknown", command, headers, body,
-            octets, digest, offset, size, at_ns, answers, missing, model.messages.take_settled(), context, number, sync,
-        )  # fmt: skip
+            self.seq,
+            direction.side,
+            channel,
+            unit if name else "unknown",
+            name or "unknown",
+            command,
+            headers,
+            body,
+            octets,
+            digest,
+            offset,
+            size,
+            at_ns,
+            answers,
+            missing,
+            model.messages.take_settled(),
+            context,
+            number,
+            sync,
+        )
 
     # Assemblies: the frames of a control, or of a command with its message.
 
@@ -315,7 +380,8 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             content.begun = True
             headers = content.headers
             if headers is None:
-                headers = content.headers = bytearray()
+                headers = bytearray()
+                content.headers = headers
             if len(headers) + len(payload) <= self.limits.header:
                 headers += payload
                 self._hold(content, len(payload))
@@ -383,9 +449,24 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             missing = whole - size + content.cut
             size = whole
         values = (
-            self.seq, direction.side, key[0], "partial", name or "unknown", command, headers, None, size, None,
-            content.offset, content.size, direction.at_ns, None, missing, self.model.messages.take_settled(), None,
-        )  # fmt: skip
+            self.seq,
+            direction.side,
+            key[0],
+            "partial",
+            name or "unknown",
+            command,
+            headers,
+            None,
+            size,
+            None,
+            content.offset,
+            content.size,
+            direction.at_ns,
+            None,
+            missing,
+            self.model.messages.take_settled(),
+            None,
+        )
         event = Observed(*values) if key[1] == frames.CONTROL_TRACK else ObservedCommand(*values, None, sync)
         self._tell(direction, event, content.offset)
 
@@ -414,13 +495,21 @@ class Observer(BaseObserver[Direction, ObservedModel]):
     # Events.
 
     def observe(
-        self, direction: Direction, channel: int, unit: str, event: str, content: Any, offset: int, size: int,
-        at_ns: int, body_size: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        direction: Direction,
+        channel: int,
+        unit: str,
+        event: str,
+        content: Any,
+        offset: int,
+        size: int,
+        at_ns: int,
+        body_size: int = 0,
+    ) -> None:
         """A unit that is no assembly."""
         told = Observed(
-            self.seq, direction.side, channel, unit, event, content, None, None, body_size, None, offset, size, at_ns,
-        )  # fmt: skip
+            self.seq, direction.side, channel, unit, event, content, None, None, body_size, None, offset, size, at_ns
+        )
         self._tell(direction, told, offset)
 
     def _tell(self, direction: Direction, event: Observed, offset: int) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..._core.brevity import KEPT
-from ..._core.stream import IN_DAMAGE, IN_FRAMES
-from ..._core.stream import Direction as SharedDirection
+from ..._ground.brevity import KEPT
+from ..._watching.stream import IN_DAMAGE, IN_FRAMES
+from ..._watching.stream import Direction as SharedDirection
 from ...endpoint import Side
 from ...errors import CodecError
 from ..codec.assembly import Assembly
@@ -17,7 +17,7 @@ from ..codec.records import COMMANDS, CONTROLS, MessageTransfer
 from ..codec.violation import unreadable
 
 if TYPE_CHECKING:
-    from ..._core.observation import Fault
+    from ..._watching.observation import Fault
     from ..codec.structs import Struct
 
 _REQUIRED: Final = "wire/struct-required"
@@ -37,15 +37,29 @@ class Content:
     """
 
     __slots__ = (
-        "assembly", "begun", "cut", "faults", "first", "headers", "held", "octets", "offset", "parts", "read", "size",
+        "assembly",
+        "begun",
+        "cut",
+        "faults",
+        "first",
+        "headers",
+        "held",
+        "octets",
+        "offset",
+        "parts",
+        "read",
+        "size",
         "track",
-    )  # fmt: skip
+    )
 
     def __init__(self, track: int, offset: int) -> None:
         self.assembly = Assembly()
         self.track = track
         self.offset = offset
-        self.size = self.octets = self.cut = self.held = 0
+        self.size = 0
+        self.octets = 0
+        self.cut = 0
+        self.held = 0
         self.read: First = b"", "", False
         self.begun = False
         self.first: bytearray | None = bytearray()

@@ -4,7 +4,7 @@ which side sends it (0-10 part 1 sections 4.3 and 4.4).
 
 from __future__ import annotations
 
-from ..._core.detection import Scout as SharedScout
+from ..._watching.detection import Scout as SharedScout
 from ...versions import HEADER_BEGIN
 from ..codec import frames
 from .resync import SENDERS, Reader

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..._core.brevity import KEPT, short, trim
-from ..._core.serial import MASK, add
+from ..._ground.brevity import KEPT, short, trim
+from ..._ground.serial import MASK, add
+from ..._watching.holders import all_open
 from ...endpoint import Side
 from ..codec import records
 from ..codec.records import COMMANDS, CONTROLS
@@ -18,12 +19,14 @@ from ..codec.violation import Violation
 from ..model import opening_rules
 from ..model.open_ids import OpenIds
 from ..model.session_model import Asked, SessionHalf, WholeHalf
+from .holders import Holders
 from .open_messages import OpenMessages, Step, Unrecorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..._core.settlements import Settlements
+    from ..._watching.holders import Holder
+    from ..._watching.settlements import Settlements
     from ...limits import Limits
     from ..codec.sequence_set import SequenceSet
     from .open_messages import Content, Context
@@ -64,9 +67,21 @@ class Half:
     """
 
     __slots__ = (
-        "asked", "attached", "begun", "due", "limit", "name", "next_id", "offset", "pointed", "sent", "side", "told",
-        "wants", "whole",
-    )  # fmt: skip
+        "asked",
+        "attached",
+        "begun",
+        "due",
+        "limit",
+        "name",
+        "next_id",
+        "offset",
+        "pointed",
+        "sent",
+        "side",
+        "told",
+        "wants",
+        "whole",
+    )
 
     def __init__(self, side: Side, limit: int, known: bool) -> None:
         self.side = side
@@ -90,7 +105,7 @@ class Half:
         self.complete_all()
         self.asked = {}
         self.forget()
-        self.begun.subscriptions = {}
+        self.begun.forget_subscriptions()
 
     def complete_all(self) -> None:
         """Nothing more is known of its commands."""
@@ -110,7 +125,8 @@ class Half:
 
     def begin(self, whole: WholeHalf) -> None:
         """A new session begins, all of which is known."""
-        self.begun = self.whole = whole
+        self.begun = whole
+        self.whole = whole
 
     def forget(self) -> None:
         """Not all that it has begun is known any more."""
@@ -118,7 +134,7 @@ class Half:
         if whole is not None:
             whole.missed()
             self.begun = SessionHalf(self.side, self.limit)
-            self.begun.subscriptions = whole.subscriptions
+            self.begun.share_subscriptions(whole)
 
     def attach(self, name: bytes | None) -> None:
         """A new attachment begins."""
@@ -129,19 +145,35 @@ class Half:
 
 
 class ObservedModel:
-    """Steps controls and commands. `faults` are the broken rules of the last one, as (rule, text, severity).
+    """Steps controls and commands. `faults` are the broken rules of the last one, as (rule, text, severity). `blind`
+    says that what one side sends can't be read at the moment.
 
     `names` are those of the sessions that were attached: under one of them a session may go on that isn't new.
-    `messages` says which unit settles which message, where that is `recorded`.
+    `messages` says which unit settles which message, where that is `recorded`, and `account` who holds them where
+    there are `accounts`.
     """
 
     __slots__ = (
-        "asked", "channel_max", "channels", "faults", "frame_max", "insist", "known", "limits", "locales",
-        "mechanisms", "messages", "names", "tune",
-    )  # fmt: skip
+        "account",
+        "asked",
+        "blind",
+        "channel_max",
+        "channels",
+        "faults",
+        "frame_max",
+        "insist",
+        "known",
+        "limits",
+        "locales",
+        "mechanisms",
+        "messages",
+        "names",
+        "tune",
+    )
 
-    def __init__(self, limits: Limits, known: bool, recorded: bool) -> None:
+    def __init__(self, limits: Limits, known: bool, recorded: bool, accounts: bool = False) -> None:
         self.limits = limits
+        self.blind = False
         self.known = [known, known]
         self.channels: dict[int, tuple[Half, Half]] = {}
         self.asked: tuple[dict[tuple[int, str], deque[int]], dict[tuple[int, str], deque[int]]] = ({}, {})
@@ -154,6 +186,28 @@ class ObservedModel:
         self.faults: list[tuple[str, str, str]] = []
         self.names: set[bytes] = set()
         self.messages = OpenMessages(limits) if recorded else Unrecorded()
+        self.account = Holders(self, limits) if accounts else None
+
+    def holders(self) -> Iterable[Holder]:
+        """The subscriptions and consumers that are open, if there are `accounts`; each event steps them."""
+        return all_open(self.account)
+
+    def session_on(self, channel: int) -> object:
+        """The messages of the session that a channel has now."""
+        return self.messages.session_on(channel)
+
+    def room_of(self, channel: int, destination: str) -> tuple[int | None, int | None]:
+        """The messages that the server may still send to a destination, and those that it might when credit was granted
+        last; None: without limit, or not known."""
+        halves = self.channels.get(channel)
+        whole = None if halves is None else halves[CLIENT].whole
+        return (None, None) if whole is None else whole.credit.room_of(destination)
+
+    def take_restored(self, channel: int) -> Iterable[str]:
+        """The destinations whose credit completions have restored since the last call."""
+        halves = self.channels.get(channel)
+        whole = None if halves is None else halves[CLIENT].whole
+        return () if whole is None else whole.credit.take_restored()
 
     def halves(self, channel: int) -> tuple[Half, Half]:
         """The halves of the server and of the client on a channel."""
@@ -163,18 +217,13 @@ class ObservedModel:
             most = self.limits.consumers
             halves = Half(Side.SERVER, most, server), Half(Side.CLIENT, most, client)
             self.channels[channel] = halves
-            if len(self.channels) > self.limits.channels:
-                self._forget()
+            if forgotten := trim(self.channels, self.limits.channels):
+                # More channels are in use than anybody needs: the oldest are forgotten, and so are all that come.
+                self.known = [False, False]
+                for asked in self.asked:
+                    for key in [key for key in asked if key[0] in forgotten]:
+                        del asked[key]
         return halves
-
-    def _forget(self) -> None:
-        """More channels are in use than anybody needs: the oldest one is forgotten, and so are all that come."""
-        oldest = next(iter(self.channels))
-        del self.channels[oldest]
-        self.known = [False, False]
-        for asked in self.asked:
-            for key in [key for key in asked if key[0] == oldest]:
-                del asked[key]
 
     def lost(self, client: bool) -> Settlements:
         """Octets of a side became no unit."""
@@ -403,7 +452,7 @@ class ObservedModel:
         self._judge(half, command, (0 if properties is None else len(properties.raw), octets))
         if number is not None:
             half.next_id = (number + 1) & MASK
-            half.keep(number, seq, bool(getattr(command, "RESULT", "")), self.limits.calls)
+            half.keep(number, seq, bool(getattr(command, "RESULT", "")) and not self.blind, self.limits.calls)
         context = None
         if self.messages.concerns(name):
             context = self.messages.take(channel, Step(seq, side == CLIENT, command, number, answers, content))

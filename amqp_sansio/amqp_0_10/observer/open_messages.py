@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
-from ..._core.brevity import trim
-from ..._core.settlements import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, STAGED, TOLD
+from ..._ground.brevity import trim
+from ..._watching.settlements import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, STAGED, TOLD
 from ..model.open_ids import OpenIds
 from ..model.session_model import NONE
 from ..model.transfers import EACH, FREE
 
 if TYPE_CHECKING:
-    from ..._core.settlements import Settlement, Settlements
+    from ..._watching.settlements import Settlement, Settlements
     from ...limits import Limits
     from ..codec.records import Xid
     from ..codec.sequence_set import SequenceSet
@@ -29,9 +30,7 @@ Context: TypeAlias = tuple[str | None, str | None, Content | None]
 """Name of a message's session, queue of a delivery, and the content of a file that was staged before."""
 
 _OK: Final = 0
-_ENDS: Final[dict[int, str]] = {
-    1: "released", 2: "released", 5: "released", 4: "accepted", 7: "accepted",
-}  # fmt: skip
+_ENDS: Final[dict[int, str]] = {1: "released", 2: "released", 5: "released", 4: "accepted", 7: "accepted"}
 """How a branch ends by its xa-status: rbrollback, rbtimeout and heurrb; heurcom and rdonly (class 6)."""
 
 
@@ -47,70 +46,97 @@ class Step(NamedTuple):
 
 
 class Work:
-    """Messages that wait together: a session's own, or those that one transaction, or its part of a branch, holds back.
+    """Messages that wait together: a session's own, or those that a transaction, or a part of a branch, holds back."""
 
-    `publishes` are the client's and `deliveries` the server's of message.transfer, by their command ids; `files` those
-    of file.deliver, by their delivery tags.
-    """
-
-    __slots__ = ("deliveries", "files", "publishes")
+    __slots__ = ("deferred", "deliveries", "files", "publishes")
 
     def __init__(self) -> None:
+        # The client's message.transfer, by their command ids.
         self.publishes: OpenIds[int] = OpenIds()
+        # The server's, by theirs.
         self.deliveries: OpenIds[int] = OpenIds()
+        # Those of file.deliver, by their delivery tags.
         self.files: dict[int, int] = {}
+        # Deliveries that have another outcome after a rollback, with that.
+        self.deferred: list[tuple[int, str]] = []
 
     @property
     def units(self) -> list[int]:
         """All messages."""
-        return [*self.publishes.values(), *self.deliveries.values(), *self.files.values()]
+        deferred = [unit for unit, _ in self.deferred]
+        return [*self.publishes.values(), *self.deliveries.values(), *self.files.values(), *deferred]
 
 
 class SessionMessages(Work):
-    """The open messages of one session.
+    """The open messages of one session: those of no transaction are its own (`Work`), the others are in parts.
 
-    Its own `publishes` are those that aren't completed and in no transaction, its `deliveries` wait for a
-    message.accept, those of `given` for nothing but their completion; `files` wait for a file.ack, and their tags grow
-    as long as `ordered`. `subscriptions` are context and accept-mode by destination, `consumers` queue and no-ack by
-    class and consumer tag. `returnable` are the publishes that may be returned, oldest first, by what a return says of
-    them.
-
-    `opened` are side (True: the client) and identifier of each file.open and file.open-ok that waits for its
-    file.stage, by their units; `staged` the content that was staged, `wanted` the message whose content is still to
-    come, both by side and identifier.
-
-    `transacted` says that tx.select came; `ending` are the transactions whose tx.commit (True) or tx.rollback isn't
-    completed. `distributed` says that dtx.select came, `parts` are the session's parts of branches, `branch` the one
-    that it's associated with; `unsure` says that it may be associated with another one. `allowance` are the accepts in
-    transactions that the deliveries pay for.
+    Its own `publishes` aren't completed; its own `deliveries` wait for a message.accept; its own `files` for a
+    file.ack. A transaction's Work has those that its end decides on.
     """
 
     __slots__ = (
-        "allowance", "branch", "consumers", "context", "distributed", "ending", "given", "last_tag", "name", "opened",
-        "ordered", "parts", "returnable", "staged", "subscriptions", "transacted", "transaction", "unsure", "wanted",
-    )  # fmt: skip
+        "allowance",
+        "branch",
+        "consumers",
+        "context",
+        "distributed",
+        "ending",
+        "given",
+        "last_tag",
+        "name",
+        "opened",
+        "ordered",
+        "parts",
+        "returnable",
+        "staged",
+        "subscriptions",
+        "transacted",
+        "transaction",
+        "unsure",
+        "wanted",
+    )
 
     def __init__(self, name: bytes | None) -> None:
         super().__init__()
+        # What both sides know the session by; None: it wasn't seen.
         self.name = name
         link = None if name is None else name.decode("utf-8", "surrogateescape")
+        # What a message says of its session, for the tables.
         self.context: Context = (link, None, None)
+        # Deliveries that wait for nothing but their completion (accept-mode none).
         self.given: OpenIds[int] = OpenIds()
+        # Whether the tags of files have grown so far: then a tag may mean all before it.
         self.ordered = True
+        # The last of these tags.
         self.last_tag = 0
+        # By destination: what a message of it says, and its accept-mode.
         self.subscriptions: dict[str, tuple[Context, int]] = {}
+        # By class and consumer tag: queue and no-ack.
         self.consumers: dict[tuple[str, str], tuple[str | None, bool]] = {}
+        # Publishes that may be returned, the oldest first, by what a return says of them.
         self.returnable: dict[tuple[object, ...], deque[int]] = {}
+        # By its unit: side (True: the client) and identifier of each file.open and file.open-ok that waits for its
+        # file.stage.
         self.opened: dict[int, tuple[bool, str]] = {}
+        # By side and identifier: the content that was staged.
         self.staged: dict[tuple[bool, str], Content] = {}
+        # By side and identifier: the message whose content is still to come.
         self.wanted: dict[tuple[bool, str], int] = {}
+        # Whether tx.select came.
         self.transacted = False
+        # What the open transaction holds back.
         self.transaction = Work()
+        # The transactions whose tx.commit (True) or tx.rollback isn't completed, by its id.
         self.ending: OpenIds[tuple[bool, Work]] = OpenIds()
+        # Whether dtx.select came.
         self.distributed = False
+        # The session's parts of branches.
         self.parts: dict[Xid, Work] = {}
+        # The one that it's associated with.
         self.branch: Xid | None = None
+        # Whether it may be associated with another one.
         self.unsure = False
+        # Accepts in transactions that the deliveries pay for.
         self.allowance = 0
 
     @property
@@ -162,8 +188,12 @@ class SessionMessages(Work):
         units = [*self.undecided(), *self.units, *self.given.values()]
         for waiting in (self.publishes, self.deliveries, self.given, self.files):
             waiting.clear()
-        self.subscriptions, self.consumers, self.returnable = {}, {}, {}
-        self.opened, self.staged, self.wanted = {}, {}, {}
+        self.subscriptions = {}
+        self.consumers = {}
+        self.returnable = {}
+        self.opened = {}
+        self.staged = {}
+        self.wanted = {}
         self.branch = None
         return sorted(units)
 
@@ -178,6 +208,10 @@ class Unrecorded:
 
     def lost(self, client: bool) -> Settlements:
         return ()
+
+    def session_on(self, channel: int) -> SessionMessages | None:
+        """The messages of the session that a channel has now."""
+        return None
 
     def attach(self, channel: int, name: bytes | None) -> None:
         """No message is open."""
@@ -235,6 +269,9 @@ class OpenMessages(Unrecorded):
 
     # Sessions.
 
+    def session_on(self, channel: int) -> SessionMessages | None:
+        return self.sessions.get(channel)
+
     def attach(self, channel: int, name: bytes | None) -> None:
         """session.attach or session.attached."""
         before = self.sessions.get(channel)
@@ -250,8 +287,8 @@ class OpenMessages(Unrecorded):
 
     def _keep(self, channel: int, session: SessionMessages) -> SessionMessages:
         self.sessions[channel] = session
-        if len(self.sessions) > self.limits.channels:
-            self.detached(next(iter(self.sessions)))
+        for oldest in trim(self.sessions, self.limits.channels).values():
+            self._end(oldest.flush())
         return session
 
     def completed(self, channel: int, client: bool, commands: SequenceSet) -> None:
@@ -483,10 +520,13 @@ class OpenMessages(Unrecorded):
                 self._bound_branches(len(numbers))
 
     def _take_back(self, session: SessionMessages, step: Step) -> None:
-        """message.release and message.reject: at once, in a transaction too."""
+        """message.release and message.reject: at once, in a transaction too, except for what it has accepted."""
         word = "released" if step.command.NAME == "message.release" else "rejected"
         transfers = step.command.transfers
         if transfers:
+            work = session.place
+            if step.client and work is not session:
+                work.deferred += [(unit, word) for unit in _taken(work.deliveries, transfers)]
             for waiting in [session.deliveries] if step.client else session.published():
                 self._settle(_taken(waiting, transfers), word)
 
@@ -521,8 +561,7 @@ class OpenMessages(Unrecorded):
         self._end(before.units)
         session.ending[step.number] = (step.command.NAME == "tx.commit", session.transaction)
         session.transaction = Work()
-        if len(session.ending) > self.limits.calls:
-            _, oldest = session.ending.pop(next(iter(session.ending)))
+        for _, oldest in trim(session.ending, self.limits.calls).values():
             self._end(oldest.units)
 
     def _end_transaction(self, session: SessionMessages, committed: bool, work: Work) -> None:
@@ -531,6 +570,8 @@ class OpenMessages(Unrecorded):
             self._settle(work.units, "accepted")
             return
         self._settle(work.publishes.values(), "released")
+        for unit, word in work.deferred:
+            self._settle((unit,), word)
         self._reopen(session.deliveries, work.deliveries)
         self._reopen(session.files, work.files)
 
@@ -547,12 +588,13 @@ class OpenMessages(Unrecorded):
         self._bound_to(waiting, self.limits.unsettled)
 
     def _bound_to(self, waiting: dict[int, int], most: int) -> None:
-        """The oldest messages end where more than `most` are open."""
+        """The oldest messages end where more than `most` are open, a 64th of them at once."""
         while len(waiting) > most:
+            count = max(1, most // 64)
             if isinstance(waiting, OpenIds):
-                self._end((waiting.pop_first(),))
+                self._end(waiting.pop_oldest(count))
             else:
-                self._end((waiting.pop(next(iter(waiting))),))
+                self._end([waiting.pop(number) for number in tuple(islice(waiting, count))])
 
     # Branches of distributed transactions (class 6). One may have parts in several sessions of the connection; it ends
     # where its dtx.commit or dtx.rollback has a result, on whichever of them that is.

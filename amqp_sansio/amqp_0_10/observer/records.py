@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ..._core.hints import LOGIN_FAILED
-from ..._core.outcomes import ConnectionClassRecords
+from ..._watching.outcomes import ConnectionClassRecords
 from ...endpoint import Side
 from ...errors import CodecError
 from ..codec.frames import PROTOCOL_HEADER
 from ..model import hints
 
 if TYPE_CHECKING:
-    from ..._core.observation import Observed
-    from ..._core.outcomes import Columns, MessageRecord
+    from ..._watching.observation import Observed
+    from ..._watching.outcomes import Columns, MessageRecord
 
 
 # Messages. `event` is an ObservedCommand, its `context` the one of `OpenMessages`.
@@ -33,36 +33,56 @@ def _transfer(message: MessageRecord, event: Any, command: Any) -> None:
         message.fill("publish", exchange=command.destination, routing_key=key, tag=event.command_id, link=link)
     else:
         message.fill(
-            "deliver", exchange=getattr(delivery, "exchange", None), routing_key=key, address=queue,
-            tag=event.command_id, redelivered=bool(getattr(delivery, "redelivered", False)), queue=queue,
-            consumer_tag=command.destination, link=link,
-        )  # fmt: skip
+            "deliver",
+            exchange=getattr(delivery, "exchange", None),
+            routing_key=key,
+            address=queue,
+            tag=event.command_id,
+            redelivered=bool(getattr(delivery, "redelivered", False)),
+            queue=queue,
+            consumer_tag=command.destination,
+            link=link,
+        )
 
 
 def _publish(message: MessageRecord, event: Any, command: Any) -> None:
     link, _, staged = event.context
     message.fill(
-        "publish", exchange=command.exchange, routing_key=command.routing_key, tag=event.command_id,
-        mandatory=command.mandatory or command.immediate, link=link,
-    )  # fmt: skip
+        "publish",
+        exchange=command.exchange,
+        routing_key=command.routing_key,
+        tag=event.command_id,
+        mandatory=command.mandatory or command.immediate,
+        link=link,
+    )
     message.bring(staged)
 
 
 def _deliver(message: MessageRecord, event: Any, command: Any) -> None:
     link, queue, staged = event.context
     message.fill(
-        "deliver", exchange=command.exchange, routing_key=getattr(command, "routing_key", None), address=queue,
-        tag=command.delivery_tag, redelivered=getattr(command, "redelivered", None), queue=queue,
-        consumer_tag=command.consumer_tag, link=link,
-    )  # fmt: skip
+        "deliver",
+        exchange=command.exchange,
+        routing_key=getattr(command, "routing_key", None),
+        address=queue,
+        tag=command.delivery_tag,
+        redelivered=getattr(command, "redelivered", None),
+        queue=queue,
+        consumer_tag=command.consumer_tag,
+        link=link,
+    )
     message.bring(staged)
 
 
 def _return(message: MessageRecord, event: Any, command: Any) -> None:
     message.fill(
-        "return", exchange=command.exchange, routing_key=command.routing_key, code=command.reply_code,
-        text=command.reply_text, link=event.context[0],
-    )  # fmt: skip
+        "return",
+        exchange=command.exchange,
+        routing_key=command.routing_key,
+        code=command.reply_code,
+        text=command.reply_text,
+        link=event.context[0],
+    )
 
 
 _MESSAGES: Final[dict[str, Columns]] = {

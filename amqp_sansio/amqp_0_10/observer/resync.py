@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..._core.stream import REFUTED, FrameRecognizer
+from ..._watching.stream import REFUTED, FrameRecognizer
 from ...endpoint import Side
 from ...errors import CodecError
 from ..codec import frames

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, TypeVar, cast
 
 from ...errors import CodecError
-from .decode import COMPOSITES, ENTRIES, NESTING, Map, check_depth, read_code, read_counted, read_value
+from .decode import COMPOSITES, ENTRIES, NESTING, Map, check_depth, read_code, read_counted, read_value, skip
 from .encode import (
     encode,
     encode_binary,
@@ -23,14 +23,15 @@ from .encode import (
     encode_ushort,
 )
 from .faults import INVALID, READ_FAULTS, WRITE_FAULTS, fault
-from .octets import BOOLEANS, INT
+from .octets import BOOLEANS, INT, READ_TWO_U32, READ_U32_TWO_U8
+from .odd import UNREAD, Odd, OddRecord, meant, placeholder, undescribed
 from .restricted import PROVIDERS, SOURCES
 from .types import Array, Described, Symbol, Timestamp, UByte, UInt, ULong, UShort, token
 
 C = TypeVar("C", bound="Composite")
 
-FAST: Final[dict[bytes, Callable[[bytes, int, int, int], tuple[Any, int]]]] = {}
-"""The readers of the frequent performatives, by the octets of their descriptor; the generated module fills it once."""
+FAST: Final[dict[int, Callable[[bytes, int, int, int, int], Any]]] = {}
+"""The readers of frequent performatives, by the octets of their descriptor and list; the generated module fills it."""
 
 MISSING: Any = None
 """Stands where a mandatory field follows an optional one; leaving the argument out raises TypeError."""
@@ -104,7 +105,8 @@ class Composite:
     def decode(cls: type[C], data: bytes, pos: int = 0, end: int | None = None) -> tuple[C, int]:
         """The record whose constructor is at `pos`, and where the octets behind it begin.
 
-        Raises CodecError for malformed octets, and when it's another type's.
+        Raises CodecError for malformed octets, and when it's another type's. Where only some fields are odd, it is an
+        `OddRecord`, which has what could be read.
 
         >>> from amqp_sansio.amqp_1_0 import Accepted
         >>> Accepted.decode(b"\\x00\\x53\\x24\\x45")
@@ -128,7 +130,10 @@ class Composite:
     def read_data(
         cls: type[C], buf: bytes, pos: int, end: int, code: int, depth: int, entries: int, start: int
     ) -> tuple[C, int]:
-        """Read the data at `pos` of a list with this format code; a `start` of -1: it has no octets of its own."""
+        """Read the data at `pos` of a list with this format code; a `start` of -1: it has no octets of its own.
+
+        Raises CodecError; that is an `OddRecord` when the list can be read and only fields of it are odd.
+        """
         begin = pos
         if code == 0x45:
             stop, count = pos, 0
@@ -137,23 +142,36 @@ class Composite:
             pos, stop, count = read_counted(buf, pos, end, code >> 4, entries)
         else:
             raise fault(f"{cls.NAME} isn't a list", pos, "types/composite-list")
-        if count > len(cls.WIRE):
-            raise fault(f"{cls.NAME} has {count} fields", begin, "types/composite-list")
         found = object.__new__(cls)
+        odds: list[Odd] = []
         for index, (name, kind, default, mandatory, multiple) in enumerate(cls.WIRE):
             value = None
             at = pos
             if index < count:
-                value, pos = read_value(buf, pos, stop, depth - 1, entries)
-            if value is None:
-                if mandatory:
-                    rule = "types/field-multiple-mandatory" if multiple else mandatory_rule(cls, name)
-                    raise fault(f"{cls.NAME}: {name} is mandatory", at, rule, INVALID)
-                setattr(found, name, default)
-            else:
-                setattr(found, name, check_field(cls.NAME, name, kind, mandatory, multiple, value, at))
+                value, pos = _read_field(cls.NAME, name, kind, buf, pos, stop, depth - 1, entries, odds)
+            if value is None and mandatory:
+                rule = "types/field-multiple-mandatory" if multiple else mandatory_rule(cls, name)
+                odds.append(Odd(cls.NAME, name, fault(f"{cls.NAME}: {name} is mandatory", at, rule, INVALID), False))
+                value = UNREAD
+            elif value is not None and value is not UNREAD:
+                value = _taken(cls.NAME, name, kind, mandatory, multiple, value, at, odds)
+            if value is UNREAD and kind == "error":
+                # That there is an error is all that is left of it.
+                value = COMPOSITES["amqp:error:list"](placeholder("error-condition", False), _UNREADABLE)
+            elif value is UNREAD:
+                value = placeholder(kind, multiple) if mandatory else default
+            setattr(found, name, default if value is None else value)
+        for _ in range(len(cls.WIRE), count):
+            pos = skip(buf, pos, stop)
         if pos != stop:
             raise fault(f"{cls.NAME}: octets are left behind the last field", pos, "types/compound-layout")
+        if count > len(cls.WIRE):
+            text = f"{cls.NAME} has {count} fields"
+            odds.insert(0, Odd(cls.NAME, "", fault(text, begin, "types/composite-list"), True))
+        if odds:
+            # What it came as isn't what is sent on.
+            found.wire = None
+            raise OddRecord(found, tuple(odds), start, stop)
         found.wire = None if start < 0 else buf[start:stop]
         return found, stop
 
@@ -205,6 +223,61 @@ class Composite:
         return _rebuild, (type(self), arguments, self.wire)
 
 
+def _read_field(
+    owner: str, name: str, kind: str, buf: bytes, pos: int, stop: int, depth: int, entries: int, odds: list[Odd]
+) -> tuple[Any, int]:
+    """The value at `pos` of a field and where it ends; UNREAD when only its size can be told. Notes what is odd.
+
+    Raises CodecError when not even that can be told.
+    """
+    try:
+        return read_value(buf, pos, stop, depth, entries)
+    except OddRecord as odd:
+        if odd.start == pos:
+            odds += odd.odds
+            return odd.record, odd.stop
+        end = skip(buf, pos, stop)
+        odds.append(Odd(owner, name, odd, False))
+    except CodecError as error:
+        end = skip(buf, pos, stop)
+        odds.append(Odd(owner, name, error, False))
+    return UNREAD, end
+
+
+def _taken(
+    owner: str, name: str, kind: str, mandatory: bool, multiple: bool, value: Any, at: int, odds: list[Odd]
+) -> Any:
+    """The value of a field, UNREAD for one that isn't plain. Notes what is odd."""
+    try:
+        return check_field(owner, name, kind, mandatory, multiple, value, at)
+    except CodecError as error:
+        found = UNREAD
+        if undescribed(kind, value):
+            found = _described(kind, value, odds)
+        elif not multiple or not mandatory or value:
+            found = meant(kind, multiple, value)
+        if found is not UNREAD:
+            try:
+                for each in found if multiple else (found,):
+                    check_choice(owner, name, kind, each, at)
+            except CodecError:
+                found = UNREAD
+        odds.append(Odd(owner, name, error, found is not UNREAD))
+        return found
+
+
+def _described(kind: str, items: list[Any], odds: list[Odd]) -> Any:
+    """The composite type of this kind, of its list of fields without the descriptor; UNREAD where that isn't one."""
+    try:
+        octets = encode(items)
+        return COMPOSITES[f"amqp:{kind}:list"].read(octets, 0, len(octets), NESTING, ENTRIES, -1)[0]
+    except OddRecord as odd:
+        odds += odd.odds
+        return odd.record
+    except CodecError:
+        return UNREAD
+
+
 def _rebuild(cls: type[C], arguments: tuple[Any, ...], wire: bytes) -> C:
     found = cls(*arguments)
     found.wire = wire
@@ -226,6 +299,51 @@ def write_slowly(record: Composite) -> bytes:
         if items[-1] != b"\x40":
             count = index
     return encode_items(0xC0, count, b"".join(items[:count]))
+
+
+_PARTS: Final[dict[type[Composite], tuple[str, ...]]] = {}
+"""The fields of a type that hold other composite types, once they were asked for."""
+
+
+def encode_whole(record: Composite) -> bytes:
+    """The octets of a record with all fields of its list, and of those within it: nulls stand at the end too.
+
+    Raises CodecError as `encode`. Some peers index fields without looking how many there are.
+
+    >>> from amqp_sansio.amqp_1_0 import End
+    >>> encode_whole(End())
+    b'\\x00S\\x17\\xc0\\x02\\x01@'
+    """
+    cls = record.__class__
+    total = len(cls.WIRE)
+    if not total:
+        return record.encode()
+    parts = _PARTS.get(cls)
+    if parts is None:
+        parts = tuple([name for name, kind, *_ in cls.WIRE if SOURCES.get(kind, kind) in PROVIDERS])
+        _PARTS[cls] = parts
+    lead = b"\0" + encode_ulong(cls.CODE)
+    if record.wire is None and not any([getattr(getattr(record, name), "WIRE", ()) for name in parts]):
+        octets = record.encode()
+        at = len(lead)
+        if octets[at] == 0x45:
+            return lead + encode_items(0xC0, total, b"\x40" * total)
+        short = octets[at] == 0xC0
+        count = octets[at + 2] if short else READ_TWO_U32(octets, at + 1)[1]
+        items = octets[at + 3 if short else at + 9 :]
+        return lead + encode_items(0xC0, total, items + b"\x40" * (total - count))
+    written: list[bytes] = []
+    for name, kind, default, mandatory, multiple in cls.WIRE:
+        value = getattr(record, name)
+        if value is None and mandatory:
+            raise fault(f"{record.NAME}: {name} is mandatory", None, mandatory_rule(cls, name), INVALID)
+        if value is None or (value == default and not mandatory):
+            written.append(b"\x40")
+        elif isinstance(value, Composite) and _fits(SOURCES.get(kind, kind), value):
+            written.append(encode_whole(value))
+        else:
+            written.append(write_field(record.NAME, name, kind, mandatory, multiple, value))
+    return lead + encode_items(0xC0, total, b"".join(written))
 
 
 def raising(value: Any) -> bytes:
@@ -252,6 +370,9 @@ class DeliveryState(Composite):
 
     OUTCOME: ClassVar[bool] = False
 
+
+_UNREADABLE: Final = "the error can't be read"
+"""The description that stands for an error that isn't one."""
 
 _MANDATORY_RULES: Final = {
     ("received", "section_number"): "received/mandatory-fields",
@@ -284,7 +405,7 @@ def decode_frame_body(
 ) -> tuple[Performative | SaslFrame, int]:
     """The record of a frame's body, and where its payload begins.
 
-    Raises CodecError for malformed octets, and for types that no frame has.
+    Raises CodecError for malformed octets, and for types that no frame has; an `OddRecord` where only fields are odd.
 
     >>> from amqp_sansio.amqp_1_0 import End, decode_frame_body
     >>> decode_frame_body(End().encode() + b"payload")
@@ -293,7 +414,13 @@ def decode_frame_body(
     if end is None or end > len(data):
         end = len(data)
     try:
-        return FAST[data[pos : pos + 3]](data, pos + 3, end, pos)
+        word, size, count = READ_U32_TWO_U8(data, pos)
+        at, stop = pos + 6, pos + 5 + size
+        if word & 0x10:
+            size, count = READ_TWO_U32(data, pos + 4)
+            at, stop = pos + 12, pos + 8 + size
+        if stop <= end:
+            return FAST[word](data, at, stop, count, pos), stop
     except READ_FAULTS:
         pass
     try:
@@ -427,12 +554,18 @@ def check_choice(owner: str, name: str, kind: str, value: Any, at: int | None) -
             raise fault(f"{owner}: {value} is no outcome", at, "source.outcomes/valid", INVALID)
 
 
+BARE: Final = "com.microsoft:"
+"""How the names of filters begin that peers expect without a descriptor: Service Bus's session filter is a string."""
+
+
 def check_keys(owner: str, name: str, kind: str, value: Mapping[Any, Any], at: int | None) -> None:
     """Raise CodecError for keys and values that a restricted map doesn't allow."""
     rule = MAP_KEYS.get(kind)
     if rule is None:
         return
     symbols = kind != "unsettled"
+    # The types within a map that the caller has encoded itself are its own choice.
+    whole = at is None and isinstance(value, Map)
     for key, item in value.pairs() if isinstance(value, Map) else value.items():
         if symbols and key.__class__ is not Symbol:
             if kind in LOOSE and (key.__class__ is str or key.__class__ is ULong):
@@ -442,6 +575,8 @@ def check_keys(owner: str, name: str, kind: str, value: Mapping[Any, Any], at: i
         elif key is None:
             raise fault(f"{owner}: {name} has a null key", at, rule)
         if kind == "filter-set" and item is not None and not is_described(item):
+            if whole or (at is None and str(key).startswith(BARE)):
+                continue
             raise fault(f"{owner}: the filter {key!r:.60} isn't described", at, rule)
 
 

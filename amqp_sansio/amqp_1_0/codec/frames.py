@@ -5,7 +5,8 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
-from ..._core.receive_buffer import ReceiveBuffer
+from ..._ground.frame_head import FrameHead
+from ..._ground.receive_buffer import ReceiveBuffer
 from .conditions import FRAMING_ERROR
 from .violation import Violation
 
@@ -83,7 +84,8 @@ def next_frame(buffer: ReceiveBuffer, wanted: int, most: int) -> Frame | None:
         if not buffer.want(size):
             return None
         data, pos = buffer.data, buffer.pos
-    end = buffer.pos = pos + size
+    end = pos + size
+    buffer.pos = end
     return channel, data, pos + 4 * doff, end
 
 
@@ -99,3 +101,11 @@ def amqp_frame(channel: int, body: bytes, payload: bytes = b"") -> bytes:
 def sasl_frame(body: bytes) -> bytes:
     """A SASL frame around an encoded SASL frame body (1.0 part 5 section 5.3.1)."""
     return FRAME.pack(HEADER_SIZE + len(body), 2, SASL, 0) + body
+
+
+def head(data: bytes) -> FrameHead | None:
+    """The head of the frame that begins here; None: it is none, or more octets are needed."""
+    if len(data) < HEADER_SIZE or data[5] not in (AMQP, SASL):
+        return None
+    size, _, kind, channel = FRAME.unpack_from(data)
+    return FrameHead("SASL frame" if kind == SASL else "AMQP frame", max(size, HEADER_SIZE), (channel,))

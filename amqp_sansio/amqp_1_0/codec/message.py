@@ -14,9 +14,10 @@ from .fastpath import locate as fast_locate
 from .fastpath import pass_annotations, read_properties, read_start, read_symbols, write_properties
 from .faults import INVALID, READ_FAULTS, WRITE_FAULTS, fault
 from .octets import BINARY, READ_U32, VALUES
+from .odd import Odd, OddRecord
 from .performatives import Header, Properties
 from .sections import Section, check_map, encode_annotations, encode_properties, listed, locate
-from .types import Symbol
+from .types import Symbol, ULong
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -31,16 +32,18 @@ _EMPTY: Final = Map()
 _NOTHING: Final = (0, 0, 0, False)
 _DATA: Final = _sections.DATA
 _DEFAULTS: Final = Header()
-_PRIORITIES: Final = ((4, b""), (4, b"\x40"), *[(level, bytes((0x50, level))) for level in range(10)])
 _HEADERS: Final = {
-    b"\0\x53\x70\xc0%c%c" % (len(fields) + 1, count) + fields: (durable, priority)
-    for durable, code in ((False, b"\x40"), (False, b"\x42"), (True, b"\x41"))
-    for priority, octets in _PRIORITIES
-    for count, fields in ((1 + bool(octets), code + octets), (5, code + octets + b"\x40\x42\x43"))
-    if octets or count == 1
+    octets: Header.fast(octets, 3, len(octets), 0)[0]
+    for durable in (b"\x40", b"\x42", b"\x41")
+    for priority in (b"", b"\x40", *[bytes((0x50, level)) for level in range(10)])
+    for count, fields in ((1 + bool(priority), durable + priority), (5, durable + priority + b"\x40\x42\x43"))
+    if priority or count == 1
+    for octets in (b"\0\x53\x70\xc0%c%c%b" % (len(fields) + 1, count, fields),)
 }
-"""Durability and priority by a header's octets, for headers without its other fields or with nothing in them."""
+"""Headers by their octets, those without the other fields or with nothing in them: most messages have one of these."""
 _new: Final[Any] = object.__new__
+_map_of: Final = Map.from_wire
+_read_properties: Final = Properties.fast
 
 
 class _Parts:
@@ -181,9 +184,19 @@ class Message:
     """
 
     __slots__ = (
-        "_application_properties", "_bare", "_body", "_content", "_delivery_annotations", "_footer", "_header",
-        "_index", "_message_annotations", "_payload", "_places", "_properties",
-    )  # fmt: skip
+        "_application_properties",
+        "_bare",
+        "_body",
+        "_content",
+        "_delivery_annotations",
+        "_footer",
+        "_header",
+        "_index",
+        "_message_annotations",
+        "_payload",
+        "_places",
+        "_properties",
+    )
 
     # From the wire only the payload is there at first; any other slot is filled when it's asked for.
     _payload: bytes
@@ -230,7 +243,10 @@ class Message:
         self._properties = properties
         self._application_properties = _EMPTY if application_properties is None else application_properties
         self._footer = _EMPTY if footer is None else footer
-        self._payload = self._index = self._places = self._content = _UNREAD
+        self._payload = _UNREAD
+        self._index = _UNREAD
+        self._places = _UNREAD
+        self._content = _UNREAD
         self._bare = None
 
     @staticmethod
@@ -242,9 +258,16 @@ class Message:
         """
         message: Message = _new(Message)
         message._payload = payload
-        message._places = message._index = message._content = message._body = message._header = _UNREAD
-        message._delivery_annotations = message._message_annotations = _UNREAD
-        message._properties = message._application_properties = message._footer = _UNREAD
+        message._places = _UNREAD
+        message._index = _UNREAD
+        message._content = _UNREAD
+        message._body = _UNREAD
+        message._header = _UNREAD
+        message._delivery_annotations = _UNREAD
+        message._message_annotations = _UNREAD
+        message._properties = _UNREAD
+        message._application_properties = _UNREAD
+        message._footer = _UNREAD
         return message
 
     def encode(self) -> bytes:
@@ -286,7 +309,8 @@ class Message:
                 parts.append(body.encode())
         if self._footer is not _EMPTY and self._footer:
             parts += (b"\0\x53\x78", encode_annotations(self._footer))
-        payload = self._payload = b"".join(parts)
+        payload = b"".join(parts)
+        self._payload = payload
         return payload
 
     def replace(self, **changes: Any) -> Message:
@@ -318,6 +342,22 @@ class Message:
         for number in self._located():
             if number != _DATA:
                 getattr(self, _NAMES.get(number, "typed_body"))
+
+    def odd_fields(self) -> tuple[Odd, ...]:
+        """What is odd in the sections, whose names are the owners of fields. Raises CodecError where the sections
+        themselves can't be told apart."""
+        odds: list[Odd] = []
+        for number, _, at, stop in self._located_sections():
+            if number == _DATA:
+                continue
+            name = _sections.NAMES[number]
+            try:
+                getattr(self, _NAMES.get(number, "typed_body"))
+            except OddRecord as odd:
+                odds += odd.odds
+            except CodecError as error:
+                odds.append(Odd(name, "", error, number in _MAPS and _has_names(self._payload, at, stop)))
+        return tuple(odds)
 
     @property
     def sections(self) -> tuple[tuple[str, int, int], ...]:
@@ -399,7 +439,8 @@ class Message:
         except READ_FAULTS:
             return self._open_carefully()
         self._header = header
-        places = self._places = (properties, application_properties, body, plain)
+        places = (properties, application_properties, body, plain)
+        self._places = places
         return places
 
     def _open_carefully(self) -> tuple[int, int, int, bool]:
@@ -410,7 +451,8 @@ class Message:
         care = len(self._payload)
         starts = [index.get(number, -3) for number in (_sections.PROPERTIES, _sections.APPLICATION_PROPERTIES, _DATA)]
         properties, application_properties, data = [start + 3 if start.__class__ is int else care for start in starts]
-        places = self._places = (properties, application_properties, 0 if data == care else data, False)
+        places = (properties, application_properties, 0 if data == care else data, False)
+        self._places = places
         return places
 
     @property
@@ -427,16 +469,7 @@ class Message:
         try:
             # Nothing is in front of a header, and no other form of its descriptor has a list's code at 3.
             octets = payload[: 5 + payload[4]]
-            usual = _HEADERS.get(octets)
-            if usual is None:
-                found, _ = Header.fast(payload, 3, len(payload), 0)
-            else:
-                found = _new(Header)
-                found.durable, found.priority = usual
-                found.ttl = None
-                found.first_acquirer = False
-                found.delivery_count = 0
-                found.wire = octets
+            found = _HEADERS.get(octets) or Header.fast(payload, 3, len(payload), 0)[0]
         except READ_FAULTS:
             found = self._read_record(Header, _sections.HEADER)
         self._header = found
@@ -455,7 +488,7 @@ class Message:
             return None
         payload = self._payload
         try:
-            found, _ = Properties.fast(payload, at, len(payload), at - 3)
+            found, _ = _read_properties(payload, at, len(payload), at - 3)
         except READ_FAULTS:
             found = self._read_record(Properties, _sections.PROPERTIES)
         self._properties = found
@@ -470,7 +503,8 @@ class Message:
         """The sender's annotations of this delivery, for one hop."""
         found = self._delivery_annotations
         if found is _UNREAD:
-            found = self._delivery_annotations = self._read_map(_sections.DELIVERY_ANNOTATIONS)
+            found = self._read_map(_sections.DELIVERY_ANNOTATIONS)
+            self._delivery_annotations = found
         return found
 
     @property
@@ -478,7 +512,8 @@ class Message:
         """The infrastructure's annotations of the message, for every hop."""
         found = self._message_annotations
         if found is _UNREAD:
-            found = self._message_annotations = self._read_map(_sections.MESSAGE_ANNOTATIONS)
+            found = self._read_map(_sections.MESSAGE_ANNOTATIONS)
+            self._message_annotations = found
         return found
 
     @property
@@ -494,7 +529,7 @@ class Message:
         payload = self._payload
         try:
             values, stop = read_properties(payload, at, len(payload))
-            found = Map.from_wire(payload[at:stop], values)
+            found = _map_of(payload[at:stop], values)
         except READ_FAULTS:
             found = self._read_map(_sections.APPLICATION_PROPERTIES)
         self._application_properties = found
@@ -505,7 +540,8 @@ class Message:
         """Values that the sender only knows after the whole bare message, such as a checksum."""
         found = self._footer
         if found is _UNREAD:
-            found = self._footer = self._read_map(_sections.FOOTER)
+            found = self._read_map(_sections.FOOTER)
+            self._footer = found
         return found
 
     def _read_map(self, number: int) -> Map:
@@ -516,7 +552,7 @@ class Message:
         _, _, at, stop = section
         if number != _sections.APPLICATION_PROPERTIES:
             try:
-                return Map.from_wire(payload[at:stop], read_symbols(payload, at, stop)[0])
+                return _map_of(payload[at:stop], read_symbols(payload, at, stop)[0])
             except READ_FAULTS:
                 pass
         check_map(payload, at, stop, number)
@@ -527,7 +563,8 @@ class Message:
         """The body with its sections, or None when there is none."""
         found = self._body
         if found is _UNREAD:
-            found = self._body = self._read_body()
+            found = self._read_body()
+            self._body = found
         return found
 
     def _read_body(self) -> Body | None:
@@ -677,6 +714,63 @@ class Message:
         return Message.from_wire, (self.encode(),)
 
 
+class LenientMessage(Message):
+    """A message over its octets whose sections are read as far as they can be, where `Message` raises.
+
+    An odd field of the header or properties has its default, maps are taken with whatever keys and values they have.
+
+    `check` is as strict as ever.
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def from_wire(payload: bytes) -> LenientMessage:
+        """A message over its octets. Checks nothing yet."""
+        found: Any = Message.from_wire(payload)
+        found.__class__ = LenientMessage
+        return cast("LenientMessage", found)
+
+    def replace(self, **changes: Any) -> Message:
+        """A message with other sections in some places, as `Message.replace`; annotations then have symbols."""
+        for number in (_sections.DELIVERY_ANNOTATIONS, _sections.MESSAGE_ANNOTATIONS, _sections.FOOTER):
+            name = _NAMES[number]
+            if name not in changes:
+                found = getattr(self, name)
+                if any([key.__class__ is str for key in found]):
+                    changes[name] = {Symbol(key) if key.__class__ is str else key: found[key] for key in found}
+        return super().replace(**changes)
+
+    def check(self) -> None:
+        """Read every section as strictly as `Message` does. Raises CodecError for whatever is wrong in any."""
+        check_message(self.encode())
+
+    def _read_record(self, kind: type[C], number: int) -> C:
+        try:
+            return super()._read_record(kind, number)
+        except OddRecord as odd:
+            return cast("C", odd.record)
+
+    def _read_map(self, number: int) -> Map:
+        try:
+            return super()._read_map(number)
+        except CodecError:
+            _, _, at, stop = cast("Section", self._find(number))
+            return cast("Map", read_value(self._payload, at, stop, NESTING, ENTRIES)[0])
+
+    def _read_body(self) -> Body | None:
+        try:
+            return super()._read_body()
+        except OddRecord as odd:
+            section = self._find(_sections.AMQP_VALUE)
+            if section is None or section[2] != odd.start:
+                raise
+            return AmqpValue(odd.record)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LenientMessage.from_wire, (self.encode(),)
+
+
 _NAMES: Final = {
     number: name.replace("-", "_")
     for number, name in _sections.NAMES.items()
@@ -691,3 +785,39 @@ def check_message(payload: bytes) -> None:
     >>> check_message(Message("hi").encode())
     """
     Message.from_wire(payload).check()
+
+
+def has_sections(payload: bytes) -> bool:
+    """Whether octets can be told apart as the sections of a message, whatever is in them."""
+    try:
+        locate(payload)
+    except CodecError:
+        return False
+    return True
+
+
+def odd_fields(payload: bytes) -> tuple[Odd, ...]:
+    """What is odd in a message's sections; their names are the owners. Raises CodecError where the sections themselves
+    can't be told apart.
+
+    >>> odd_fields(Message("hi").encode())
+    ()
+    """
+    return Message.from_wire(payload).odd_fields()
+
+
+_MAPS: Final = (
+    _sections.DELIVERY_ANNOTATIONS,
+    _sections.MESSAGE_ANNOTATIONS,
+    _sections.APPLICATION_PROPERTIES,
+    _sections.FOOTER,
+)
+
+
+def _has_names(payload: bytes, at: int, stop: int) -> bool:
+    """Whether a map can be read, and all its keys are text or numbers of annotations: then its meaning is plain."""
+    try:
+        found, _ = read_value(payload, at, stop, NESTING, ENTRIES)
+    except CodecError:
+        return False
+    return all([isinstance(key, (str, ULong)) for key, _ in found.pairs()])

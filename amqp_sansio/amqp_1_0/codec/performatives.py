@@ -38,7 +38,6 @@ from .octets import (
     READ_I64,
     READ_TWO_U32,
     READ_U16_TWO_U8,
-    READ_U16_U8,
     READ_U16_U8_I64,
     READ_U32,
     READ_U64,
@@ -470,22 +469,11 @@ class Flow(Performative):
         self.wire = None
 
     @staticmethod
-    def fast(buf: bytes, pos: int, end: int, start: int) -> tuple[Flow, int]:
-        """Read the list at `pos`; raises one of READ_FAULTS for whatever is out of the ordinary."""
-        code = buf[pos]
-        if code == 0xC0:
-            stop = pos + 2 + buf[pos + 1]
-            count = buf[pos + 2]
-            pos += 3
-        elif code == 0xD0:
-            size, count = READ_TWO_U32(buf, pos + 1)
-            stop = pos + 5 + size
-            pos += 9
-        else:
+    def fast_fields(buf: bytes, pos: int, stop: int, count: int, start: int) -> Flow:
+        """Read `count` fields up to `stop`; raises one of READ_FAULTS for whatever is out of the ordinary."""
+        if count > 11:
             raise ValueError
-        if stop > end or count > 11:
-            raise ValueError
-        found = NEW(Flow)
+        found: Flow = NEW(Flow)
         if not count:
             raise ValueError
         code = buf[pos]
@@ -683,7 +671,7 @@ class Flow(Performative):
         if pos != stop:
             raise ValueError
         found.wire = buf[start:stop]
-        return found, stop
+        return found
 
     def encode(self) -> bytes:
         if self.wire is not None:
@@ -877,22 +865,11 @@ class Transfer(Performative):
         self.wire = None
 
     @staticmethod
-    def fast(buf: bytes, pos: int, end: int, start: int) -> tuple[Transfer, int]:
-        """Read the list at `pos`; raises one of READ_FAULTS for whatever is out of the ordinary."""
-        code = buf[pos]
-        if code == 0xC0:
-            stop = pos + 2 + buf[pos + 1]
-            count = buf[pos + 2]
-            pos += 3
-        elif code == 0xD0:
-            size, count = READ_TWO_U32(buf, pos + 1)
-            stop = pos + 5 + size
-            pos += 9
-        else:
+    def fast_fields(buf: bytes, pos: int, stop: int, count: int, start: int) -> Transfer:
+        """Read `count` fields up to `stop`; raises one of READ_FAULTS for whatever is out of the ordinary."""
+        if count > 11:
             raise ValueError
-        if stop > end or count > 11:
-            raise ValueError
-        found = NEW(Transfer)
+        found: Transfer = NEW(Transfer)
         if not count:
             raise ValueError
         code = buf[pos]
@@ -909,12 +886,12 @@ class Transfer(Performative):
             raise ValueError
         if count > 1:
             code = buf[pos]
-            if code == 0x52:
-                found.delivery_id = buf[pos + 1]
-                pos += 2
-            elif code == 0x70:
+            if code == 0x70:
                 found.delivery_id = READ_U32(buf, pos + 1)[0]
                 pos += 5
+            elif code == 0x52:
+                found.delivery_id = buf[pos + 1]
+                pos += 2
             elif code == 0x40:
                 found.delivery_id = None
                 pos += 1
@@ -926,10 +903,11 @@ class Transfer(Performative):
             if count > 2:
                 code = buf[pos]
                 if code == 0xA0:
-                    at = pos + 2
-                    pos = at + buf[pos + 1]
-                    if pos - at > 32:
+                    size = buf[pos + 1]
+                    if size > 32:
                         raise ValueError
+                    at = pos + 2
+                    pos = at + size
                     found.delivery_tag = buf[at:pos]
                 elif code == 0x40:
                     found.delivery_tag = None
@@ -1110,7 +1088,7 @@ class Transfer(Performative):
         if pos != stop:
             raise ValueError
         found.wire = buf[start:stop]
-        return found, stop
+        return found
 
     def encode(self) -> bytes:
         if self.wire is not None:
@@ -1277,22 +1255,11 @@ class Disposition(Performative):
         self.wire = None
 
     @staticmethod
-    def fast(buf: bytes, pos: int, end: int, start: int) -> tuple[Disposition, int]:
-        """Read the list at `pos`; raises one of READ_FAULTS for whatever is out of the ordinary."""
-        code = buf[pos]
-        if code == 0xC0:
-            stop = pos + 2 + buf[pos + 1]
-            count = buf[pos + 2]
-            pos += 3
-        elif code == 0xD0:
-            size, count = READ_TWO_U32(buf, pos + 1)
-            stop = pos + 5 + size
-            pos += 9
-        else:
+    def fast_fields(buf: bytes, pos: int, stop: int, count: int, start: int) -> Disposition:
+        """Read `count` fields up to `stop`; raises one of READ_FAULTS for whatever is out of the ordinary."""
+        if count > 6:
             raise ValueError
-        if stop > end or count > 6:
-            raise ValueError
-        found = NEW(Disposition)
+        found: Disposition = NEW(Disposition)
         if not count:
             raise ValueError
         code = buf[pos]
@@ -1309,12 +1276,12 @@ class Disposition(Performative):
             raise ValueError
         if count > 1:
             code = buf[pos]
-            if code == 0x52:
-                found.first = buf[pos + 1]
-                pos += 2
-            elif code == 0x70:
+            if code == 0x70:
                 found.first = READ_U32(buf, pos + 1)[0]
                 pos += 5
+            elif code == 0x52:
+                found.first = buf[pos + 1]
+                pos += 2
             elif code == 0x43:
                 found.first = 0
                 pos += 1
@@ -1325,12 +1292,12 @@ class Disposition(Performative):
                 if code == 0x40:
                     found.last = None
                     pos += 1
-                elif code == 0x52:
-                    found.last = buf[pos + 1]
-                    pos += 2
                 elif code == 0x70:
                     found.last = READ_U32(buf, pos + 1)[0]
                     pos += 5
+                elif code == 0x52:
+                    found.last = buf[pos + 1]
+                    pos += 2
                 elif code == 0x43:
                     found.last = 0
                     pos += 1
@@ -1391,7 +1358,7 @@ class Disposition(Performative):
         if pos != stop:
             raise ValueError
         found.wire = buf[start:stop]
-        return found, stop
+        return found
 
     def encode(self) -> bytes:
         if self.wire is not None:
@@ -2273,7 +2240,7 @@ class Header(Composite):
             raise ValueError
         if stop > end or count > 5:
             raise ValueError
-        found = NEW(Header)
+        found: Header = NEW(Header)
         if count:
             code = buf[pos]
             if code == 0x41:
@@ -2549,7 +2516,7 @@ class Properties(Composite):
             raise ValueError
         if stop > end or count > 13:
             raise ValueError
-        found = NEW(Properties)
+        found: Properties = NEW(Properties)
         if count:
             code = buf[pos]
             if code == 0xA1:
@@ -2576,235 +2543,236 @@ class Properties(Composite):
             else:
                 raise ValueError
             if count > 1:
-                word, size = READ_U16_U8(buf, pos)
-                if word == 0x40A1 and count > 2:
-                    at = pos + 3
-                    pos = at + size
+                code = buf[pos]
+                if code == 0x40:
                     found.user_id = None
-                    found.to = buf[at:pos].decode()
+                    pos += 1
+                elif code == 0xA0:
+                    at = pos + 2
+                    pos = at + buf[pos + 1]
+                    found.user_id = buf[at:pos]
+                elif code == 0xB0:
+                    at = pos + 5
+                    pos = at + READ_U32(buf, pos + 1)[0]
+                    found.user_id = buf[at:pos]
                 else:
-                    code = buf[pos]
-                    if code == 0x40:
-                        found.user_id = None
-                        pos += 1
-                    elif code == 0xA0:
-                        at = pos + 2
-                        pos = at + buf[pos + 1]
-                        found.user_id = buf[at:pos]
-                    elif code == 0xB0:
-                        at = pos + 5
-                        pos = at + READ_U32(buf, pos + 1)[0]
-                        found.user_id = buf[at:pos]
-                    else:
-                        raise ValueError
-                    if count > 2:
-                        code = buf[pos]
-                        if code == 0xA1:
-                            at = pos + 2
-                            pos = at + buf[pos + 1]
-                            found.to = buf[at:pos].decode()
-                        elif code == 0x40:
-                            found.to = None
-                            pos += 1
-                        elif code == 0xB1:
-                            at = pos + 5
-                            pos = at + READ_U32(buf, pos + 1)[0]
-                            found.to = buf[at:pos].decode()
-                        else:
-                            raise ValueError
-                    else:
-                        found.to = None
-                if count > 3:
+                    raise ValueError
+                if count > 2:
                     code = buf[pos]
                     if code == 0xA1:
                         at = pos + 2
                         pos = at + buf[pos + 1]
-                        found.subject = buf[at:pos].decode()
+                        found.to = buf[at:pos].decode()
                     elif code == 0x40:
-                        found.subject = None
+                        found.to = None
                         pos += 1
                     elif code == 0xB1:
                         at = pos + 5
                         pos = at + READ_U32(buf, pos + 1)[0]
-                        found.subject = buf[at:pos].decode()
+                        found.to = buf[at:pos].decode()
                     else:
                         raise ValueError
-                    if count > 4:
-                        word, code, size = READ_U16_TWO_U8(buf, pos)
-                        if word == 0x4040 and code == 0xA3 and count > 6:
-                            at = pos + 4
-                            pos = at + size
-                            found.reply_to = None
-                            found.correlation_id = None
-                            raw = buf[at:pos]
-                            found.content_type = SYMBOLS.get(raw) or Symbol(raw, "ascii")
+                    if count > 3:
+                        code = buf[pos]
+                        if code == 0xA1:
+                            at = pos + 2
+                            pos = at + buf[pos + 1]
+                            found.subject = buf[at:pos].decode()
+                        elif code == 0x40:
+                            found.subject = None
+                            pos += 1
+                        elif code == 0xB1:
+                            at = pos + 5
+                            pos = at + READ_U32(buf, pos + 1)[0]
+                            found.subject = buf[at:pos].decode()
                         else:
-                            code = buf[pos]
-                            if code == 0x40:
+                            raise ValueError
+                        if count > 4:
+                            word, code, size = READ_U16_TWO_U8(buf, pos)
+                            if word == 0x4040 and code == 0xA3 and count > 6:
+                                at = pos + 4
+                                pos = at + size
                                 found.reply_to = None
-                                pos += 1
-                            elif code == 0xA1:
-                                at = pos + 2
-                                pos = at + buf[pos + 1]
-                                found.reply_to = buf[at:pos].decode()
-                            elif code == 0xB1:
-                                at = pos + 5
-                                pos = at + READ_U32(buf, pos + 1)[0]
-                                found.reply_to = buf[at:pos].decode()
-                            else:
-                                raise ValueError
-                            if count > 5:
-                                code = buf[pos]
-                                if code == 0x40:
-                                    found.correlation_id = None
-                                    pos += 1
-                                elif code == 0xA1:
-                                    at = pos + 2
-                                    pos = at + buf[pos + 1]
-                                    found.correlation_id = buf[at:pos].decode()
-                                elif code == 0x98:
-                                    at = pos + 1
-                                    pos = at + 16
-                                    found.correlation_id = read_uuid(buf, at)
-                                elif code == 0x53:
-                                    found.correlation_id = buf[pos + 1]
-                                    pos += 2
-                                elif code == 0x80:
-                                    found.correlation_id = READ_U64(buf, pos + 1)[0]
-                                    pos += 9
-                                elif code == 0xA0:
-                                    at = pos + 2
-                                    pos = at + buf[pos + 1]
-                                    found.correlation_id = buf[at:pos]
-                                else:
-                                    raise ValueError
-                            else:
                                 found.correlation_id = None
-                            if count > 6:
-                                code = buf[pos]
-                                if code == 0xA3:
-                                    at = pos + 2
-                                    pos = at + buf[pos + 1]
-                                    raw = buf[at:pos]
-                                    found.content_type = SYMBOLS.get(raw) or Symbol(raw, "ascii")
-                                elif code == 0x40:
-                                    found.content_type = None
-                                    pos += 1
-                                elif code == 0xB3:
-                                    at = pos + 5
-                                    pos = at + READ_U32(buf, pos + 1)[0]
-                                    raw = buf[at:pos]
-                                    found.content_type = SYMBOLS.get(raw) or Symbol(raw, "ascii")
-                                else:
-                                    raise ValueError
-                            else:
-                                found.content_type = None
-                        if count > 7:
-                            word, code, moment = READ_U16_U8_I64(buf, pos)
-                            if word == 0x4040 and code == 0x83 and count > 9:
-                                found.content_encoding = None
-                                found.absolute_expiry_time = None
-                                found.creation_time = INT(Timestamp, moment)
-                                pos += 11
+                                raw = buf[at:pos]
+                                found.content_type = SYMBOLS.get(raw) or Symbol(raw, "ascii")
                             else:
                                 code = buf[pos]
                                 if code == 0x40:
-                                    found.content_encoding = None
-                                    pos += 1
-                                elif code == 0xA3:
-                                    at = pos + 2
-                                    pos = at + buf[pos + 1]
-                                    raw = buf[at:pos]
-                                    found.content_encoding = SYMBOLS.get(raw) or Symbol(raw, "ascii")
-                                elif code == 0xB3:
-                                    at = pos + 5
-                                    pos = at + READ_U32(buf, pos + 1)[0]
-                                    raw = buf[at:pos]
-                                    found.content_encoding = SYMBOLS.get(raw) or Symbol(raw, "ascii")
-                                else:
-                                    raise ValueError
-                                if count > 8:
-                                    code = buf[pos]
-                                    if code == 0x40:
-                                        found.absolute_expiry_time = None
-                                        pos += 1
-                                    elif code == 0x83:
-                                        (moment,) = READ_I64(buf, pos + 1)
-                                        found.absolute_expiry_time = INT(Timestamp, moment)
-                                        pos += 9
-                                    else:
-                                        raise ValueError
-                                else:
-                                    found.absolute_expiry_time = None
-                                if count > 9:
-                                    code = buf[pos]
-                                    if code == 0x83:
-                                        (moment,) = READ_I64(buf, pos + 1)
-                                        found.creation_time = INT(Timestamp, moment)
-                                        pos += 9
-                                    elif code == 0x40:
-                                        found.creation_time = None
-                                        pos += 1
-                                    else:
-                                        raise ValueError
-                                else:
-                                    found.creation_time = None
-                            if count > 10:
-                                code = buf[pos]
-                                if code == 0x40:
-                                    found.group_id = None
+                                    found.reply_to = None
                                     pos += 1
                                 elif code == 0xA1:
                                     at = pos + 2
                                     pos = at + buf[pos + 1]
-                                    found.group_id = buf[at:pos].decode()
+                                    found.reply_to = buf[at:pos].decode()
                                 elif code == 0xB1:
                                     at = pos + 5
                                     pos = at + READ_U32(buf, pos + 1)[0]
-                                    found.group_id = buf[at:pos].decode()
+                                    found.reply_to = buf[at:pos].decode()
                                 else:
                                     raise ValueError
-                                if count > 11:
+                                if count > 5:
                                     code = buf[pos]
                                     if code == 0x40:
-                                        found.group_sequence = None
+                                        found.correlation_id = None
                                         pos += 1
-                                    elif code == 0x52:
-                                        found.group_sequence = buf[pos + 1]
+                                    elif code == 0xA1:
+                                        at = pos + 2
+                                        pos = at + buf[pos + 1]
+                                        found.correlation_id = buf[at:pos].decode()
+                                    elif code == 0x98:
+                                        at = pos + 1
+                                        pos = at + 16
+                                        found.correlation_id = read_uuid(buf, at)
+                                    elif code == 0x53:
+                                        found.correlation_id = buf[pos + 1]
                                         pos += 2
-                                    elif code == 0x70:
-                                        found.group_sequence = READ_U32(buf, pos + 1)[0]
-                                        pos += 5
-                                    elif code == 0x43:
-                                        found.group_sequence = 0
-                                        pos += 1
+                                    elif code == 0x80:
+                                        found.correlation_id = READ_U64(buf, pos + 1)[0]
+                                        pos += 9
+                                    elif code == 0xA0:
+                                        at = pos + 2
+                                        pos = at + buf[pos + 1]
+                                        found.correlation_id = buf[at:pos]
                                     else:
                                         raise ValueError
-                                    if count > 12:
+                                else:
+                                    found.correlation_id = None
+                                if count > 6:
+                                    code = buf[pos]
+                                    if code == 0xA3:
+                                        at = pos + 2
+                                        pos = at + buf[pos + 1]
+                                        raw = buf[at:pos]
+                                        found.content_type = SYMBOLS.get(raw) or Symbol(raw, "ascii")
+                                    elif code == 0x40:
+                                        found.content_type = None
+                                        pos += 1
+                                    elif code == 0xB3:
+                                        at = pos + 5
+                                        pos = at + READ_U32(buf, pos + 1)[0]
+                                        raw = buf[at:pos]
+                                        found.content_type = SYMBOLS.get(raw) or Symbol(raw, "ascii")
+                                    else:
+                                        raise ValueError
+                                else:
+                                    found.content_type = None
+                            if count > 7:
+                                word, code, moment = READ_U16_U8_I64(buf, pos)
+                                if word == 0x4040 and code == 0x83 and count > 9:
+                                    found.content_encoding = None
+                                    found.absolute_expiry_time = None
+                                    found.creation_time = INT(Timestamp, moment)
+                                    pos += 11
+                                else:
+                                    code = buf[pos]
+                                    if code == 0x40:
+                                        found.content_encoding = None
+                                        pos += 1
+                                    elif code == 0xA3:
+                                        at = pos + 2
+                                        pos = at + buf[pos + 1]
+                                        raw = buf[at:pos]
+                                        found.content_encoding = SYMBOLS.get(raw) or Symbol(raw, "ascii")
+                                    elif code == 0xB3:
+                                        at = pos + 5
+                                        pos = at + READ_U32(buf, pos + 1)[0]
+                                        raw = buf[at:pos]
+                                        found.content_encoding = SYMBOLS.get(raw) or Symbol(raw, "ascii")
+                                    else:
+                                        raise ValueError
+                                    if count > 8:
                                         code = buf[pos]
                                         if code == 0x40:
-                                            found.reply_to_group_id = None
+                                            found.absolute_expiry_time = None
                                             pos += 1
-                                        elif code == 0xA1:
-                                            at = pos + 2
-                                            pos = at + buf[pos + 1]
-                                            found.reply_to_group_id = buf[at:pos].decode()
-                                        elif code == 0xB1:
-                                            at = pos + 5
-                                            pos = at + READ_U32(buf, pos + 1)[0]
-                                            found.reply_to_group_id = buf[at:pos].decode()
+                                        elif code == 0x83:
+                                            (moment,) = READ_I64(buf, pos + 1)
+                                            found.absolute_expiry_time = INT(Timestamp, moment)
+                                            pos += 9
                                         else:
                                             raise ValueError
                                     else:
+                                        found.absolute_expiry_time = None
+                                    if count > 9:
+                                        code = buf[pos]
+                                        if code == 0x83:
+                                            (moment,) = READ_I64(buf, pos + 1)
+                                            found.creation_time = INT(Timestamp, moment)
+                                            pos += 9
+                                        elif code == 0x40:
+                                            found.creation_time = None
+                                            pos += 1
+                                        else:
+                                            raise ValueError
+                                    else:
+                                        found.creation_time = None
+                                if count > 10:
+                                    code = buf[pos]
+                                    if code == 0x40:
+                                        found.group_id = None
+                                        pos += 1
+                                    elif code == 0xA1:
+                                        at = pos + 2
+                                        pos = at + buf[pos + 1]
+                                        found.group_id = buf[at:pos].decode()
+                                    elif code == 0xB1:
+                                        at = pos + 5
+                                        pos = at + READ_U32(buf, pos + 1)[0]
+                                        found.group_id = buf[at:pos].decode()
+                                    else:
+                                        raise ValueError
+                                    if count > 11:
+                                        code = buf[pos]
+                                        if code == 0x40:
+                                            found.group_sequence = None
+                                            pos += 1
+                                        elif code == 0x52:
+                                            found.group_sequence = buf[pos + 1]
+                                            pos += 2
+                                        elif code == 0x70:
+                                            found.group_sequence = READ_U32(buf, pos + 1)[0]
+                                            pos += 5
+                                        elif code == 0x43:
+                                            found.group_sequence = 0
+                                            pos += 1
+                                        else:
+                                            raise ValueError
+                                        if count > 12:
+                                            code = buf[pos]
+                                            if code == 0x40:
+                                                found.reply_to_group_id = None
+                                                pos += 1
+                                            elif code == 0xA1:
+                                                at = pos + 2
+                                                pos = at + buf[pos + 1]
+                                                found.reply_to_group_id = buf[at:pos].decode()
+                                            elif code == 0xB1:
+                                                at = pos + 5
+                                                pos = at + READ_U32(buf, pos + 1)[0]
+                                                found.reply_to_group_id = buf[at:pos].decode()
+                                            else:
+                                                raise ValueError
+                                        else:
+                                            found.reply_to_group_id = None
+                                    else:
+                                        found.group_sequence = None
                                         found.reply_to_group_id = None
                                 else:
+                                    found.group_id = None
                                     found.group_sequence = None
                                     found.reply_to_group_id = None
                             else:
+                                found.content_encoding = None
+                                found.absolute_expiry_time = None
+                                found.creation_time = None
                                 found.group_id = None
                                 found.group_sequence = None
                                 found.reply_to_group_id = None
                         else:
+                            found.reply_to = None
+                            found.correlation_id = None
+                            found.content_type = None
                             found.content_encoding = None
                             found.absolute_expiry_time = None
                             found.creation_time = None
@@ -2812,6 +2780,7 @@ class Properties(Composite):
                             found.group_sequence = None
                             found.reply_to_group_id = None
                     else:
+                        found.subject = None
                         found.reply_to = None
                         found.correlation_id = None
                         found.content_type = None
@@ -2822,6 +2791,7 @@ class Properties(Composite):
                         found.group_sequence = None
                         found.reply_to_group_id = None
                 else:
+                    found.to = None
                     found.subject = None
                     found.reply_to = None
                     found.correlation_id = None
@@ -2980,9 +2950,12 @@ ACCEPTED.wire = ACCEPTED_OCTETS
 
 FAST.update(
     {
-        b"\x00\x53\x13": Flow.fast,
-        b"\x00\x53\x14": Transfer.fast,
-        b"\x00\x53\x15": Disposition.fast,
+        0x0053_13C0: Flow.fast_fields,
+        0x0053_13D0: Flow.fast_fields,
+        0x0053_14C0: Transfer.fast_fields,
+        0x0053_14D0: Transfer.fast_fields,
+        0x0053_15C0: Disposition.fast_fields,
+        0x0053_15D0: Disposition.fast_fields,
     }
 )
 COMPOSITES.update(

@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex, cast, overload
 
-from ..._core.record import record
+from ..._ground.record import record
 
 if TYPE_CHECKING:
     from datetime import datetime as _datetime

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.config import check_login, check_ranges
-from ..._core.record import record
+from ..._ground.record import record
 from ...endpoint import Side
 from ...limits import Limits
+from ...sasl import MECHANISMS
 from ..codec.frames import MIN_MAX_FRAME_SIZE
 
 if TYPE_CHECKING:
-    from ...sasl import ClientMechanism
+    from ...sasl import ClientMechanism, MechanismRegistry
 
 NO_PROPERTIES: Final[Mapping[str, Any]] = {}
 
@@ -49,11 +50,17 @@ class Config:
     | `outgoing_locales`, `incoming_locales` | as in open; en-US is always there |
     | `incoming_window` | transfer frames that a session takes before it has said more |
     | `validate_content` | skim message sections when they arrive instead of when they are read; None: servers do |
+    | `strict` | a field that isn't as its type says ends the connection, and a message with one its link; see below |
+    | `whole_lists` | write the nulls at the end of lists too; None: servers do, since peers index fields |
     | `handshake_timeout`, `close_timeout` | seconds until an unfinished opening or closing ends the connection |
     | `nonce` | server: random text for SCRAM, new for every connection |
+    | `registry` | the SASL mechanisms that names stand for |
     | `limits` | every bound |
 
     The specification has 512 for `initial_frame_size`. Some peers take more, for long tokens: RabbitMQ 4 takes 8192.
+
+    Peers send fields in other forms than the specification's. Without `strict` what they mean is taken where it is
+    plain, and of the rest a field ends what it is about: nothing, its message, link or session, or the connection.
 
     >>> Config(container_id="me").max_frame_size
     65536
@@ -83,6 +90,9 @@ class Config:
     least_idle_time_out: float = 0.01
     tls: bool = False
     tls_required: bool = False
+    strict: bool = False
+    whole_lists: bool | None = None
+    registry: MechanismRegistry = MECHANISMS
 
 
 def own_max_frame_size(config: Config) -> int:
@@ -93,6 +103,11 @@ def own_max_frame_size(config: Config) -> int:
 def own_channel_max(config: Config) -> int:
     """The highest channel number that is announced."""
     return min(config.channel_max, config.limits.channels - 1)
+
+
+def writes_whole_lists(config: Config, *, server: bool) -> bool:
+    """Whether an end writes the nulls at the end of lists too."""
+    return server if config.whole_lists is None else config.whole_lists
 
 
 def offered_mechanisms(config: Config) -> tuple[str, ...]:

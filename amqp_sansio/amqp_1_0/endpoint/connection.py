@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ..._ground import layouts
 from ...endpoint import Role, Side
 from ...errors import CodecError, LocalProtocolError
 from ...events import NEED_DATA, PAUSED, Signal
 from ...versions import AMQP_1_0, Version
 from ..codec.frames import AMQP, FRAME, HEADER_SIZE, next_frame
+from ..codec.odd import OddRecord
 from ..codec.performatives import Close, Open, SaslFrame, Transfer, decode_frame_body
 from ..codec.violation import Violation
+from ..model.harm import Harm, worst
 from ..model.link_state import SessionViolation
 from .config import Config, check_config
 from .fastpath import FastPath
@@ -46,13 +49,14 @@ class Connection(Handshake):
     """
 
     VERSION: ClassVar[Version] = AMQP_1_0
-    SCHEMA: ClassVar[int] = 5
+    LAYOUT: ClassVar[int] = layouts.AMQP_1_0
 
     __slots__ = ("_fast", "_sessions")
 
     def __init__(self, role: Role, config: Config) -> None:
         check_config(config, role)
         super().__init__(role, config)
+        # The shortcut, tried first for each frame while the connection is open.
         self._fast = FastPath(self._sessions, self._side, self._buffer, self._events, config)
         if role is Side.CLIENT:
             self._begin()
@@ -177,17 +181,36 @@ class Connection(Handshake):
         if start == end:
             self._model.step_empty(1 - self._side, channel)
             return True
-        body, at = decode_frame_body(data, start, end)
+        body: Any
+        fault: OddRecord | None = None
+        try:
+            body, at = decode_frame_body(data, start, end)
+        except OddRecord as odd:
+            if self._sessions.has_ended(channel):
+                return True
+            if self.config.strict:
+                raise
+            fault = odd
+            body, at = odd.record, odd.stop
+        except CodecError:
+            if self._sessions.has_ended(channel):
+                return True
+            raise
         if isinstance(body, SaslFrame) or (at != end and body.__class__ is not Transfer):
             raise misplaced(body, end - at)
+        harm, violation = (Harm.NONE, None) if fault is None else worst(fault.odds)
+        if fault is not None and harm is Harm.CONNECTION:
+            raise fault
         if isinstance(body, Open):
             self._model.step(1 - self._side, channel, body)
             self._receive_open(body)
         elif isinstance(body, Close):
             self._model.step(1 - self._side, channel, body)
             self._peer_closes(body)
-        else:
+        elif violation is None or harm is Harm.NONE:
             self._sessions.receive(channel, body, data[at:end])
+        else:
+            self._sessions.receive_odd(channel, body, data[at:end], harm, violation)
         return True
 
     def _take_frames_of(self, size: int) -> None:

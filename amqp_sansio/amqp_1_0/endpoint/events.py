@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..._core.record import record
-from ...events import Closed, DeliveryReceived, Event, Failed, Opened, Pending, renamed
+from ..._ground.record import record
+from ...errors import CodecError
+from ...events import Closed, DeliveryReceived, Event, Failed, Opened, Pending
+from ..codec.message import LenientMessage, Message
+from ..model.harm import message_fault
 
 if TYPE_CHECKING:
-    from ..codec.message import Message
+    from ...errors import RemoteProtocolError
     from ..codec.performatives import Attach, Begin, Declare, Discharge
     from ..model.link_state import State
 
@@ -97,14 +100,26 @@ class Delivery(_Unread):
 
     @property
     def message(self) -> Message:
-        """The message; its sections are decoded on access, which may raise CodecError."""
+        """The message; its sections are decoded on access, odd fields left out. Access may raise CodecError."""
         found: Message | None = getattr(self, "_message", None)
         if found is None:
-            from ..codec.message import Message
-
-            found = Message.from_wire(self.payload)
+            found = LenientMessage.from_wire(self.payload)
             object.__setattr__(self, "_message", found)
         return found
+
+    def fault(self) -> CodecError | None:
+        """Read the whole message; return what makes it unfit, None where nothing does, or only what does no harm."""
+        try:
+            self.read_strictly()
+        except CodecError:
+            return message_fault(self.payload)
+        return None
+
+    def read_strictly(self) -> None:
+        """Read the whole message. Raises CodecError for anything that isn't as it must be, harmless or not."""
+        found = Message.from_wire(self.payload)
+        found.check()
+        object.__setattr__(self, "_message", found)
 
     @property
     def body(self) -> Any:
@@ -129,6 +144,17 @@ class DeliveryAborted(Event):
     link: int
     delivery_id: int
     delivery_tag: bytes
+
+
+@record
+class DeliveryRefused(Event):
+    """A message came that can't be read, as `error` says: it was rejected, or dropped where it was settled before."""
+
+    channel: int
+    link: int
+    delivery_id: int
+    delivery_tag: bytes
+    error: RemoteProtocolError
 
 
 @record
@@ -193,7 +219,6 @@ class Updated(Event):
 
     pendings: tuple[Pending[Any], ...]
     state: object
-    handles = renamed("handles", "pendings")
 
 
 @record
@@ -211,4 +236,3 @@ class Resumed(Event):
     forgotten: tuple[bytes, ...]
     lost: tuple[bytes, ...]
     incomplete: bool
-    handles = renamed("handles", "pendings")

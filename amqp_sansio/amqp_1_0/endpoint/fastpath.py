@@ -7,22 +7,25 @@ ways. It leaves everything but the common case, errors included, to the general 
 from __future__ import annotations
 
 from struct import Struct
+from struct import error as StructError
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.serial import HALF, MASK
+from ..._ground.serial import HALF, MASK
 from ...errors import CodecError
 from ...events import Settled
 from ..codec.frames import PLAIN
-from ..codec.octets import ACCEPTED_OCTETS, NEW
+from ..codec.octets import ACCEPTED_OCTETS, NEW, READ_U32
 from ..codec.performatives import ACCEPTED
-from ..model.states import MAPPED, OPEN, SENT, SND_SETTLED, SND_UNSETTLED
+from ..model.states import MAPPED, OPEN, SENT
 from .events import Delivery
-from .receiver import IncomingDelivery
+from .receiver import IncomingDelivery, Receiver
+from .sender import OutgoingDelivery
+from .session import Session
 
 if TYPE_CHECKING:
     from collections import deque
 
-    from ..._core.receive_buffer import ReceiveBuffer
+    from ..._ground.receive_buffer import ReceiveBuffer
     from ...events import Event, Pending
     from ..model.connection import ConnectionModel
     from .config import Config
@@ -36,6 +39,9 @@ _SHORTEST: Final = 8 + 6
 
 _UINT: Final = {0x43: 1, 0x52: 2, 0x70: 5}
 """The octets of a uint, by its format code."""
+_SMALL: Final = 0x52
+_LARGE: Final = 0x70
+"""The usual ones of a handle, and of a delivery-id."""
 _number: Final = int.from_bytes
 _FLAGS: Final = {
     b"": False,
@@ -63,12 +69,19 @@ class FastPath:
     def __init__(
         self, model: ConnectionModel, side: int, buffer: ReceiveBuffer, events: deque[Event], config: Config
     ) -> None:
+        # The connection's rules and state, which each step asks.
         self._model = model
+        # This end's index into the halves of connection, session and link.
         self._side = side
+        # The index of the other one, whose frames these are.
         self._peer = 1 - side
+        # What arrived; a step moves its `pos` only when it has taken the whole frame.
         self._buffer = buffer
+        # Takes Settled for messages that a disposition settles.
         self._events = events
+        # Bounds of unsettled deliveries.
         self._limits = config.limits
+        # Whether messages are decoded at once, which the shortcut then leaves to the general way.
         self._validate = side == 1 if config.validate_content is None else config.validate_content
 
     def event(self, most: int) -> Event | None:
@@ -101,63 +114,59 @@ class FastPath:
                 return self._transfer(channel, data, pos, end)
             if lead == _DISPOSITION:
                 return self._disposition(channel, data, pos, end)
-        except (IndexError, KeyError):
+        except (IndexError, KeyError, StructError):
             pass
         return None
 
     def _transfer(self, channel: int, data: bytes, pos: int, end: int) -> Event | None:
-        """A delivery in one transfer."""
+        """A delivery in one transfer (part 2 section 2.7.5).
+
+        Behind the frame's header of 8 octets stand the descriptor and the code of a short list, which `event` has
+        compared, then the list's size and count, and its fields. The size counts the count's octet.
+        """
         start = pos
         pos += 14
         stop = pos + data[pos - 2] - 1
         if stop > end:
             return None
-        at = pos + _UINT[data[pos]]
-        handle = _number(data[pos + 1 : at], "big")
-        pos = at + _UINT[data[at]]
-        delivery_id = _number(data[at + 1 : pos], "big")
+        # The fields in their order: handle and delivery-id, each a uint of 1, 2 or 5 octets; _UINT has no other code,
+        # and what isn't there is a KeyError or IndexError, which leaves the frame to the general way.
+        if data[pos] == _SMALL:
+            handle = data[pos + 1]
+            pos += 2
+        else:
+            at = pos + _UINT[data[pos]]
+            handle = _number(data[pos + 1 : at], "big")
+            pos = at
+        if data[pos] == _LARGE:
+            (delivery_id,) = READ_U32(data, pos + 1)
+            pos += 5
+        else:
+            at = pos + _UINT[data[pos]]
+            delivery_id = _number(data[pos + 1 : at], "big")
+            pos = at
+        # The delivery-tag, a binary of at most 32 octets (2.8.7), and a message-format of 0, which is one octet.
         at = pos + 2
         pos = at + data[at - 1]
         tag = data[at:pos]
         if data[at - 2] != 0xA0 or len(tag) > 32 or data[pos] != 0x43:
             return None
+        # The rest of the list: flags of a whole message that nothing is said of but whether it is settled. The count is
+        # that of the four fields before and of these, of one octet each.
         pos += 1
         settled = _FLAGS.get(data[pos:stop])
         if settled is None or pos > stop or data[start + 13] != stop - pos + 4:
             return None
-        side = self._side
         half = self._model.halves[self._peer]
-        session: Any = half.channels.get(channel)
-        if session is None or half.state is not OPEN or session.halves[side].state is not MAPPED:
+        session = half.channels.get(channel)
+        if not isinstance(session, Session) or half.state is not OPEN or session.halves[self._side].state is not MAPPED:
             return None
-        own = session.halves[1 - side]
-        link: Any = own.handles.get(handle)
-        if link is None:
+        theirs = session.halves[self._peer]
+        link = theirs.handles.get(handle)
+        # While a drain goes on, or credit was used without a message, the link has to look at what comes.
+        if not isinstance(link, Receiver) or link.draining or link.unused:
             return None
-        quick = link.quick
-        if quick is None:
-            quick = link.assess()
-        number = own.next_outgoing_id
-        deliveries = own.deliveries
-        unsettled = link.unsettled
-        count = link.delivery_count
-        credit = link.credit_known
-        if (
-            not quick
-            or link.sender == side
-            or link.current is not None
-            or link.draining
-            or link.unused
-            or own.window_known == number
-            or credit is None
-            or not 0 < (credit - count) & MASK < HALF
-            or delivery_id in deliveries
-            or tag in unsettled
-            or quick[0] == (SND_UNSETTLED if settled else SND_SETTLED)
-            or end - stop > quick[1]
-            or len(deliveries) >= self._limits.unsettled
-        ):
-            return None
+        # The event is made before the model takes the delivery: a message that can't be decoded changes nothing.
         event: Any = NEW(Delivery)
         event.channel = session.channel
         event.link = link.number
@@ -170,15 +179,14 @@ class FastPath:
         event.resumed = False
         if self._validate:
             try:
-                event.message.check()
+                event.read_strictly()
             except CodecError:
                 return None
-        own.next_outgoing_id = number = (number + 1) & MASK
-        link.delivery_count = (count + 1) & MASK
-        if link.available:
-            link.available -= 1
+        octets = end - stop
+        delivery: Any = None
         if not settled:
-            delivery: Any = NEW(IncomingDelivery)
+            # As its constructor does, without three calls.
+            delivery = NEW(IncomingDelivery)
             delivery.link = link
             delivery.delivery_id = delivery_id
             delivery.delivery_tag = tag
@@ -186,19 +194,20 @@ class FastPath:
             delivery.progress = SENT
             delivery.resumed = False
             delivery.rcv_settle_mode = None
-            delivery.size = end - stop
+            delivery.size = octets
             delivery.settled = False
             delivery.states = [None, None]
             delivery.parts = []
             delivery.pending = None
             delivery.skip = 0
             delivery.ignored = False
-            deliveries[delivery_id] = delivery
-            unsettled[tag] = delivery
+            delivery.fault = None
+        if not link.take_usual_transfer(delivery_id, tag, octets, self._limits.unsettled, delivery):
+            return None
         self._buffer.pos = end
-        limit = own.window_limit
+        limit = theirs.window_limit
         if limit is not None:
-            left = (limit - number) & MASK
+            left = (limit - theirs.next_outgoing_id) & MASK
             if left >= HALF or left * 2 <= session.window:
                 session.refresh_window()
                 events = self._events
@@ -209,13 +218,21 @@ class FastPath:
         return found
 
     def _disposition(self, channel: int, data: bytes, pos: int, end: int) -> Event | None:
-        """A receiver settles deliveries as accepted."""
+        """A receiver settles deliveries as accepted (part 2 section 2.7.6).
+
+        The list begins with role, true, and first; last may be null; settled is true and the state accepted.
+        """
         start = pos
         pos += 15
         if data[start + 12] + start + 13 != end or data[start + 14] != 0x41:
             return None
-        at = pos + _UINT[data[pos]]
-        first = last = _number(data[pos + 1 : at], "big")
+        if data[pos] == _LARGE:
+            (first,) = READ_U32(data, pos + 1)
+            at = pos + 5
+        else:
+            at = pos + _UINT[data[pos]]
+            first = _number(data[pos + 1 : at], "big")
+        last = first
         if data[at] == 0x40:
             pos = at + 1
         else:
@@ -223,57 +240,21 @@ class FastPath:
             last = _number(data[at + 1 : pos], "big")
         if _OUTCOMES.get(data[pos:end]) != data[start + 13]:
             return None
-        side = self._side
-        half = self._model.halves[self._peer]
-        session: Any = half.channels.get(channel)
-        if session is None or half.state is not OPEN:
+        peer = self._peer
+        half = self._model.halves[peer]
+        session = half.channels.get(channel)
+        if session is None or half.state is not OPEN or session.halves[self._side].state is not MAPPED:
             return None
-        own = session.halves[side]
-        if own.state is not MAPPED:
+        found = session.take_usual_disposition(peer, True, first, last, ACCEPTED)
+        if found is None:
             return None
-        deliveries = own.deliveries
-        peer = 1 - side
-        if first == last:
-            delivery: Any = deliveries.get(first)
-            if delivery is None or not _can_settle(delivery, peer):
-                return None
-            found = [delivery]
-        else:
-            count = (last - first) & MASK
-            if count >= len(deliveries):
-                return None
-            found = [deliveries.get((first + index) & MASK) for index in range(count + 1)]
-            for delivery in found:
-                if delivery is None or not _can_settle(delivery, peer):
-                    return None
+        self._buffer.pos = end
         pendings: list[Pending[Any]] = []
         for delivery in found:
-            link = delivery.link
-            delivery.states[peer] = ACCEPTED
-            delivery.settled = True
-            del deliveries[delivery.delivery_id]
-            del link.unsettled[delivery.delivery_tag]
+            # What this end has sent is of its links' own kind.
+            assert isinstance(delivery, OutgoingDelivery)
             if delivery.message is not None:
-                link.kept_octets -= len(delivery.message)
-                delivery.message = None
-            pending = delivery.pending
-            pending.complete(ACCEPTED)
-            pendings.append(pending)
-        self._buffer.pos = end
+                delivery.link.forget(delivery)
+            delivery.pending.complete(ACCEPTED)
+            pendings.append(delivery.pending)
         return Settled(tuple(pendings), ACCEPTED)
-
-
-def _can_settle(delivery: Any, peer: int) -> bool:
-    link = delivery.link
-    quick = link.quick
-    if quick is None:
-        quick = link.assess()
-    return (
-        bool(quick)
-        and delivery.progress is SENT
-        and delivery.rest is None
-        and delivery.states[peer] is None
-        and not delivery.rcv_settle_mode
-        and not delivery.pending.done
-        and link.unsettled.get(delivery.delivery_tag) is delivery
-    )

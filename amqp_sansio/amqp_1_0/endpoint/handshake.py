@@ -1,5 +1,13 @@
 """Handshake: how a connection of AMQP 1.0 opens and closes: headers, TLS, SASL, open, idle time-outs, close (1.0 part 2
-sections 2.2 and 2.4, part 5)."""
+sections 2.2 and 2.4, part 5).
+
+Owned here: the layers, one behind the other, and what both opens say. `_stage` is what is read next: each layer begins
+with a header, TLS hands the stream to the caller and begins anew, SASL ends with its outcome. What may come in a layer
+is the model's.
+
+Between two calls these hold: no frame above `_incoming_max` is taken and none above `_max_frame` sent; sessions and
+links get frames from FRAMES on, when both opens are known; while the application is asked something nothing is parsed.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +17,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from ... import sasl
 from ..._core.connection import DEAD_PEER, PRODUCT, header_numbers
 from ..._core.sasl_exchange import AUTHENTICATION, SaslExchange, ServerLogin
-from ..._core.state_table import TableEnum
+from ..._ground.state_table import TableEnum
 from ...endpoint import CloseHint, Role, Side
 from ...errors import CodecError, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
-from ...events import By, CloseReport, Failed, OpenRequested
+from ...events import By, CloseReport, Failed, Info, OpenRequested
 from ..codec import conditions
-from ..codec.composite import with_rest
+from ..codec.composite import encode_whole, with_rest
 from ..codec.conditions import SaslCode
 from ..codec.frames import (
     AMQP,
@@ -29,6 +37,7 @@ from ..codec.frames import (
     next_frame,
     sasl_frame,
 )
+from ..codec.odd import OddRecord
 from ..codec.performatives import (
     Close,
     Error,
@@ -44,8 +53,9 @@ from ..codec.performatives import (
 from ..codec.values import Symbol
 from ..codec.violation import Violation, misuse
 from ..model import hints, states
+from ..model.harm import decoded
 from ..model.link_state import SessionViolation, number_of
-from .config import Config, offered_mechanisms, own_channel_max, own_max_frame_size
+from .config import Config, offered_mechanisms, own_channel_max, own_max_frame_size, writes_whole_lists
 from .events import TlsStarted
 from .outgoing import make_error, shorten
 
@@ -53,6 +63,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ...sasl import ScramKeys
+    from ..codec.composite import Composite
     from ..codec.performatives import Performative
     from ..model.connection import ConnectionModel, Half
 
@@ -86,23 +97,45 @@ class Handshake(SaslExchange[Config]):
     _CONFIG = Config
 
     __slots__ = (
-        "_half", "_incoming_max", "_max_frame", "_model", "_sasl_hostname", "_side", "_stage", "_tls", "own_open",
-        "peer_close", "peer_open",
-    )  # fmt: skip
+        "_half",
+        "_incoming_max",
+        "_max_frame",
+        "_model",
+        "_sasl_hostname",
+        "_side",
+        "_stage",
+        "_tls",
+        "own_open",
+        "peer_close",
+        "peer_open",
+    )
 
     def __init__(self, role: Role, config: Config) -> None:
         super().__init__(role, config)
+        # The open that this end has sent; None before.
         self.own_open: Open | None = None
+        # The peer's: what it takes (frame size, channels, idle time-out) and is.
         self.peer_open: Open | None = None
+        # The peer's close, whose error the report has.
         self.peer_close: Close | None = None
+        # This end's index into the model's halves.
         self._side = number_of(role)
+        # Rules and state of both ends.
         self._model = self._new_model()
+        # This end's half of the connection (part 2 section 2.4.6).
         self._half: Half = self._model.halves[self._side]
+        # Which octets are read next; the model has the rules of what may come.
         self._stage = Stage.FIRST
+        # The host that the client names in sasl-init, which stands for that of its open until that comes.
         self._sasl_hostname: str | None = None
+        # The largest frame that the peer takes, in octets with its header: 512 until its open says more (part 2 section
+        # 2.4.1).
         self._max_frame = config.initial_frame_size
+        # The largest that this end takes: what it said in its own open, and before that what is allowed to come first.
         self._incoming_max = config.initial_frame_size
+        # Seconds of silence after which the peer is given up: this end's idle-time-out (part 2 section 2.4.5).
         self._silence_after = config.idle_time_out
+        # Whether the layer of TLS is in place, as far as this end was told.
         self._tls = False
         if role is Side.CLIENT:
             self._incoming_max = own_max_frame_size(config)
@@ -163,9 +196,12 @@ class Handshake(SaslExchange[Config]):
         """
         if self._is_closing:
             return
-        report = CloseReport(By.LOCAL, 0, description, condition=condition)
+        error = make_error(condition, description, info)
+        report = CloseReport(
+            By.LOCAL, 0, description, condition=condition, info=Info() if error is None else hints.info_of(error)
+        )
         if self._may_close:
-            self._send_close(report, make_error(condition, description, info))
+            self._send_close(report, error)
         else:
             self._end(report, CloseHint.CLOSE_NOW)
 
@@ -201,7 +237,8 @@ class Handshake(SaslExchange[Config]):
             self._send_sasl(SaslOutcome(SaslCode.OK, self._server_login.additional or None))
         except Violation as violation:
             raise misuse(violation) from violation
-        self._waiting_for = self._server_login = None
+        self._waiting_for = None
+        self._server_login = None
         self._begin_layer()
 
     def refuse_authentication(self, text: str = "", code: int = SaslCode.AUTH) -> None:
@@ -257,7 +294,8 @@ class Handshake(SaslExchange[Config]):
             raise LocalProtocolError("refuse_open needs an error condition")
         self._check_decision(OPEN)
         self._waiting_for = None
-        self._send_close(CloseReport(By.LOCAL, 0, error.description or "", condition=str(error.condition)), error)
+        condition, said = str(error.condition), hints.info_of(error)
+        self._send_close(CloseReport(By.LOCAL, 0, error.description or "", condition=condition, info=said), error)
 
     # Headers.
 
@@ -369,9 +407,14 @@ class Handshake(SaslExchange[Config]):
 
     # Open.
 
+    def _octets(self, body: Composite) -> bytes:
+        """The body of a frame, as this end writes them. Raises CodecError."""
+        whole = writes_whole_lists(self.config, server=self.role is Side.SERVER)
+        return encode_whole(body) if whole else body.encode()
+
     def _send_open(self, open_: Open) -> None:
         """Queue this end's open. Raises LocalProtocolError for one that can't be sent, with nothing changed."""
-        octets = amqp_frame(0, open_.encode())
+        octets = amqp_frame(0, self._octets(open_))
         most = self._max_frame
         if len(octets) > most:
             rule = "connection/pre-open-limits" if self.peer_open is None else "open/max-frame-size"
@@ -422,7 +465,11 @@ class Handshake(SaslExchange[Config]):
         _, data, start, end = frame
         if start == end:
             raise Violation(conditions.FRAMING_ERROR, "an empty SASL frame", rule="security/sasl/frame-empty")
-        body, at = decode_frame_body(data, start, end)
+        body: Any
+        try:
+            body, at = decode_frame_body(data, start, end)
+        except OddRecord as odd:
+            body, at = decoded(odd, strict=self.config.strict)
         if not isinstance(body, SaslFrame) or at != end:
             text = f"a SASL frame holds one SASL value, this one {with_rest(body, end - at)}"
             raise Violation(conditions.DECODE_ERROR, text, rule="security/sasl/frame-one")
@@ -436,7 +483,7 @@ class Handshake(SaslExchange[Config]):
 
     def _send_sasl(self, body: SaslFrame) -> None:
         """Raises Violation for what the peer need not take."""
-        octets = body.encode()
+        octets = self._octets(body)
         most = self.config.initial_frame_size
         if len(octets) + HEADER_SIZE > most:
             text = (
@@ -574,7 +621,8 @@ class Handshake(SaslExchange[Config]):
 
     def _forget(self) -> None:
         self._stage = Stage.ENDED
-        self._client_login = self._server_login = None
+        self._client_login = None
+        self._server_login = None
 
     @property
     def _may_close(self) -> bool:
@@ -584,12 +632,12 @@ class Handshake(SaslExchange[Config]):
     def _send_close(self, report: CloseReport, error: Error | None) -> None:
         """Queue close, behind an open when there was none; what the peer still sends is dropped until its close."""
         close = Close(error)
-        octets = close.encode()
+        octets = self._octets(close)
         if self._half.state is states.Connection.HEADER:
             self._send_own_open()
         if len(octets) + 8 > self._max_frame and error is not None:
             close = Close(Error(error.condition, shorten(error.description or "")))
-            octets = close.encode()
+            octets = self._octets(close)
         self._model.step(self._side, 0, close)
         self._out.queue(amqp_frame(0, octets))
         self._stage = Stage.CLOSING
@@ -614,7 +662,11 @@ class Handshake(SaslExchange[Config]):
         channel, data, start, end = frame
         if start == end:
             return True
-        body, _ = decode_frame_body(data, start, end)
+        body: Any
+        try:
+            body, _ = decode_frame_body(data, start, end)
+        except OddRecord as odd:
+            body = odd.record
         if isinstance(body, Close):
             # A close counts on any channel, and even if the open before it was refused: no better one comes.
             self._peer_closes(body)
@@ -631,7 +683,7 @@ class Handshake(SaslExchange[Config]):
         if own is None:
             self._send_close(report, None)
         if report.by is By.REMOTE and report.condition:
-            error = RemoteProtocolError(str(report), condition=report.condition)
+            error = RemoteProtocolError(str(report), condition=report.condition, info=report.info)
             self._end_with(error, report, CloseHint.CLOSE_WHEN_SENT)
         else:
             self._end(report, CloseHint.CLOSE_WHEN_SENT)
@@ -676,8 +728,9 @@ def _merged(own: CloseReport | None, error: Error | None) -> CloseReport:
         return own
     if error is None:
         return CloseReport(By.REMOTE)
-    condition = str(error.condition)
-    return CloseReport(By.REMOTE, 0, error.description or "", hint=hints.for_close(condition), condition=condition)
+    condition, info = str(error.condition), hints.info_of(error)
+    hint = hints.for_close(condition, info)
+    return CloseReport(By.REMOTE, 0, error.description or "", hint=hint, condition=condition, info=info)
 
 
 def _violation_of(error: Violation | CodecError | LocalProtocolError) -> Violation:

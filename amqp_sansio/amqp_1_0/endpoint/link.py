@@ -1,10 +1,17 @@
-"""Link: what both ends of a link share: attaching, answering, detaching, saving (part 2 sections 2.6.3 to 2.6.6)."""
+"""Link: what both ends of a link share: attaching, answering, detaching, saving (part 2 sections 2.6.3 to 2.6.6).
+
+A link of an endpoint is its model (`LinkModel`) with commands. Two attaches make it: this end's is sent by `attach`, or
+by `accept_attach` and `refuse_attach` where the peer asks. Each side detaches once; the handle is free when both have.
+
+Between two calls these hold: the model's halves say who is attached; `report` is set once, before the link's last event
+(`tell_end`); and deliveries of an earlier attachment are in `_restored` until both attaches can be compared.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ..._core.ends import failed
+from ..._watching.ends import failed
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
 from ...events import By, Pending
 from ..codec import conditions
@@ -21,6 +28,7 @@ if TYPE_CHECKING:
 
     from ...events import CloseReport, Event
     from ..codec.performatives import Error
+    from ..codec.violation import Violation
     from ..model.link_state import State
     from ..model.resume import SavedDelivery
     from .outgoing import SessionEnd
@@ -28,7 +36,6 @@ if TYPE_CHECKING:
 _FRAME_HEADER: Final = 8
 _SMALL: Final = 256
 """Octets that a flow, and what an answering attach has more than the one it answers, surely have room in."""
-_UNLIMITED: Final = 1 << 64
 
 More = tuple["Mapping[Any, Any] | None", "Iterable[str]", "Iterable[str]"]
 """Properties, offered and desired capabilities."""
@@ -38,31 +45,49 @@ class Link(LinkModel):
     """One end of a link: a `Sender` or a `Receiver`.
 
     Commands raise LocalProtocolError for misuse, EndpointClosed when the link, its session or the connection is gone.
-    `opening` is the pending of `open_sender` and `open_receiver`, `report` says why the link ended, once it has.
     """
 
     ROLE: ClassVar[bool]
 
     __slots__ = (
-        "closing", "doubt", "going_on", "incomplete", "number", "opening", "report", "requested", "restored", "told",
-    )  # fmt: skip
+        "_going_on",
+        "_incomplete",
+        "_restored",
+        "_rounds",
+        "closing",
+        "number",
+        "opening",
+        "report",
+        "requested",
+        "told",
+    )
 
     session: SessionEnd
 
     def __init__(self, session: SessionEnd, name: str, sender: int) -> None:
         LinkModel.__init__(self, session, name, sender)
-        self.session = session
+        # Its handle on this end: in frames that this end sends, and in all events.
         self.number = 0
+        # The pending of `open_sender` and `open_receiver`; None for links that the peer asked for.
         self.opening: Pending[None] | None = None
+        # Why the link ended, once it has.
         self.report: CloseReport | None = None
+        # The peer's attach that the application hasn't answered (`accept_attach`, `refuse_attach`).
         self.requested: Attach | None = None
-        self.restored: dict[bytes, SavedDelivery] | None = None
-        self.incomplete = False
+        # The deliveries of an earlier attachment that this one resumes, by delivery-tag; None for a new link.
+        self._restored: dict[bytes, SavedDelivery] | None = None
+        # Whether this end's attach couldn't name all its unsettled deliveries (incomplete-unsettled, part 2 section
+        # 2.6.13).
+        self._incomplete = False
         # Resumptions in a row of which nothing came, and how many deliveries this one began with.
-        self.doubt = 0, 0
+        self._rounds = 0, 0
+        # The error that this end leaves with, for the report.
         self.closing: Error | None = None
+        # Whether the last event of the link is out: it comes once.
         self.told = False
-        self.going_on: Mapping[bytes, Pending[Any]] | None = None
+        # The pendings of an earlier attachment by delivery-tag, which the deliveries that go on take over; None: new
+        # ones are made.
+        self._going_on: Mapping[bytes, Pending[Any]] | None = None
 
     # State.
 
@@ -142,14 +167,14 @@ class Link(LinkModel):
             asked.rcv_settle_mode if rcv_settle_mode is None else rcv_settle_mode,
             max_message_size,
         )
-        before = self.restored, self.incomplete, self.doubt, self.next_tag()
+        before = self._restored, self._incomplete, self._rounds, self._next_tag()
         if state is not None:
             self.restore(state)
         try:
             self._answer(*own, modes, (properties, offered_capabilities, desired_capabilities))
         except BaseException:
-            self.restored, self.incomplete, self.doubt, tag = before
-            self.number_tags(tag)
+            self._restored, self._incomplete, self._rounds, tag = before
+            self._number_tags(tag)
             raise
         self._tell_open(None)
         self.compare()
@@ -175,7 +200,7 @@ class Link(LinkModel):
 
         To be called before octets come in which the peer may have attached.
         """
-        self.going_on = pendings
+        self._going_on = pendings
 
     def saved_state(self, undecided: Mapping[bytes, bytes] | None = None) -> LinkState:
         """The state that resumes the link, at any time, also after the connection is gone. Picklable.
@@ -186,8 +211,8 @@ class Link(LinkModel):
         source: Any = self.source
         target: Any = self.target
         local = self.local
-        unsettled = tuple(self.saved_deliveries(undecided or {}))
-        rounds, began = self.doubt
+        unsettled = tuple(self._saved_deliveries(undecided or {}))
+        rounds, began = self._rounds
         if local is not None:
             source = local.source if source is None or self.is_refused else source
             target = local.target if target is None or self.is_refused else target
@@ -198,25 +223,25 @@ class Link(LinkModel):
             target,
             2 if local is None else local.snd_settle_mode,
             0 if local is None else local.rcv_settle_mode,
-            self.next_tag(),
+            self._next_tag(),
             unsettled,
             0 if not unsettled or len(unsettled) < began else rounds,
         )
 
     # Senders and receivers do these each in its own way.
 
-    def next_tag(self) -> int:
+    def _next_tag(self) -> int:
         """The number of the next generated delivery-tag."""
         return 0
 
-    def number_tags(self, tag: int) -> None:
+    def _number_tags(self, tag: int) -> None:
         """Set the number that `next_tag` gives next."""
 
-    def saved_deliveries(self, undecided: Mapping[bytes, bytes]) -> Iterable[SavedDelivery]:
+    def _saved_deliveries(self, undecided: Mapping[bytes, bytes]) -> Iterable[SavedDelivery]:
         """The unsettled deliveries; of those `undecided` here the payloads are given."""
         raise NotImplementedError
 
-    def unsettled_states(self) -> dict[bytes, State | None]:
+    def _unsettled_states(self) -> dict[bytes, State | None]:
         """The map of an attach that resumes."""
         raise NotImplementedError
 
@@ -237,7 +262,7 @@ class Link(LinkModel):
 
     def pending_of(self, tag: bytes) -> Pending[Any]:
         """The pending of the delivery with this tag: a new one, unless it goes on from an earlier attachment."""
-        known = None if self.going_on is None else self.going_on.get(tag)
+        known = None if self._going_on is None else self._going_on.get(tag)
         if known is not None and not known.done:
             return known
         return Pending((self.name, "in" if self.ROLE else "out", tag))
@@ -247,15 +272,15 @@ class Link(LinkModel):
     def restore(self, state: LinkState) -> None:
         """Take over what was saved of an earlier attachment."""
         check_rounds(state)
-        self.restored = {each.delivery_tag: each for each in state.unsettled}
-        self.doubt = state.rounds, len(state.unsettled)
+        self._restored = {each.delivery_tag: each for each in state.unsettled}
+        self._rounds = state.rounds, len(state.unsettled)
 
-    def count_round(self, incomplete: bool) -> None:
-        """The maps were compared; another resumption follows where they are `incomplete`."""
-        rounds, began = self.doubt
-        self.doubt = (rounds + 1, began) if incomplete else (0, 0)
+    def _count_round(self, incomplete: bool) -> None:
+        """The maps were compared; another resumption follows where they are `_incomplete`."""
+        rounds, began = self._rounds
+        self._rounds = (rounds + 1, began) if incomplete else (0, 0)
 
-    def name_later(self, left: dict[bytes, SavedDelivery]) -> dict[bytes, SavedDelivery]:
+    def _name_later(self, left: dict[bytes, SavedDelivery]) -> dict[bytes, SavedDelivery]:
         """Those of which nothing is proven, in the order for the next map: what the peer named, what this end didn't,
         and last what it named in vain."""
         remote, local = self.remote, self.local
@@ -270,7 +295,7 @@ class Link(LinkModel):
         session = self.session
         self.opening = Pending((self.name, "open", session.channel, session.transport.new_serial()))
 
-    def answer_refusing(self) -> None:
+    def _answer_refusing(self) -> None:
         """Attach what the peer asked for without a terminus at this end."""
         asked = self.requested
         assert asked is not None
@@ -281,6 +306,7 @@ class Link(LinkModel):
         self._send_attach(source, target, modes, more)
         self.requested = None
         self.session.asked.pop(self.number, None)
+        self.session.free_handles.give_back(self.number)
 
     def _own(self, name: str, kind: type[Source | Target], asked: Any, given: Any) -> Any:
         """This end's source or target for its attach; the end that a dynamic one belongs to has to name it."""
@@ -297,21 +323,28 @@ class Link(LinkModel):
         if self.ROLE:
             limit = self.session.transport.limits.message
             max_message_size = min(max_message_size, limit) if max_message_size else limit
-        unsettled = None if self.restored is None else self.unsettled_states()
+        unsettled = None if self._restored is None else self._unsettled_states()
         sender = 1 - self.session.side if self.ROLE else self.session.side
         failed = self.session.failed.get(self.session.failed_key(self.name, sender))
         if unsettled is None and failed == 1 - self.session.side:
             # The peer's end went with an error: what isn't said to be resumed would be errant (section 2.6.5).
             unsettled = {}
         frame = Attach(
-            self.name, self.number, self.ROLE, snd_settle_mode, rcv_settle_mode, source, target, unsettled,
+            self.name,
+            self.number,
+            self.ROLE,
+            snd_settle_mode,
+            rcv_settle_mode,
+            source,
+            target,
+            unsettled,
             incomplete_unsettled=False,
             initial_delivery_count=None if self.ROLE else 0,
             max_message_size=max_message_size or None,
             offered_capabilities=tuple(offered),
             desired_capabilities=tuple(desired),
             properties=properties,
-        )  # fmt: skip
+        )
         self._check_modes(frame)
         if unsettled:
             frame = self._fitting(frame, unsettled)
@@ -332,13 +365,14 @@ class Link(LinkModel):
         Deliveries that the peer has named come first: only those in both maps can be settled for sure.
         """
         room = self.session.transport.max_frame - _FRAME_HEADER
-        self.incomplete = len(frame.encode()) > room
+        octets = self.session.transport.octets
+        self._incomplete = len(octets(frame)) > room
         kept: dict[bytes, State | None] = unsettled
-        if self.incomplete and self.requested is not None:
+        if self._incomplete and self.requested is not None:
             theirs = self.requested.unsettled or {}
             kept = {**{tag: kept[tag] for tag in theirs if tag in kept}, **kept}
-        while len(frame.encode()) > room and kept:
-            fewer = min(len(kept) - 1, len(kept) * room // len(frame.encode()))
+        while len(octets(frame)) > room and kept:
+            fewer = min(len(kept) - 1, len(kept) * room // len(octets(frame)))
             kept = {tag: kept[tag] for tag in list(kept)[:fewer]}
             frame = frame.replace(unsettled=kept, incomplete_unsettled=True)
         return frame
@@ -358,7 +392,7 @@ class Link(LinkModel):
         """Attach without a terminus and detach, if both can be sent."""
         spare = _SMALL if self.requested is None else len(self.requested.encode()) + _SMALL
         self.session.transport.check_frames(Detach(self.number, closed, error), spare=spare)
-        self.answer_refusing()
+        self._answer_refusing()
         self._detach(closed, error)
 
     def _detach(self, closed: bool, error: Error | None) -> None:
@@ -371,10 +405,19 @@ class Link(LinkModel):
 
     # The peer's frames, and the end.
 
-    def peer_attached(self, frame: Attach, answers: bool) -> None:
-        """The model has the peer's attach: the link is open, or asked for."""
+    def peer_attached(self, frame: Attach, answers: bool, fault: Violation | None = None) -> None:
+        """The model has the peer's attach: the link is open, or asked for.
+
+        With a `fault` the application isn't asked, and the link ends. Raises Violation.
+        """
         session = self.session
         own = self.halves[session.side].state
+        # The octets that it came as are of no use any more, and there may be many links.
+        frame.wire = None
+        if fault is not None:
+            if own is DETACHED:
+                self._ask(frame, tell=False)
+            raise self.error(1 - session.side, fault.condition, str(fault), fault.rule)
         if answers:
             if own is ATTACHED and not self.is_refused:
                 assert self.opening is not None
@@ -389,7 +432,7 @@ class Link(LinkModel):
         session = self.session
         session.transport.events.append(LinkOpened(Scope.LINK, session.channel, pending, self.number, self.name))
 
-    def _ask(self, attach: Attach) -> None:
+    def _ask(self, attach: Attach, *, tell: bool = True) -> None:
         """The peer has attached; a handle is kept for the answer."""
         session = self.session
         try:
@@ -402,7 +445,8 @@ class Link(LinkModel):
         self.number = number
         self.requested = attach
         session.asked[number] = self
-        self.tell(LinkRequested, attach)
+        if tell:
+            self.tell(LinkRequested, attach)
 
     def steal(self) -> None:
         """Leave the link, whose peer is elsewhere; in a session that has ended there's nothing to say."""
@@ -420,11 +464,11 @@ class Link(LinkModel):
             # It is gone before anything could be answered; or it was the end of an earlier link of that name: an answer
             # would be taken for a new one, and so on for ever.
             self.requested = None
-            session.names.pop((self.name, self.sender), None)
+            session.put_name((self.name, self.sender), None)
             answers = answers and state is UNMAPPED
         elif state is MAPPED:
             if asked is not None:
-                self.answer_refusing()
+                self._answer_refusing()
             if asked is not None or not answers:
                 session.send(Detach(self.number, frame.closed))
             elif crossed and self.local is not None:
@@ -435,6 +479,7 @@ class Link(LinkModel):
         for links in (session.asked, session.leaving):
             if links.get(self.number) is self:
                 del links[self.number]
+        session.free_handles.give_back(self.number)
         closed = frame.closed or (answers and self.halves[session.side].state is not DETACHED)
         if self.report is None:
             self._end(frame.error, By.LOCAL if answers and frame.error is None else By.REMOTE, not closed)
@@ -457,6 +502,11 @@ class Link(LinkModel):
         else:
             session.transport.abandon(pendings, report, resumable)
 
+    @property
+    def has_left(self) -> bool:
+        """Whether this end has sent its detach, and the peer hasn't answered."""
+        return self.requested is None and self.number in self.session.leaving
+
     def fail(self, error: RemoteProtocolError, told: Error, report: CloseReport) -> None:
         """The peer broke a rule of the link: detach it, and tell why."""
         session = self.session
@@ -464,7 +514,7 @@ class Link(LinkModel):
         attached = self.halves[session.side].state is ATTACHED
         if session.own.state is MAPPED and (attached or self.requested is not None):
             if self.requested is not None:
-                self.answer_refusing()
+                self._answer_refusing()
             session.send(Detach(self.number, True, told))
             session.leaving[self.number] = self
         if self.report is None:
@@ -494,10 +544,8 @@ class Link(LinkModel):
             LinkClosed(Scope.LINK, session.channel, report, self.number, self.name, resumable)
         )
 
-    def assess(self) -> tuple[int, ...]:
-        """Gather the facts that the shortcuts need of the link: the sender's settle mode, and how many octets a
-        message may have; nothing when the link isn't plain. `quick` keeps them until an attach or detach."""
-        found: tuple[int, ...] = ()
+    def find_terms(self) -> tuple[int, ...]:
+        """As the base's, of a link to a node whose receiver settles first, and that isn't resumed."""
         one, other = self.halves
         attached, answer = one.attach, other.attach
         if (
@@ -505,16 +553,14 @@ class Link(LinkModel):
             and attached is not None
             and answer is not None
             and self.report is None
-            and self.restored is None
-            and not (self.incomplete or attached.incomplete_unsettled or answer.incomplete_unsettled)
+            and self._restored is None
+            and not (self._incomplete or attached.incomplete_unsettled or answer.incomplete_unsettled)
             and not (self.is_refused or self.rcv_settle_mode)
             and not isinstance(attached.target, Coordinator)
             and not isinstance(answer.target, Coordinator)
         ):
-            most = (answer if self.sender == 0 else attached).max_message_size
-            found = self.snd_settle_mode or 0, most or _UNLIMITED
-        self.quick = found
-        return found
+            return LinkModel.find_terms(self)
+        return ()
 
     def _check(self) -> None:
         """Raise unless the link is attached by this end."""

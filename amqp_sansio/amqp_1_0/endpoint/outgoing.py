@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ..._core.ends import tell_abandoned
-from ..._core.serial import distance
+from ..._ground.free_numbers import FreeNumbers
+from ..._ground.serial import distance
+from ..._watching.ends import tell_abandoned
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
 from ...events import By, CloseReport, Opened, Settled
+from ..codec.composite import encode_whole
 from ..codec.frames import AMQP, FRAME, HEADER_SIZE
 from ..codec.performatives import Begin, Disposition, End, Error, Flow
 from ..codec.values import Symbol
 from ..codec.violation import Violation, misuse
-from ..model.link_state import LinkModel, SessionHalf, SessionModel
+from ..model import hints
+from ..model.link_state import SERVER, LinkModel, SessionHalf, SessionModel
 from ..model.states import ENDED, MAPPED
+from .config import writes_whole_lists
 
 if TYPE_CHECKING:
     from collections import deque
@@ -57,16 +61,24 @@ class Waiting(Protocol):
 
 
 class Transport:
-    """The part of a connection that its sessions and links share: frames out, events, numbers, room for messages.
-
-    `max_frame` is the largest frame that the peer takes. `bodies` are the octets of messages that have come in part and
-    are kept. `half` is what this end has sent on the connection, `sessions` are those of this end, by channel.
-    """
+    """The part of a connection that its sessions and links share: frames out, events, numbers, room for messages."""
 
     __slots__ = (
-        "bodies", "check_open", "config", "connection", "events", "half", "limits", "max_frame", "model", "out",
-        "serial", "sessions", "side",
-    )  # fmt: skip
+        "bodies",
+        "check_open",
+        "config",
+        "connection",
+        "events",
+        "half",
+        "limits",
+        "max_frame",
+        "model",
+        "out",
+        "serial",
+        "sessions",
+        "side",
+        "whole",
+    )
 
     def __init__(
         self,
@@ -78,23 +90,39 @@ class Transport:
         sessions: Mapping[int, SessionModel],
         check_open: Callable[[], None],
     ) -> None:
+        # The connection's, which refuses what may not be sent now.
         self.model = model
+        # What this end has sent on the connection.
         self.half = model.halves[side]
+        # The connection itself: whether it is open, and its configuration.
         self.connection = connection
+        # As it was given to the connection.
         self.config = connection.config
+        # The configuration's bounds.
         self.limits = connection.config.limits
+        # This end's index into the halves of sessions and links.
         self.side = side
+        # The connection's, which sessions and links add theirs to.
         self.events = events
+        # Takes the frames; it refuses what doesn't fit (`Limits.backlog_hard`).
         self.out = out
+        # Those of this end, by its channel.
         self.sessions = sessions
+        # Raises when the connection isn't open; commands call it first.
         self.check_open = check_open
+        # The largest frame that the peer takes, in octets with its header.
         self.max_frame = self.config.initial_frame_size
-        self.bodies = self.serial = 0
+        # Whether lists are written with all their fields, those that are null too: some peers can't read shorter ones.
+        self.whole = writes_whole_lists(self.config, server=side == SERVER)
+        # Octets of messages that have come in part and are kept; `Limits.bodies` bounds them.
+        self.bodies = 0
+        # The last number given to a pending or a name of a link.
+        self.serial = 0
 
     def send(self, channel: int, performative: Performative) -> None:
         """Step the model for this end's own frame, and queue it. Raises LocalProtocolError, LimitExceeded, CodecError,
         with nothing changed."""
-        body = performative.encode()
+        body = self.octets(performative)
         size = HEADER_SIZE + len(body)
         self._check_size(performative, size)
         self.check_backlog(size)
@@ -103,6 +131,10 @@ class Transport:
         except Violation as violation:
             raise misuse(violation) from None
         self.queue(channel, body)
+
+    def octets(self, performative: Performative) -> bytes:
+        """The body of a frame, as this end writes them. Raises CodecError."""
+        return encode_whole(performative) if self.whole else performative.encode()
 
     def queue(self, channel: int, body: bytes, payload: bytes = b"") -> None:
         """Queue a frame that the model has seen and the peer takes."""
@@ -120,7 +152,7 @@ class Transport:
         """
         total = spare
         for each in frames:
-            size = HEADER_SIZE + len(each.encode())
+            size = HEADER_SIZE + len(self.octets(each))
             total += size
             self._check_size(each, size)
         self.check_backlog(total)
@@ -153,29 +185,48 @@ class Transport:
 
 
 class SessionEnd(SessionModel):
-    """This end of a session: what it has sent, and what it sends in its own name and that of its links.
-
-    `channel` is the one on which it sends. `asked` are the links that the peer wants and nobody has answered, `leaving`
-    those that this end has detached, both by handle. `stalled` are the senders that wait for the peer's window.
-    """
+    """This end of a session: what it has sent, and what it sends in its own name and that of its links."""
 
     __slots__ = (
-        "asked", "channel", "leaving", "next_delivery_id", "opening", "report", "requested", "side", "stalled",
-        "transport", "window",
-    )  # fmt: skip
+        "asked",
+        "channel",
+        "free_handles",
+        "leaving",
+        "next_delivery_id",
+        "opening",
+        "report",
+        "requested",
+        "side",
+        "stalled",
+        "transport",
+        "window",
+    )
 
     def __init__(self, transport: Transport, initiator: int | None) -> None:
         SessionModel.__init__(self, transport.model, initiator)
+        # What all sessions share of the connection.
         self.transport = transport
+        # This end's index into `halves`.
         self.side = transport.side
+        # The one on which it sends.
         self.channel = 0
+        # The pending of `open_session`; None for sessions that the peer asked for.
         self.opening: Pending[None] | None = None
+        # Why it ended, once it has.
         self.report: CloseReport | None = None
+        # The peer's begin that the application hasn't answered.
         self.requested: Begin | None = None
+        # Links that the peer wants and nobody has answered, by the handle that they will have here.
         self.asked: dict[int, LinkModel] = {}
+        # Links that this end has detached and the peer not yet, by handle: the handle isn't free.
         self.leaving: dict[int, LinkModel] = {}
+        # Numbers for new links, the lowest first.
+        self.free_handles = FreeNumbers()
+        # The id of the next delivery, a serial number of 32 bits for all links of the session (part 2 section 2.8.8).
         self.next_delivery_id = 0
+        # Transfers that this end takes before it says anew how many (incoming-window).
         self.window = transport.config.incoming_window
+        # Senders that wait for the peer's window, in the order in which they go on.
         self.stalled: list[Waiting] = []
 
     # State.
@@ -360,10 +411,8 @@ class SessionEnd(SessionModel):
         The handle-max that the peer was told bounds its attaches; the links that this end opened don't count.
         """
         taken = self.own.handles
-        number = 0
         # The handle of a link whose end the application hasn't heard of would be taken for that one.
-        while number in taken or number in self.asked or number in self.leaving:
-            number += 1
+        number = self.free_handles.lowest(lambda each: each in taken or each in self.asked or each in self.leaving)
         begin = self.peer.begin
         top = _HANDLES if answering else self.transport.limits.consumers - 1
         if begin is not None:
@@ -402,10 +451,14 @@ def report_of(by: By, error: Error | None) -> CloseReport:
     """The report of an end, with the error it came with."""
     if error is None:
         return CloseReport(by)
-    return CloseReport(by, 0, error.description or "", condition=str(error.condition))
+    condition = str(error.condition)
+    info = hints.info_of(error)
+    hint = hints.for_redirect(condition, info)
+    return CloseReport(by, 0, error.description or "", hint=hint, condition=condition, info=info)
 
 
 def remote_error(scope: Scope, channel: int, error: Error) -> RemoteProtocolError:
     """An error that the peer told."""
     text = f"{error.condition}: {error.description}" if error.description else str(error.condition)
-    return RemoteProtocolError(text, scope=scope, channel=channel, condition=str(error.condition))
+    condition = str(error.condition)
+    return RemoteProtocolError(text, scope=scope, channel=channel, condition=condition, info=hints.info_of(error))

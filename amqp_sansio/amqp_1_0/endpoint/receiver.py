@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.serial import distance
-from ...errors import CodecError, LocalProtocolError
+from ..._ground.serial import distance
+from ...errors import CodecError, LocalProtocolError, Scope
 from ...events import Pending
 from ..codec import conditions
 from ..codec.frames import PACK_PLAIN, PLAIN
-from ..codec.message import Message, check_message
-from ..codec.octets import PACK_U32, UINTS
+from ..codec.message import LenientMessage, has_sections
+from ..codec.octets import UINTS
 from ..codec.performatives import (
     ACCEPTED,
     Coordinator,
@@ -27,12 +28,15 @@ from ..codec.performatives import (
     Transfer,
 )
 from ..codec.sections import position_octets, section_position
+from ..codec.types import Symbol
 from ..codec.violation import Violation, misuse
+from ..model.harm import message_fault, violation_of
 from ..model.link_state import ID_SIZE, DeliveryModel, is_outcome
 from ..model.resume import SavedDelivery
-from ..model.states import ABORTED, MAPPED, OPEN, SENDING, SENT
-from .events import AvailableChanged, Delivery, DeliveryAborted, Drained, Resumed, TransactionRequested
+from ..model.states import ABORTED, MAPPED, OPEN, SENDING
+from .events import AvailableChanged, Delivery, DeliveryAborted, DeliveryRefused, Drained, Resumed, TransactionRequested
 from .link import Link
+from .outgoing import shorten
 
 if TYPE_CHECKING:
     from ..codec.performatives import DeliveryState, Flow
@@ -42,47 +46,56 @@ if TYPE_CHECKING:
 _RELEASED: Final = Released()
 _ACCEPTING: Final = {size: bytes((0x00, 0x53, 0x15, 0xC0, size + 8, 5, 0x41)) for size in (1, 2, 5)}
 """A receiver's disposition with five fields, by the size of the delivery-id that follows."""
+_WHOLE: Final = {size: bytes((0x00, 0x53, 0x15, 0xC0, size + 9, 6, 0x41)) for size in (1, 2, 5)}
+"""The same where whole lists are written, with a null behind the state."""
 _AS_ACCEPTED: Final = b"\x40\x41\x00\x53\x24\x45"
 """One delivery only, settled as accepted."""
+_WITH_NULL: Final = _AS_ACCEPTED + b"\x40"
+_PACK_ACCEPTED: Final = Struct(">IHH7sBI").pack
+"""A disposition up to the delivery-id, in five octets, as nearly all are."""
 
 
 class IncomingDelivery(DeliveryModel):
-    """A delivery of a receiver: the octets so far while it comes, and the pending of what was said of it.
+    """A delivery of a receiver: the octets so far while it comes, and the pending of what was said of it."""
 
-    `skip` octets of what comes are known from an earlier attachment of the link; `ignored`: nobody wants it.
-    """
-
-    __slots__ = ("ignored", "parts", "pending", "skip")
+    __slots__ = ("fault", "ignored", "parts", "pending", "skip")
 
     link: Receiver
 
     def __init__(self, link: Receiver, delivery_id: int, delivery_tag: bytes) -> None:
         DeliveryModel.__init__(self, link, delivery_id, delivery_tag)
+        # Its payload so far, until it is whole.
         self.parts: list[bytes] = []
+        # What `accept` or another outcome returned, which ends when the sender settles too; None: nothing is waited
+        # for.
         self.pending: Pending[Any] | None = None
+        # Octets at its beginning that are known from an earlier attachment of the link.
         self.skip = 0
+        # Whether nobody wants it: its octets count and are dropped.
         self.ignored = False
+        # Why it can't be given to the application; told when it is whole.
+        self.fault: Violation | None = None
 
 
 class Receiver(Link):
     """One end of a link, the one that receives. See `Link` for what both kinds share."""
 
     ROLE = True
+    DELIVERY = IncomingDelivery
 
-    __slots__ = ("draining", "recalling", "unused")
+    __slots__ = ("_recalling", "draining", "unused")
 
     unsettled: dict[bytes, IncomingDelivery]
     current: IncomingDelivery | None
 
     def __init__(self, session: SessionEnd, name: str) -> None:
         Link.__init__(self, session, name, 1 - session.side)
-        # `recalling`: the drain is asked for as credit 0, and ends when the sender says that it has none.
-        self.draining = self.recalling = False
+        # Whether the sender was asked to use its credit or to give it up, and hasn't yet (part 2 section 2.6.7).
+        self.draining = False
+        # Whether that was asked for as credit 0: it ends when the sender says that it has none.
+        self._recalling = False
         # Credit that brought the application no Delivery: of aborted or known ones, or given up by the sender.
         self.unused = 0
-
-    def new_delivery(self, delivery_id: int, delivery_tag: bytes) -> IncomingDelivery:
-        return IncomingDelivery(self, delivery_id, delivery_tag)
 
     # State.
 
@@ -117,7 +130,8 @@ class Receiver(Link):
             if credit > self.credit:
                 self.session.send_flow(self, credit=credit, properties=properties)
             self.session.send_flow(self, credit=0, echo=True, properties=properties)
-        self.draining, self.recalling = drain, recall
+        self.draining = drain
+        self._recalling = recall
         self.unused = 0
 
     def top_up(self, target: int) -> bool:
@@ -181,7 +195,7 @@ class Receiver(Link):
         transport = self.session.transport
         transport.check_frames(frame)
         if len(found) > 1:
-            transport.check_backlog((len(frame.encode()) + 8) * len(found))
+            transport.check_backlog((len(transport.octets(frame)) + 8) * len(found))
         if state is not None:
             # All of them can get it, so that none does when one can't.
             try:
@@ -195,7 +209,8 @@ class Receiver(Link):
         for each in found:
             pending = each.pending
             if pending is None:
-                pending = each.pending = self.pending_of(each.delivery_tag)
+                pending = self.pending_of(each.delivery_tag)
+                each.pending = pending
             if each.settled:
                 pending.complete(state)
             pendings.append(pending)
@@ -221,8 +236,7 @@ class Receiver(Link):
             self.session.transport.let_go(delivery.parts)
             delivery.parts = []
         if delivery.ignored:
-            self.unsettled.pop(delivery.delivery_tag, None)
-            self.session.peer.deliveries.pop(delivery.delivery_id, None)
+            delivery.forget(self.session.peer.deliveries)
             self._gave_nothing()
         elif delivery.resumed and self._restates(delivery, frame):
             self._gave_nothing()
@@ -236,7 +250,7 @@ class Receiver(Link):
             self.session.transport.let_go(delivery.parts)
             delivery.ignored = True
 
-    def saved_deliveries(self, undecided: Mapping[bytes, bytes]) -> Iterable[SavedDelivery]:
+    def _saved_deliveries(self, undecided: Mapping[bytes, bytes]) -> Iterable[SavedDelivery]:
         side = self.session.side
         for tag, delivery in self.unsettled.items():
             told = delivery.states[side]
@@ -247,25 +261,25 @@ class Receiver(Link):
                 yield SavedDelivery(tag, delivery.message_format, None, told, None)
             elif tag in undecided:
                 yield SavedDelivery(tag, delivery.message_format, undecided[tag], None, None)
-        for tag, saved in (self.restored or {}).items():
+        for tag, saved in (self._restored or {}).items():
             if tag not in self.unsettled:
                 yield saved
 
-    def unsettled_states(self) -> dict[bytes, State | None]:
-        restored = (self.restored or {}).items()
+    def _unsettled_states(self) -> dict[bytes, State | None]:
+        restored = (self._restored or {}).items()
         return {tag: _reached(saved.payload or b"") if saved.local is None else saved.local for tag, saved in restored}
 
     def compare(self) -> None:
-        restored, remote, local = self.restored, self.remote, self.local
+        restored, remote, local = self._restored, self.remote, self.local
         if restored is None or remote is None or local is None:
             return
         theirs = restored if remote.incomplete_unsettled else remote.unsettled or {}
         forgotten = [tag for tag in restored if tag not in theirs]
         for tag in forgotten:
             self.session.complete([(self.pending_of(tag), restored.pop(tag).local)])
-        self.restored = self.name_later(restored)
-        incomplete = self.incomplete or remote.incomplete_unsettled
-        self.count_round(incomplete)
+        self._restored = self._name_later(restored)
+        incomplete = self._incomplete or remote.incomplete_unsettled
+        self._count_round(incomplete)
         self.tell(Resumed, (), tuple(forgotten), (), incomplete)
 
     def ended(self) -> list[Pending[Any]]:
@@ -275,7 +289,9 @@ class Receiver(Link):
     # Inside.
 
     def _find(self, which: Delivery | int) -> IncomingDelivery:
-        number = which if isinstance(which, int) else which.delivery_id
+        number = which if isinstance(which, int) else getattr(which, "delivery_id", None)
+        if number is None:
+            raise TypeError(f"deliveries, or their ids, are given one by one, as in accept(*deliveries); got {which!r}")
         found = self.session.peer.deliveries.get(number)
         if not isinstance(found, IncomingDelivery) or found.link is not self:
             raise LocalProtocolError(
@@ -316,22 +332,34 @@ class Receiver(Link):
     def _deliver(self, delivery: IncomingDelivery, payload: bytes) -> None:
         session = self.session
         transport = session.transport
-        if self.incomplete and not delivery.resumed:
+        if self._incomplete and not delivery.resumed:
             text = f"a new delivery on link {self.name!r} after an incomplete unsettled map"
             raise self.error(self.sender, conditions.NOT_ALLOWED, text, "transport/attach/incomplete-detach")
         event = Delivery(
-            session.channel, self.number, delivery.delivery_id, delivery.delivery_tag, delivery.message_format,
-            delivery.settled, delivery.states[self.sender], payload, delivery.resumed,
-        )  # fmt: skip
+            session.channel,
+            self.number,
+            delivery.delivery_id,
+            delivery.delivery_tag,
+            delivery.message_format,
+            delivery.settled,
+            delivery.states[self.sender],
+            payload,
+            delivery.resumed,
+        )
         validate = transport.config.validate_content
         if validate is None:
             validate = session.side == 1
-        if validate and not delivery.message_format:
-            try:
-                check_message(payload)
-            except CodecError as error:
-                raise self._undecodable(error) from error
-        if isinstance(self.target, Coordinator):
+        fault = delivery.fault
+        asks = isinstance(self.target, Coordinator)
+        if fault is None and (validate or asks) and not delivery.message_format:
+            error = message_fault(payload, strict=transport.config.strict)
+            if error is not None and (transport.config.strict or (asks and not has_sections(payload))):
+                raise self._undecodable(error)
+            fault = None if error is None else violation_of(error)
+        if fault is not None:
+            self._refuse_delivery(delivery, fault)
+            return
+        if asks:
             self._deliver_request(event)
         else:
             transport.events.append(event)
@@ -347,11 +375,22 @@ class Receiver(Link):
         if not (self.draining or self.unused) or self.credit:
             return
         if self.draining:
-            if not self.recalling:
+            if not self._recalling:
                 self.draining = False
                 self.tell(Drained)
         elif self.is_open:
             self.flow(self.unused)
+
+    def _refuse_delivery(self, delivery: IncomingDelivery, fault: Violation) -> None:
+        """A message that can't be read goes no further: reject it, or drop one that is settled. The link goes on."""
+        error = fault.error()
+        error.scope = Scope.MESSAGE
+        error.channel = self.session.channel
+        if not delivery.settled:
+            rejected = Rejected(Error(Symbol(fault.condition), shorten(str(fault))))
+            self.update([delivery.delivery_id], outcome_in(delivery.states[self.sender], rejected))
+        self.tell(DeliveryRefused, delivery.delivery_id, delivery.delivery_tag, error)
+        self._gave_nothing()
 
     def _undecodable(self, error: CodecError) -> SessionViolation:
         rule = (error.rule or "1.0/transport/error/decode-error").removeprefix("1.0/")
@@ -363,7 +402,7 @@ class Receiver(Link):
             text = f"a message to the coordinator on link {self.name!r} was sent settled"
             raise self.error(self.sender, conditions.NOT_ALLOWED, text, "transactions/declare/settled-detach")
         try:
-            request = _request_of(event.payload)
+            request = request_of(event.payload)
         except CodecError as error:
             raise self._undecodable(error) from error
         self.tell(TransactionRequested, event, request)
@@ -372,19 +411,19 @@ class Receiver(Link):
         if delivery.parts:
             self.session.transport.let_go(delivery.parts)
             delivery.parts = []
-        known = (self.restored or {}).pop(delivery.delivery_tag, None)
+        known = (self._restored or {}).pop(delivery.delivery_tag, None)
         if (delivery.resumed and known is None) or delivery.ignored:
             return
         self.tell(DeliveryAborted, delivery.delivery_id, delivery.delivery_tag)
 
     def _resumes(self, delivery: IncomingDelivery, frame: Transfer) -> None:
         """The first transfer of a delivery that this end may know (part 2 section 2.6.13)."""
-        known = (self.restored or {}).get(delivery.delivery_tag)
+        known = (self._restored or {}).get(delivery.delivery_tag)
         if known is None:
             delivery.ignored = True
             return
         if known.local is not None:
-            delivery.states[self.session.side] = known.local
+            delivery.say(self.session.side, known.local, None)
             return
         held = known.payload or b""
         start = 0
@@ -399,11 +438,11 @@ class Receiver(Link):
         if held:
             delivery.parts = [held]
             self.session.transport.bodies += len(held)
-        (self.restored or {}).pop(delivery.delivery_tag, None)
+        (self._restored or {}).pop(delivery.delivery_tag, None)
 
     def _restates(self, delivery: IncomingDelivery, frame: Transfer) -> bool:
         """A resumed delivery of which this end had decided: the sender tells the outcome, or settles."""
-        known = (self.restored or {}).pop(delivery.delivery_tag, None)
+        known = (self._restored or {}).pop(delivery.delivery_tag, None)
         if known is None or known.local is None:
             return False
         state = delivery.states[self.sender] or known.local
@@ -413,7 +452,7 @@ class Receiver(Link):
                 # The sender goes on with the data: it didn't take over what was decided here.
                 return False
             # The sender's outcome counts: it is echoed and settled (part 3 section 3.4.6, tag 13).
-            delivery.states[self.session.side] = None
+            delivery.unsay(self.session.side)
             self.session.disposition(True, [delivery.delivery_id], outcome, True)
         self.session.complete([(self.pending_of(delivery.delivery_tag), state)])
         return True
@@ -423,7 +462,7 @@ class Receiver(Link):
         if frame.available is not None:
             self.tell(AvailableChanged, frame.available)
         if self.draining:
-            if self.recalling:
+            if self._recalling:
                 self.draining = bool(frame.link_credit)
             else:
                 self.draining = self.credit_limit is None or self.credit > 0
@@ -434,7 +473,7 @@ class Receiver(Link):
             self.unused += credit - self.credit
             self._used_credit()
         if frame.echo:
-            self.session.send_flow(self, credit=self.credit, drain=self.draining and not self.recalling)
+            self.session.send_flow(self, credit=self.credit, drain=self.draining and not self._recalling)
 
     def _dies_of_draining(self) -> bool:
         """RabbitMQ 3's sessions end with amqp:internal-error when a drain leaves credit over."""
@@ -451,46 +490,32 @@ class Receiver(Link):
         session = self.session
         transport = session.transport
         side = session.side
-        number = which if isinstance(which, int) else which.delivery_id
-        deliveries = session.halves[1 - side].deliveries
-        delivery: Any = deliveries.get(number)
-        quick = self.quick
-        if quick is None:
-            quick = self.assess()
+        number = which if isinstance(which, int) else getattr(which, "delivery_id", -1)
+        delivery = session.halves[1 - side].deliveries.get(number)
         out = transport.out
         if (
-            delivery is None
-            or not quick
+            not isinstance(delivery, IncomingDelivery)
             or delivery.link is not self
-            or delivery.progress is not SENT
             or delivery.pending is not None
-            or delivery.states[side] is not None
-            or delivery.rcv_settle_mode
             or out.closed
             or transport.half.state is not OPEN
             or session.halves[side].state is not MAPPED
             or session.report is not None
             or out.size + 64 > out.hard
+            or session.take_usual_disposition(side, True, number, number, ACCEPTED) is None
         ):
             return None
-        tag = delivery.delivery_tag
-        unsettled = self.unsettled
-        if unsettled.get(tag) is not delivery:
-            return None
-        octets = UINTS[number] if number < 256 else PACK_U32(0x70, number)
-        size = len(octets)
-        total = 21 + size
-        out.parts.append(PACK_PLAIN(total, PLAIN, session.channel) + _ACCEPTING[size] + octets + _AS_ACCEPTED)
-        out.size += total
-        delivery.states[side] = ACCEPTED
-        delivery.settled = True
-        del deliveries[number]
-        del unsettled[tag]
-        pending: Pending[Any] = Pending((self.name, "in", tag))
+        # One call for the usual form: number by number costs more than all else here.
+        head, end = (_WHOLE, _WITH_NULL) if transport.whole else (_ACCEPTING, _AS_ACCEPTED)
+        if number < 256:
+            identity = UINTS[number]
+            size = len(identity)
+            out.queue(PACK_PLAIN(15 + size + len(end), PLAIN, session.channel) + head[size] + identity + end)
+        else:
+            out.queue(_PACK_ACCEPTED(20 + len(end), PLAIN, session.channel, head[5], 0x70, number) + end)
+        pending: Pending[Any] = Pending((self.name, "in", delivery.delivery_tag))
         delivery.pending = pending
         pending.complete(ACCEPTED)
-        if out.size > out.high:
-            out.pause()
         return pending
 
 
@@ -500,14 +525,19 @@ def check_credit(credit: int) -> None:
         raise LocalProtocolError(f"credit {credit} is outside 0 to 2147483647")
 
 
+def outcome_in(state: State | None, outcome: DeliveryState) -> DeliveryState:
+    """An outcome, in the transaction that the sender's state names (part 4 section 4.4.1)."""
+    return TransactionalState(state.txn_id, outcome) if isinstance(state, TransactionalState) else outcome
+
+
 def _reached(payload: bytes) -> Received:
     """The position behind what has come of a message."""
     return Received(*section_position(payload, len(payload)))
 
 
-def _request_of(payload: bytes) -> Declare | Discharge:
+def request_of(payload: bytes) -> Declare | Discharge:
     """The request in a message to a coordinator; its other sections don't count. Raises CodecError."""
-    body = Message.from_wire(payload).body
+    body = LenientMessage.from_wire(payload).body
     if isinstance(body, (Declare, Discharge)):
         if isinstance(body, Discharge) and isinstance(body.txn_id, bytes) and len(body.txn_id) > ID_SIZE:
             text = f"a txn-id of {len(body.txn_id)} octets, 32 is the most"

@@ -1,15 +1,24 @@
-"""Sender: the end of a link that sends: credit, transfers, settlement, resending (part 2 sections 2.6.7 to 2.6.14)."""
+"""Sender: the end of a link that sends: credit, transfers, settlement, resending (part 2 sections 2.6.7 to 2.6.14).
+
+A delivery is launched when there is credit, and pushed as far as the session's window goes; what is left waits, and
+nothing overtakes it. It stays in `unsettled` until one side settles it. After a resumption what both sides know of each
+delivery decides what is done with it (`resume_action`), in order, before new ones are sent.
+
+Between two calls these hold: at most one delivery is under way (`waiting`, or begun by the application); while
+`resending` has some there is no credit for others; `kept_octets` are those of the messages that are kept.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.serial import HALF, MASK, distance
+from ..._ground.serial import HALF, MASK, distance
 from ...errors import CodecError, LimitExceeded, LocalProtocolError
 from ...events import Pending
-from ..codec.frames import PACK_PLAIN, PLAIN
+from ..codec.frames import PLAIN
 from ..codec.message import Message
 from ..codec.octets import NEW, PACK_U32, UINTS
 from ..codec.performatives import Coordinator, Received, TransactionalState, Transfer
@@ -20,13 +29,19 @@ from ..model.resume import LinkState, Resend, SavedDelivery, resume_action
 from ..model.states import MAPPED, OPEN, SENDING, SENT, SND_SETTLED, SND_UNSETTLED
 from .events import CreditChanged, Resumed
 from .link import Link
+from .receiver import request_of
 
 if TYPE_CHECKING:
     from ..codec.performatives import DeliveryState
     from ..model.link_state import State
     from .outgoing import SessionEnd
 
-_TRANSFER: Final = b"\x00\x53\x14\xc0"
+_PACK_LEAD: Final = Struct(">IHHIBB").pack
+_PACK_SHORT: Final = Struct(">BB").pack
+_TRANSFER: Final = 0x0053_14C0
+"""The numeric descriptor, and a list of at most 255 octets, whose size and count follow."""
+_NULLS: Final = b"\x40" * 7
+"""The fields of a transfer behind its message-format, where whole lists are written."""
 
 
 class NoCredit(LocalProtocolError):
@@ -34,11 +49,7 @@ class NoCredit(LocalProtocolError):
 
 
 class OutgoingDelivery(DeliveryModel):
-    """A delivery of a sender: its pending, and the whole `message` as long as it may have to be sent again.
-
-    `payload` are the octets that are being sent, `rest` where those begin that aren't sent yet (both None when none
-    are); `last` says that they end the delivery, `whole` that it was given as a whole message.
-    """
+    """A delivery of a sender, from its command until it is settled."""
 
     __slots__ = ("frame", "last", "message", "payload", "pending", "rest", "whole")
 
@@ -46,12 +57,19 @@ class OutgoingDelivery(DeliveryModel):
 
     def __init__(self, link: Sender, delivery_id: int, delivery_tag: bytes) -> None:
         DeliveryModel.__init__(self, link, delivery_id, delivery_tag)
+        # What `send` returned; the outcome ends it.
         self.pending = link.pending_of(delivery_tag)
+        # The whole message, as long as it may have to be sent again; `kept_octets` counts it.
         self.message: bytes | None = None
+        # The octets that are being sent; None when nothing of them is left.
         self.payload: bytes | None = None
+        # Where those begin in `payload` that aren't sent; None when all are.
         self.rest: int | None = None
+        # Whether `payload` ends the delivery: if not, the application gives more.
         self.last = True
+        # Whether it was given as a whole message, so that it can be sent again.
         self.whole = True
+        # The transfer that repeats for each of its frames, while some wait; None otherwise.
         self.frame: Transfer | None = None
 
 
@@ -61,8 +79,11 @@ class Resending:
     __slots__ = ("link", "pending", "saved")
 
     def __init__(self, link: Sender, saved: SavedDelivery, pending: Pending[Any]) -> None:
+        # The one that is resumed.
         self.link = link
+        # The delivery as it stood at the end of the earlier attachment.
         self.saved = saved
+        # That of its `send`, which goes on.
         self.pending = pending
 
     def do(self, resend: Resend, state: State | None) -> None:
@@ -124,26 +145,31 @@ class Sender(Link):
 
     ROLE = False
 
-    __slots__ = ("_tags", "auto_settle", "begun", "kept_octets", "put_off", "resending", "unknown", "waiting")
+    DELIVERY = OutgoingDelivery
+
+    __slots__ = ("_put_off", "_tags", "auto_settle", "begun", "kept_octets", "resending", "unknown", "waiting")
 
     unsettled: dict[bytes, OutgoingDelivery]
 
     def __init__(self, session: SessionEnd, name: str) -> None:
         Link.__init__(self, session, name, session.side)
+        # Whether this end settles as soon as the receiver has said an outcome.
         self.auto_settle = True
+        # Of messages that may have to be sent again; `Limits.bodies` bounds them.
         self.kept_octets = 0
+        # The number that the next delivery-tag is made of: a tag never repeats on a link.
         self._tags = 0
+        # The delivery that is sent in part, because window or credit is missing; nothing overtakes it.
         self.waiting: OutgoingDelivery | None = None
         # The last one that was begun in parts and settled: nothing else knows it once the link has ended.
         self.begun: OutgoingDelivery | None = None
+        # Deliveries of the earlier attachment that still have to go out: with what to do (part 3 section 3.4.6), the
+        # state to name, and the pending.
         self.resending: deque[tuple[SavedDelivery, Resend, State | None, Pending[Any]]] = deque()
         # The tags among these of which the application has heard the end long ago.
         self.unknown: set[bytes] = set()
-        # Handles of deliveries that only the next resumption of the link may send.
-        self.put_off: list[Pending[Any]] = []
-
-    def new_delivery(self, delivery_id: int, delivery_tag: bytes) -> OutgoingDelivery:
-        return OutgoingDelivery(self, delivery_id, delivery_tag)
+        # The pendings of deliveries that only the next resumption of the link may send.
+        self._put_off: list[Pending[Any]] = []
 
     # State.
 
@@ -189,14 +215,8 @@ class Sender(Link):
         message above the peer's max-message-size.
         """
         octets = message if isinstance(message, bytes) else message.encode()
-        if (
-            delivery_tag is None
-            and settled is None
-            and state is None
-            and rcv_settle_mode is None
-            and not (message_format or batchable)
-        ):
-            pending = self._send_fast(octets)
+        if settled is None and state is None and rcv_settle_mode is None and not (message_format or batchable):
+            pending = self._send_fast(octets, delivery_tag)
             if pending is not None:
                 return pending
         wanted = (delivery_tag, message_format, settled, False, rcv_settle_mode, state)
@@ -237,15 +257,20 @@ class Sender(Link):
             raise LocalProtocolError(text, rule="1.0/transport/attach/max-message-size")
         self.session.transport.check_backlog(len(octets))
         frame = Transfer(self.number, state=state)
-        if len(frame.encode()) + 16 > self.session.transport.max_frame:
+        if len(self.session.transport.octets(frame)) + 16 > self.session.transport.max_frame:
             text = f"the state of delivery {delivery.delivery_id} doesn't fit the peer's frames"
             raise LocalProtocolError(text, rule="1.0/transport/error/frame-size-too-small")
         before = delivery.last
-        delivery.payload, delivery.rest, delivery.last, delivery.frame = octets, 0, not more, frame
+        delivery.payload = octets
+        delivery.rest = 0
+        delivery.last = not more
+        delivery.frame = frame
         try:
             self.push(delivery)
         except LocalProtocolError:
-            delivery.payload = delivery.rest = delivery.frame = None
+            delivery.payload = None
+            delivery.rest = None
+            delivery.frame = None
             delivery.last = before
             raise
 
@@ -254,7 +279,8 @@ class Sender(Link):
         delivery = self._begun()
         frame = Transfer(self.number, aborted=True)
         self._step(frame, 0)
-        self.session.transport.queue(self.session.channel, frame.encode())
+        transport = self.session.transport
+        transport.queue(self.session.channel, transport.octets(frame))
         delivery.rest = None
         if self.waiting is delivery:
             self.waiting = None
@@ -301,11 +327,12 @@ class Sender(Link):
     def set_available(self, count: int, *, echo: bool = False) -> None:
         """Tell the receiver how many messages wait for credit (part 2 section 2.6.7)."""
         self._check()
-        before, self.available = self.available, count
+        before = self.available
+        self.offer(count)
         try:
             self.send_flow(echo=echo)
         except BaseException:
-            self.available = before
+            self.offer(before)
             raise
 
     def drained(self) -> None:
@@ -316,12 +343,12 @@ class Sender(Link):
         if limit is not None and distance(before, limit) > 0:
             if self.current is not None or self.resending:
                 raise LocalProtocolError(f"link {self.name!r} has a delivery under way")
-            self.delivery_count = limit
+            self.advance(limit)
         try:
             if self.drain_wanted:
                 self.send_flow()
         except BaseException:
-            self.delivery_count = before
+            self.advance(before)
             raise
 
     # For the session.
@@ -361,19 +388,19 @@ class Sender(Link):
             if not session.outgoing_window:
                 self._wait(delivery, frame, start)
                 return
-            body = frame.encode()
+            body = transport.octets(frame)
             last = delivery.last
             if len(body) + total - start > room or not last:
                 frame.more = True
                 frame.wire = None
-                body = frame.encode()
+                body = transport.octets(frame)
             take = min(total - start, room - len(body))
             done = start + take == total
             if done and last and frame.more:
                 # Without the flag the frame is shorter, so what fitted with it fits.
                 frame.more = False
                 frame.wire = None
-                body = frame.encode()
+                body = transport.octets(frame)
             self._step(frame, take)
             piece = payload if take == total else payload[start : start + take]
             transport.queue(session.channel, body, piece)
@@ -382,7 +409,8 @@ class Sender(Link):
                 break
             frame = Transfer(self.number, settled=frame.settled, state=_repeated(frame.state))
         delivery.rest = None
-        delivery.frame = delivery.payload = None
+        delivery.frame = None
+        delivery.payload = None
         if delivery.settled and delivery.last:
             if not delivery.whole:
                 self._settle(delivery, None)
@@ -399,13 +427,13 @@ class Sender(Link):
             self.kept_octets -= len(delivery.message)
             delivery.message = None
 
-    def next_tag(self) -> int:
+    def _next_tag(self) -> int:
         return self._tags
 
-    def number_tags(self, tag: int) -> None:
+    def _number_tags(self, tag: int) -> None:
         self._tags = tag
 
-    def saved_deliveries(self, undecided: Mapping[bytes, bytes]) -> Iterable[SavedDelivery]:
+    def _saved_deliveries(self, undecided: Mapping[bytes, bytes]) -> Iterable[SavedDelivery]:
         side = self.session.side
         for tag, delivery in self.unsettled.items():
             ours, theirs = delivery.states[side], delivery.states[1 - side]
@@ -414,24 +442,24 @@ class Sender(Link):
         for entry in self.resending:
             if entry[0].delivery_tag not in self.unknown:
                 yield entry[0]
-        yield from (self.restored or {}).values()
+        yield from (self._restored or {}).values()
 
-    def unsettled_states(self) -> dict[bytes, State | None]:
-        return {tag: _told(saved) for tag, saved in (self.restored or {}).items()}
+    def _unsettled_states(self) -> dict[bytes, State | None]:
+        return {tag: _told(saved) for tag, saved in (self._restored or {}).items()}
 
     def restore(self, state: LinkState) -> None:
         Link.restore(self, state)
         self._tags = state.next_tag
 
     def compare(self) -> None:
-        restored, remote = self.restored, self.remote
+        restored, remote = self._restored, self.remote
         if restored is None or remote is None:
             return
         theirs = remote.unsettled or {}
         pendings: list[Pending[Any]] = []
         forgotten: list[bytes] = []
         lost: list[bytes] = []
-        incomplete = self.incomplete or remote.incomplete_unsettled
+        incomplete = self._incomplete or remote.incomplete_unsettled
         local = self.local
         ours = (local.unsettled if local is not None else None) or {}
         left: dict[bytes, SavedDelivery] = {}
@@ -455,10 +483,10 @@ class Sender(Link):
                 lost.append(tag)
             pendings.append(pending)
             self.resending.append((saved, action.resend, action.state, pending))
-        self.restored = self.name_later(left)
-        if self.incomplete:
+        self._restored = self._name_later(left)
+        if self._incomplete:
             self._settle_unknown([tag for tag in theirs if tag not in restored], theirs)
-        self.count_round(remote.incomplete_unsettled)
+        self._count_round(remote.incomplete_unsettled)
         self.tell(Resumed, tuple(pendings), tuple(forgotten), tuple(lost), incomplete)
         self.resend()
 
@@ -481,9 +509,9 @@ class Sender(Link):
         if remote is None or not remote.incomplete_unsettled:
             self.resending.appendleft((saved, Resend.NEW, None, pending))
             return
-        self.put_off.append(pending)
+        self._put_off.append(pending)
         fresh = SavedDelivery(saved.delivery_tag, saved.message_format, saved.payload, None, None)
-        self.restored = {**(self.restored or {}), saved.delivery_tag: fresh}
+        self._restored = {**(self._restored or {}), saved.delivery_tag: fresh}
 
     def resend(self) -> None:
         """Go on with the unsettled deliveries of a resumed link, as far as credit and window allow."""
@@ -500,12 +528,12 @@ class Sender(Link):
         pendings = [each.pending for each in self.unsettled.values() if not each.pending.done]
         if self.begun is not None and not self.begun.pending.done:
             pendings.append(self.begun.pending)
-        return pendings + [each[3] for each in self.resending] + self.put_off
+        return pendings + [each[3] for each in self.resending] + self._put_off
 
     # Inside.
 
-    def _send_fast(self, octets: bytes) -> Pending[Any] | None:
-        """Send a whole message unsettled in one frame, with a tag of its own; None when that isn't all.
+    def _send_fast(self, octets: bytes, given: bytes | None) -> Pending[Any] | None:
+        """Send a whole message unsettled in one frame, with a tag of its own or one given; None when that isn't all.
 
         A shortcut: it equals `_start`, a test takes both ways. Anything else, an error included, is left to that, with
         nothing changed.
@@ -515,70 +543,31 @@ class Sender(Link):
         out = transport.out
         side = session.side
         own = session.halves[side]
-        quick = self.quick
-        if quick is None:
-            quick = self.assess()
         tags = self._tags
         number = session.next_delivery_id
-        window = own.next_outgoing_id
-        count = self.delivery_count
         size = len(octets)
+        total = 64 + size
+        limit, window_limit = self.credit_limit, own.window_limit
         if (
-            not quick
-            or quick[0] == SND_SETTLED
-            or size > quick[1]
-            or out.closed
+            out.closed
             or transport.half.state is not OPEN
             or own.state is not MAPPED
             or session.halves[1 - side].state is not MAPPED
             or session.report is not None
             or self.waiting is not None
-            or self.current is not None
             or self.resending
             or tags >= MASK
-        ):
-            return None
-        limit, window_limit = self.credit_limit, own.window_limit
-        if (
-            limit is None
+            or limit is None
             or window_limit is None
-            or not 0 < (limit - count) & MASK < HALF
-            or not 0 < (window_limit - window) & MASK < HALF
-        ):
-            return None
-        tag = tags.to_bytes(4, "big")
-        unsettled = self.unsettled
-        deliveries = own.deliveries
-        limits = transport.limits
-        total = 64 + size
-        if (
-            tag in unsettled
-            or number in deliveries
-            or len(deliveries) >= limits.unsettled
-            or self.kept_octets + size > limits.bodies
+            or not 0 < (limit - self.delivery_count) & MASK < HALF
+            or not 0 < (window_limit - own.next_outgoing_id) & MASK < HALF
+            or self.kept_octets + size > transport.limits.bodies
             or out.size + total > out.hard
             or total > transport.max_frame
             or self.number > 255
         ):
             return None
-        body = (
-            UINTS[self.number]
-            + (UINTS[number] if number < 256 else PACK_U32(0x70, number))
-            + b"\xa0\x04"
-            + tag
-            + b"\x43"
-        )
-        length = len(body)
-        total = 14 + length + size
-        out.parts.append(PACK_PLAIN(total, PLAIN, session.channel) + _TRANSFER + bytes((length + 1, 4)) + body + octets)
-        out.size += total
-        self._tags = tags + 1
-        session.next_delivery_id = (number + 1) & MASK
-        own.next_outgoing_id = (window + 1) & MASK
-        self.delivery_count = (count + 1) & MASK
-        if self.available:
-            self.available -= 1
-        self.kept_octets += size
+        tag = tags.to_bytes(4, "big") if given is None else given
         delivery: Any = NEW(OutgoingDelivery)
         delivery.link = self
         delivery.delivery_id = number
@@ -590,17 +579,27 @@ class Sender(Link):
         delivery.size = size
         delivery.settled = False
         delivery.states = [None, None]
-        pending: Pending[Any] = Pending((self.name, "out", tag))
+        pending: Pending[Any] = Pending((self.name, "out", tag)) if self._going_on is None else self.pending_of(tag)
         delivery.pending = pending
         delivery.message = octets
         delivery.payload = None
         delivery.rest = None
-        delivery.last = delivery.whole = True
+        delivery.last = True
+        delivery.whole = True
         delivery.frame = None
-        deliveries[number] = delivery
-        unsettled[tag] = delivery
-        if out.size > out.high:
-            out.pause()
+        if not self.take_usual_transfer(number, tag, size, transport.limits.unsettled, delivery):
+            return None
+        name = UINTS[self.number]
+        identity = UINTS[number] if number < 256 else PACK_U32(0x70, number)
+        count, rest = (11, _NULLS) if transport.whole else (4, b"")
+        size_of_tag = len(tag)
+        length = len(name) + len(identity) + 3 + size_of_tag + len(rest)
+        lead = _PACK_LEAD(14 + length + size, PLAIN, session.channel, _TRANSFER, length + 1, count)
+        out.queue(b"".join((lead, name, identity, _PACK_SHORT(0xA0, size_of_tag), tag, b"\x43", rest, octets)))
+        if given is None:
+            self._tags = tags + 1
+        session.next_delivery_id = (number + 1) & MASK
+        self.kept_octets += size
         return pending
 
     # Checks before sending: credit, sizes, tags and settle modes (part 2 sections 2.6.7 and 2.7.5).
@@ -669,6 +668,17 @@ class Sender(Link):
         limit = self.credit_limit
         return limit is not None and distance(self.delivery_count, limit) > 0 and self.session.outgoing_window > 0
 
+    def _check_request(self, octets: bytes, whole: bool) -> None:
+        """Raise LocalProtocolError for what a coordinator doesn't take (part 4 sections 4.2 and 4.3)."""
+        try:
+            if whole:
+                request_of(octets)
+                return
+            text = "what goes to a coordinator is sent whole"
+        except CodecError as error:
+            text = f"link {self.name!r} goes to a coordinator: {error}"
+        raise LocalProtocolError(text, rule="1.0/transactions/declare/body")
+
     def _start(self, frame: Transfer, octets: bytes, whole: bool) -> OutgoingDelivery:
         """Begin a delivery with what a caller wants of its first transfer; tag and settledness may be left out."""
         self._check_sendable(len(octets))
@@ -695,8 +705,12 @@ class Sender(Link):
         if isinstance(frame.state, TransactionalState) and isinstance(self.target, Coordinator):
             text = f"link {self.name!r} goes to the coordinator, transactional work goes over others"
             raise LocalProtocolError(text, rule="1.0/transactions/control-link-no-work")
+        if isinstance(self.target, Coordinator):
+            self._check_request(octets, whole)
         generated = frame.delivery_tag is None
-        frame.delivery_id, frame.delivery_tag, frame.settled = session.next_delivery_id, tag, settled or None
+        frame.delivery_id = session.next_delivery_id
+        frame.delivery_tag = tag
+        frame.settled = settled or None
         delivery = self.launch(frame, octets, whole=whole)
         if generated:
             self._tags = int.from_bytes(tag, "big") + 1
@@ -706,7 +720,7 @@ class Sender(Link):
         """Send the first frames of a delivery that was checked."""
         session = self.session
         transport = session.transport
-        body = frame.encode()
+        body = transport.octets(frame)
         if whole and len(body) + len(octets) + 8 <= transport.max_frame:
             delivery = self._step(frame, len(octets))
             transport.queue(session.channel, body, octets)
@@ -729,7 +743,7 @@ class Sender(Link):
         transport = session.transport
         frame.more = True
         frame.wire = None
-        body = frame.encode()
+        body = transport.octets(frame)
         take = min(len(octets), transport.max_frame - 8 - len(body))
         if take < 0:
             text = f"a transfer of link {self.name!r} doesn't fit the peer's frames of {transport.max_frame} octets"
@@ -739,7 +753,8 @@ class Sender(Link):
         if whole or take < len(octets):
             delivery.payload = octets
             delivery.rest = take
-            delivery.last = delivery.whole = whole
+            delivery.last = whole
+            delivery.whole = whole
             delivery.frame = Transfer(self.number, settled=frame.settled, state=_repeated(frame.state))
             self.push(delivery)
         return delivery
@@ -755,16 +770,9 @@ class Sender(Link):
     def _step(self, frame: Transfer, size: int) -> OutgoingDelivery:
         """Step the model for a transfer of this end. Raises LocalProtocolError, with nothing changed."""
         session = self.session
-        own, current = session.own, self.current
-        before = own.next_outgoing_id, self.delivery_count, self.available
-        kept = None if current is None else (current.settled, current.size, [*current.states])
         try:
-            found: Any = session.transport.model.transfer(session.side, session.channel, frame, size)
+            found: Any = session.transport.model.try_transfer(session.side, session.channel, frame, size)
         except Violation as violation:
-            # A peer's wrong transfer still counts; a transfer that this end doesn't send after all does not.
-            own.next_outgoing_id, self.delivery_count, self.available = before
-            if current is not None and kept is not None:
-                current.settled, current.size, current.states = kept
             raise misuse(violation) from None
         delivery: OutgoingDelivery = found
         return delivery

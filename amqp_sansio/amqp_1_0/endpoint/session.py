@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..._core.ends import failed
+from ..._ground.free_numbers import FreeNumbers
+from ..._watching.ends import failed
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
 from ...events import By, Closed, CloseReport, Failed, Opened, Pending
 from ..codec import conditions
@@ -17,6 +18,8 @@ from ..codec.performatives import (
     End,
     Error,
     Flow,
+    Modified,
+    Rejected,
     Source,
     Target,
     Transfer,
@@ -24,6 +27,7 @@ from ..codec.performatives import (
 from ..codec.values import Symbol
 from ..codec.violation import Violation
 from ..model.connection import ConnectionModel
+from ..model.harm import Harm
 from ..model.link_state import LinkModel, SessionViolation, is_outcome
 from ..model.states import ATTACHED, ENDED, MAPPED, UNMAPPED
 from .events import DeliveryUpdated, SessionRequested, Updated
@@ -181,14 +185,11 @@ class Session(SessionEnd):
         source, target = terminus(Source, source), terminus(Target, target)
         key = (link.name, link.sender)
         before = self.names.get(key)
-        self.names[key] = link
+        self.put_name(key, link)
         try:
             link.attach(self.free_handle(), source, target, (2 if snd is None else snd, rcv or 0, size), more)
         except BaseException:
-            if before is None:
-                del self.names[key]
-            else:
-                self.names[key] = before
+            self.put_name(key, before)
             raise
 
     # The peer's frames, and the end.
@@ -336,16 +337,21 @@ class EndpointModel(ConnectionModel):
     """The model of a connection whose sessions and links are this end's objects: it keeps them by channel, takes the
     peer's frames for them, and ends them."""
 
-    __slots__ = ("_beginning", "_sessions", "_side", "transport")
+    __slots__ = ("_beginning", "_free", "_sessions", "_side", "transport")
 
     def __init__(
         self, connection: Owner, side: int, events: deque[Event], out: SendBuffer, check_open: Callable[[], None]
     ) -> None:
         ConnectionModel.__init__(self, connection.config.limits)
+        # This end's index into the halves.
         self._side = side
+        # Those of this end, by its channel, until both sides have ended them.
         self._sessions: dict[int, Session] = {}
+        # Numbers of channels for new ones, the lowest first.
+        self._free = FreeNumbers()
         # The session that this end is just beginning.
         self._beginning: Session | None = None
+        # What sessions and links share of the connection.
         self.transport = Transport(self, connection, side, events, out, self._sessions, check_open)
 
     def new_session(self, initiator: int | None) -> SessionModel:
@@ -388,12 +394,14 @@ class EndpointModel(ConnectionModel):
         return session
 
     def _free_channel(self) -> int:
-        number = 0
-        while number in self._sessions:
-            number += 1
-        return number
+        return self._free.lowest(self._sessions.__contains__)
 
     # The peer's frames.
+
+    def has_ended(self, channel: int) -> bool:
+        """Whether the session of the peer's channel has sent its end: what it can't take any more goes by."""
+        session: Any = self.halves[1 - self._side].channels.get(channel)
+        return session is not None and session.own.state is ENDED
 
     def receive(self, channel: int, performative: Any, payload: bytes) -> None:
         """Take a frame from begin to end. Raises Violation; those of links and sessions go to `fail`."""
@@ -408,9 +416,52 @@ class EndpointModel(ConnectionModel):
         else:
             self._RECEIVE[kind](self, channel, performative)
 
-    def _receive_begin(self, channel: int, frame: Begin) -> None:
+    def receive_odd(self, channel: int, performative: Any, payload: bytes, harm: Harm, fault: Violation) -> None:
+        """Take a frame from begin to end that has fields which can't be read, and placeholders in their place.
+
+        `fault` says which, `harm` how much ends. Raises Violation for what ends, but for a message.
+        """
+        peer = 1 - self._side
+        kind = performative.__class__
+        session: Any = self.halves[peer].channels.get(channel)
+        if session is not None and session.report is not None and session.own.state is ENDED and kind is not Begin:
+            return
+        if harm is Harm.MESSAGE:
+            if kind is Transfer:
+                self._receive_transfer(channel, performative, payload, fault)
+            else:
+                self._receive_disposition(channel, performative, fault)
+            return
+        if kind is Begin:
+            self._receive_begin(channel, performative, fault)
+            return
+        if harm is Harm.SESSION:
+            session = self.session(peer, channel, performative.NAME)
+        elif kind is Attach:
+            if not performative.role and performative.initial_delivery_count is None:
+                performative = performative.replace(initial_delivery_count=0)
+            self._receive_attach(channel, performative, fault)
+            return
+        else:
+            session = self.session(peer, channel, performative.NAME)
+            link: Any = session.halves[peer].handles.get(performative.handle)
+            if kind is Flow:
+                # What it says of the session counts.
+                only = {"delivery_count": None, "link_credit": None, "available": None, "drain": False, "echo": False}
+                self._receive_flow(channel, performative.replace(handle=None, **only))
+            elif link is not None:
+                session.halves[peer].skip_transfer()
+                link.drop()
+            if link is not None:
+                raise link.error(peer, fault.condition, str(fault), fault.rule)
+            raise session.unattached(peer, performative.handle, performative.NAME)
+        raise session.error(peer, fault.condition, str(fault), fault.rule)
+
+    def _receive_begin(self, channel: int, frame: Begin, fault: Violation | None = None) -> None:
         found, answers = self.begin(1 - self._side, channel, frame)
         session: Any = found
+        if fault is not None:
+            raise session.error(1 - self._side, fault.condition, str(fault), fault.rule)
         if answers:
             pending = session.opening
             if session.own.state is MAPPED:
@@ -444,8 +495,9 @@ class EndpointModel(ConnectionModel):
         session: Any = found
         session.peer_ended(frame, answers)
         self._sessions.pop(session.channel, None)
+        self._free.give_back(session.channel)
 
-    def _receive_attach(self, channel: int, frame: Attach) -> None:
+    def _receive_attach(self, channel: int, frame: Attach, fault: Violation | None = None) -> None:
         side = self._side
         # The links of that name and direction that the peer has attached already (section 2.6.1).
         key = frame.name, side if frame.role else 1 - side
@@ -465,12 +517,12 @@ class EndpointModel(ConnectionModel):
             old.steal()
         session = link.session
         if session.own.state is not ENDED:
-            link.peer_attached(frame, answers)
+            link.peer_attached(frame, answers, fault)
             return
         # Nobody will answer it; the peer knows it by its handle, until its end.
         if not link.halves[side].attaches:
             link.report, link.told = CloseReport(By.LOCAL), True
-        session.names.pop((link.name, link.sender), None)
+        session.put_name((link.name, link.sender), None)
 
     def _receive_detach(self, channel: int, frame: Detach) -> None:
         peer = 1 - self._side
@@ -511,7 +563,7 @@ class EndpointModel(ConnectionModel):
         elif frame.echo:
             session.send_flow()
 
-    def _receive_transfer(self, channel: int, frame: Transfer, payload: bytes) -> None:
+    def _receive_transfer(self, channel: int, frame: Transfer, payload: bytes, fault: Violation | None = None) -> None:
         delivery: Any = self.transfer(1 - self._side, channel, frame, len(payload))
         link: Receiver = delivery.link
         session = link.session
@@ -522,9 +574,15 @@ class EndpointModel(ConnectionModel):
                 delivery.parts = []
             return
         session.refresh_window()
+        if fault is not None:
+            delivery.fault = fault
         link.receive(delivery, frame, payload)
 
-    def _receive_disposition(self, channel: int, frame: Disposition) -> None:
+    def _receive_disposition(self, channel: int, frame: Disposition, fault: Violation | None = None) -> None:
+        if fault is not None and frame.role:
+            # Nobody knows what became of the messages: a client is told so, a broker delivers them once more.
+            error = Error(Symbol(fault.condition), shorten(str(fault)))
+            frame = frame.replace(state=Modified(delivery_failed=True) if self._side else Rejected(error))
         found, deliveries = self.disposition(1 - self._side, channel, frame)
         session: Any = found
         if deliveries:
@@ -545,6 +603,9 @@ class EndpointModel(ConnectionModel):
         """The peer broke a rule of a link or session with the frame at `offset`: end that one, and tell it why."""
         session: Any = violation.session
         link: Any = violation.link
+        if session.own.state is ENDED or (link is not None and link.has_left):
+            # This end has said its last word there: faults of what was on the way go by.
+            return
         error = violation.error(offset)
         error.channel = session.channel
         text = str(violation)

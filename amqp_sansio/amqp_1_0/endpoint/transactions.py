@@ -54,6 +54,7 @@ class Controller:
                 f"link {sender.name!r} has no coordinator for its target; "
                 "open it with session.open_sender(Coordinator(...))"
             )
+        # The control link: its target is the coordinator.
         self.sender = sender
 
     def declare(self, global_id: Any = None) -> Pending[Declared]:
@@ -79,19 +80,21 @@ class Controller:
 
 
 class Transaction:
-    """An open transaction and its work, in the order it came.
-
-    `posted` are deliveries to make visible, with the outcome that the controller was told. `channel` and `link` are
-    those of the control link.
-    """
+    """An open transaction and its work, in the order it came."""
 
     __slots__ = ("_retired", "channel", "link", "posted", "txn_id")
 
     def __init__(self, txn_id: bytes, channel: int, link: int) -> None:
+        # The name that the declare was answered with.
         self.txn_id = txn_id
+        # The session's, of the control link that declared it.
         self.channel = channel
+        # The handle of that control link: when it ends, its transactions are undone.
         self.link = link
+        # Deliveries to make visible when it succeeds, with the outcome that the controller was told.
         self.posted: list[tuple[Delivery, DeliveryState]] = []
+        # Deliveries of this end whose outcome holds when it succeeds, by their pendings, with the sender that settles
+        # them (None: the application does).
         self._retired: dict[Pending[Any], tuple[Sender | None, DeliveryState | None]] = {}
 
     @property
@@ -113,24 +116,24 @@ class Transaction:
                 continue
             state = delivery.states[peer]
             if isinstance(state, TransactionalState) and state.txn_id == self.txn_id:
-                delivery.states[peer] = None
+                delivery.unsay(peer)
 
 
 class Resource:
-    """The coordinator's end of the transactions of one connection.
-
-    `acquisition` says that flows may bind what links acquire (part 4 section 4.4.3); without it such a link is
-    detached. Txn-ids are numbers from 0, unique on the connection.
-    """
+    """The coordinator's end of the transactions of one connection."""
 
     __slots__ = ("_bound", "_next", "acquisition", "connection", "transactions")
 
     def __init__(self, connection: Connection, *, acquisition: bool = False) -> None:
+        # Whose links do the work.
         self.connection = connection
+        # Whether flows may bind what links acquire (part 4 section 4.4.3); without it such a link is detached.
         self.acquisition = acquisition
+        # The open ones, by txn-id, the oldest first.
         self.transactions: dict[bytes, Transaction] = {}
         # The transactions in which deliveries were retired, until these end.
         self._bound: dict[Pending[Any], Transaction] = {}
+        # The number that the next txn-id is made of; it starts at 0 and never repeats on the connection.
         self._next = 0
 
     def declare(self, request: TransactionRequested) -> Transaction:

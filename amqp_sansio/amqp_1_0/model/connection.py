@@ -4,13 +4,20 @@ Endpoints step it for what they receive and send, observers for both sides. Each
 sender may have known when it sent it: what the other side has said meanwhile can't have been heard yet.
 A call raises `Violation` and changes nothing, except that a transfer that breaks a rule of its link still counts in
 its session. The rules of links and deliveries are in `link_state`.
+
+This module owns the halves of the connection and which session is on which channel; nothing outside `model` assigns any
+of it. The first call for a side is `step_header`, and SASL comes before that; then come `open`, frames of sessions in
+the order in which they were sent, and `close` last.
+
+Between two calls a session is in `channels` of a side from its begin until its end, and of both sides while both are
+mapped; `open` is there in every state from OPEN on, unless it wasn't seen.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.serial import bound, later
+from ..._ground.serial import bound, later
 from ..codec import conditions
 from ..codec.frames import MIN_MAX_FRAME_SIZE
 from ..codec.performatives import (
@@ -42,18 +49,50 @@ if TYPE_CHECKING:
 
 
 class Half:
-    """The half of a connection that one side has sent. `channels` are the sessions by the channel it sends on.
-
-    `assumed`: its stream wasn't seen from the start, so unknown channels and handles are no fault of it.
-    """
+    """The half of a connection that one side has sent."""
 
     __slots__ = ("assumed", "channels", "open", "state")
 
     def __init__(self) -> None:
+        # A row of the table CONNECTION, moved by the side's header, open, close and whatever is between.
         self.state = states.Connection.START
+        # Its open; of a large one an observer keeps what rules ask for. None until it has passed.
         self.open: Open | None = None
+        # The sessions that it has begun or answered and not left, by the channel on which it sends.
         self.channels: dict[int, SessionModel] = {}
+        # Whether its stream wasn't seen from the start, so that unknown channels and handles are no fault of it.
+        # Observers only, and for each frame anew.
         self.assumed = False
+
+    def assume(self, assumed: bool = True) -> None:
+        """Whether something that the side has sent wasn't seen."""
+        self.assumed = assumed
+
+    def assume_open(self) -> None:
+        """The side has sent its open, unless it has closed, whatever was seen of that."""
+        if self.state is not states.Connection.CLOSED:
+            self.state = states.Connection.OPEN
+
+    def open_as_told(self, frame: Open) -> None:
+        """The side has sent this open, which breaks a rule."""
+        self.assume_open()
+        self.open = frame
+
+    def close_as_told(self) -> None:
+        """The side has sent its close, whatever its state was."""
+        self.state = states.Connection.CLOSED
+
+    def put(self, channel: int, session: SessionModel) -> None:
+        """The side sends a session on this channel, as far as was seen."""
+        self.channels[channel] = session
+
+    def drop(self, channel: int) -> SessionModel | None:
+        """The side sends no session on this channel any more; the one that it sent."""
+        return self.channels.pop(channel, None)
+
+    def keep_open(self, frame: Open) -> None:
+        """Keep this of the side's open, which is larger than what rules need of it."""
+        self.open = frame
 
 
 class ConnectionModel:
@@ -62,9 +101,16 @@ class ConnectionModel:
     __slots__ = ("halves", "limits", "sasl")
 
     def __init__(self, limits: Limits) -> None:
+        # The bounds of what is kept; an observer's are beyond every peer.
         self.limits = limits
+        # What each side has sent, by side.
         self.halves = (Half(), Half())
+        # A row of the table SASL, of both sides together.
         self.sasl = states.Sasl.START
+
+    def sasl_as_told(self, state: states.Sasl) -> None:
+        """The SASL exchange is here, though not all of it was seen or right."""
+        self.sasl = state
 
     def new_session(self, initiator: int | None) -> SessionModel:
         """A session; endpoints have their own kind."""
@@ -175,15 +221,19 @@ class ConnectionModel:
         """A session whose begin wasn't seen, and whose other half may already be known on the same channel."""
         other = self.halves[1 - side]
         session = other.channels.get(channel) if other.assumed else None
-        if session is None or session.halves[side].state is not states.Session.UNMAPPED:
+        if session is None or session.halves[side].state is not states.Session.UNMAPPED or not self.may_lack(session):
             session = self.new_session(None)
         half = session.halves[side]
         half.state = MAPPED
         half.channel = channel
         for each in session.halves:
-            each.window_limit = each.window_known = None
+            each.unknown_window()
         self.halves[side].channels[channel] = session
         return session
+
+    def may_lack(self, session: SessionModel) -> bool:
+        """Whether the begin that answers a session may have passed unseen."""
+        return session.initiator is None
 
     def begin(self, side: int, channel: int, frame: Begin) -> tuple[SessionModel, bool]:
         """A session begins, or its begin is answered (part 2 section 2.5.1)."""
@@ -210,19 +260,23 @@ class ConnectionModel:
         other = session.halves[1 - side]
         if other.begin is not None:
             # Both windows are known now; before its peer's begin a side can't send a transfer.
-            own.window_limit = own.window_known = bound(own.next_outgoing_id, other.begin.incoming_window)
-            other.window_limit = other.window_known = bound(other.next_outgoing_id, frame.incoming_window)
+            own.window_limit = bound(own.next_outgoing_id, other.begin.incoming_window)
+            own.window_known = own.window_limit
+            other.window_limit = bound(other.next_outgoing_id, frame.incoming_window)
+            other.window_known = other.window_limit
         elif session.initiator is None:
-            own.window_limit = own.window_known = None
+            own.unknown_window()
         else:
-            own.window_limit = own.window_known = own.next_outgoing_id
+            own.window_limit = own.next_outgoing_id
+            own.window_known = own.window_limit
         half.channels[channel] = session
         return session, answers
 
     def _answered(self, side: int, channel: int, remote_channel: int) -> SessionModel:
         session = self.halves[1 - side].channels.get(remote_channel)
         if session is None and self.halves[side].assumed:
-            session = self.new_session(None)
+            # What it answers wasn't seen, but is told: the other side's frames on that channel are of this session.
+            session = self._assume_session(1 - side, remote_channel)
         if session is None or session.halves[side].state is not states.Session.UNMAPPED:
             text = f"begin answers channel {remote_channel}, where no session waits for an answer"
             raise Violation(
@@ -287,6 +341,10 @@ class ConnectionModel:
         if session is None or half.state is not states.Connection.OPEN or session.halves[side].state is not MAPPED:
             session = self.session(side, channel, "transfer")
         return session.step_transfer(side, frame, size)
+
+    def try_transfer(self, side: int, channel: int, frame: Transfer, size: int) -> DeliveryModel:
+        """As `transfer`, for one that isn't sent when it breaks a rule, so that it doesn't count."""
+        return self.session(side, channel, "transfer").try_transfer(side, frame, size)
 
     def disposition(self, side: int, channel: int, frame: Disposition) -> tuple[SessionModel, list[DeliveryModel]]:
         """A side tells the state of deliveries; those of them that weren't settled."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.hints import of_foreign
+from ..._ground.close_report import NO_INFO, Info
 from ...versions import version_of
 from ..codec.frames import AMQP_HEADER, SASL_HEADER, TLS_HEADER
+from ..codec.types import Array
+
+if TYPE_CHECKING:
+    from ..codec.performatives import Error
 
 LOOKED_AT: Final = 8
 """How many first octets tell what a stream is."""
@@ -15,7 +21,6 @@ _BY_CONDITION: Final = {
     "amqp:unauthorized-access": "the user lacks the permission, or the password is wrong",
     "amqp:not-found": "the node or virtual host does not exist",
     "amqp:connection:forced": "the server is shutting down or an operator closed the connection",
-    "amqp:connection:redirect": "connect to the network-host and port of the error's info",
     "amqp:connection:framing-error": "the peer could not read a frame: two writers on one connection, a frame above "
     "max-frame-size, or a channel above channel-max",
     "amqp:decode-error": "the peer could not read a value; compare the types with the specification",
@@ -49,6 +54,11 @@ _LAYERS: Final = {
     AMQP_HEADER: ("wants no SASL", "leave Config.sasl out"),
 }
 """Of a peer that answers with a header of this version: what it does, and what to do then."""
+_ADVICE: Final = {
+    SASL_HEADER: "let the client log in by a SASL mechanism, ANONYMOUS when no user is needed",
+    TLS_HEADER: "let the client connect with TLS",
+    AMQP_HEADER: "let the client connect without SASL",
+}
 
 
 def speaks(header: bytes) -> str:
@@ -69,9 +79,53 @@ def for_server_header(header: bytes) -> str:
     return f"connect with the version the server offers{off}"
 
 
-def for_close(condition: str) -> str:
-    """The usual cause behind a peer's close."""
-    return _BY_CONDITION.get(condition, "")
+def observed_layer(header: bytes) -> str:
+    """Advise the user of any client about a server that answers with another protocol header than was sent."""
+    return _ADVICE.get(header) or for_server_header(header)
+
+
+def for_close(condition: str, info: Mapping[str, Any]) -> str:
+    """The usual cause behind a peer's close, with the `info` of its error."""
+    return for_redirect(condition, info) or _BY_CONDITION.get(condition, "")
+
+
+def for_redirect(condition: str, info: Mapping[str, Any]) -> str:
+    """Where a peer sends this end (part 2 sections 2.8.16 and 2.8.18); "" where it doesn't.
+
+    >>> for_redirect("amqp:connection:redirect", {"network-host": "h", "port": 5673, "hostname": "v"})
+    'connect to h, port 5673, as host v'
+    >>> for_redirect("amqp:link:redirect", {"address": "q2"})
+    'attach to address q2'
+    """
+    if condition not in ("amqp:connection:redirect", "amqp:link:redirect"):
+        return ""
+    host, port, name, address = [info.get(each) for each in ("network-host", "port", "hostname", "address")]
+    parts = ["attach" if condition == "amqp:link:redirect" else "connect"]
+    if address is not None:
+        parts.append(f"to address {address}")
+    if host is not None:
+        parts.append(f"{'at' if address is not None else 'to'} {host}{'' if port is None else f', port {port}'}")
+    elif address is None:
+        parts.append("elsewhere; the error doesn't say where")
+    return f"{' '.join(parts)}{'' if name is None else f', as host {name}'}"
+
+
+def info_of(error: Error) -> Info:
+    """What an error says beside its condition and description, in plain values."""
+    return Info({str(key): _plain(value) for key, value in error.info.items()}) if error.info else NO_INFO
+
+
+def _plain(value: Any) -> Any:
+    whole: Any = value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int) and value.__class__ is not bool:
+        return int(value)
+    if isinstance(value, Mapping):
+        return {_plain(key): _plain(each) for key, each in whole.items()}
+    if isinstance(value, (list, tuple, Array)):
+        return [_plain(each) for each in whole]
+    return whole
 
 
 def of_stage(stage: str, mechanism: str) -> str:

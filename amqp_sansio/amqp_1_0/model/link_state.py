@@ -4,14 +4,30 @@ Endpoints and observers keep the same state, and each `step_...` judges one fram
 part 3 section 3.4). It raises `Violation` and changes nothing, except that a transfer that breaks a rule of its link
 still counts in its session. Sides are numbers here: CLIENT and SERVER index every pair. Sequence numbers are those of
 RFC 1982 (part 2 section 2.8.10).
+
+This module owns what a session and its links remember; nothing outside `model` assigns any of it. A session is stepped
+between its begin and its end (`ConnectionModel.session` sees to that), a link from its first attach on. The methods
+`take_usual_...` are the same rules for what a busy link has nearly nothing but: a delivery in one transfer, and the
+settlement of whole deliveries. They may be called instead of `step_...` while both halves of the session are mapped.
+Either they do what that does, or they change nothing and say so; then the caller goes by `step_...`, which alone says
+what is wrong. What an observer has to take as told although it breaks a rule, it says by methods of its own kind
+(`as_told`, `unknown_...`), after which the rules that can't be judged any more are silent.
+
+Between two calls:
+
+- `deliveries` of the sender's half of a session, and `unsettled` of the link, both have each delivery of an attached
+  link that isn't settled and whose first transfer has passed; of a detached link only `unsettled` surely has it;
+- `current` of a link is the delivery whose progress is SENDING, and None when there is none;
+- `window_limit` isn't beyond `window_known`, nor `credit_limit` beyond `credit_known`; None in a pair is None in both;
+- `handles` of a half has exactly the links that this side has attached.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
-from ..._core.brevity import short, trim
-from ..._core.serial import MASK, add, bound, distance
+from ..._ground.brevity import short, trim
+from ..._ground.serial import HALF, MASK, add, bound, distance
 from ...endpoint import Side
 from ...errors import Scope
 from ..codec import conditions
@@ -19,7 +35,7 @@ from ..codec.composite import DeliveryState
 from ..codec.performatives import Received, TransactionalState
 from ..codec.violation import Violation
 from . import states
-from .states import ATTACHED, NOT_SENT, RCV_FIRST, RCV_SECOND, SENDING, SND_SETTLED, SND_UNSETTLED
+from .states import ATTACHED, NOT_SENT, RCV_FIRST, RCV_SECOND, SENDING, SENT, SND_SETTLED, SND_UNSETTLED
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -49,6 +65,8 @@ _FAILED_KEPT: Final = 1024
 """So many links that ended in an error are remembered in a session."""
 _CROSSED_KEPT: Final = 64
 """So many links that one side closed and the other only detached are kept in a session."""
+_UNLIMITED: Final = 1 << 64
+"""More octets than any message has: a receiver says nothing of how many it takes, or 0."""
 
 
 def number_of(side: Side) -> int:
@@ -95,36 +113,52 @@ class SessionViolation(Violation):
     ) -> None:
         scope = Scope.SESSION if link is None else Scope.LINK
         super().__init__(condition, text, rule=rule, scope=scope, channel=channel)
+        # The one that ends, or on which the link does.
         self.session = session
+        # The one that ends; None: the session does.
         self.link = link
 
 
 class SessionHalf:
-    """The half of a session that one side has sent, and how much the other lets it send.
-
-    `next_outgoing_id` is the id of the next transfer frame of this side. `window_limit` is the id of the first one that
-    the other side doesn't take, by its last word; `window_known` the farthest such limit there was, which an
-    older flow may have told. None: not known, because the begin wasn't seen. `deliveries` are this side's,
-    by delivery-id, until they are settled. `handles` are the links this side has attached. `allowance` are the steps
-    that dispositions may still take over deliveries that stay, of the transfers up to `counted`.
-    """
+    """The half of a session that one side has sent, and how much the other lets it send (part 2 section 2.5.6)."""
 
     __slots__ = (
-        "allowance", "begin", "channel", "counted", "deliveries", "handles", "initial_outgoing_id", "next_outgoing_id",
-        "state", "window_known", "window_limit",
-    )  # fmt: skip
+        "allowance",
+        "begin",
+        "channel",
+        "counted",
+        "deliveries",
+        "handles",
+        "initial_outgoing_id",
+        "next_outgoing_id",
+        "state",
+        "window_known",
+        "window_limit",
+    )
 
     def __init__(self) -> None:
+        # A row of the table SESSION, moved by this side's begin and end.
         self.state = states.Session.UNMAPPED
+        # The channel on which this side sends the session's frames, from its begin on.
         self.channel = 0
+        # Its begin; of a large one an observer keeps what rules ask for. None until it has passed.
         self.begin: Begin | None = None
+        # The transfer-id of its first transfer, as its begin says: what a flow means that names no next-incoming-id.
         self.initial_outgoing_id = 0
+        # The transfer-id of its next transfer frame. Each transfer counts, also one that breaks a rule of its link.
         self.next_outgoing_id = 0
+        # Steps that dispositions may still take over this side's deliveries without settling them
+        # (`SessionModel._check_allowance`); what the transfers from `counted` on have earned is still to be added.
         self.allowance = 0
         self.counted = 0
+        # The transfer-id of the first frame that the other side doesn't take, by its last word. None: not known,
+        # because its begin wasn't seen.
         self.window_limit: int | None = 0
+        # The farthest such limit there was: an older flow may have told it, and this side may not know the last word.
         self.window_known: int | None = 0
+        # This side's deliveries that aren't settled, by delivery-id, in the order of their first transfers.
         self.deliveries: dict[int, DeliveryModel] = {}
+        # The links that this side has attached, by its handle.
         self.handles: dict[int, LinkModel] = {}
 
     def map(self, channel: int, frame: Begin) -> None:
@@ -140,29 +174,73 @@ class SessionHalf:
         self.counted += next_outgoing_id - self.next_outgoing_id
         self.next_outgoing_id = next_outgoing_id
 
+    def skip_transfer(self) -> None:
+        """The side sends a transfer; it counts whether anybody can read it or not (part 2 section 2.5.6)."""
+        self.next_outgoing_id = (self.next_outgoing_id + 1) & MASK
+
+    def count_transfer_as_told(self, number: int) -> None:
+        """Transfer `number` has passed although it breaks a rule: nobody knows what the side may send."""
+        self.next_outgoing_id = (number + 1) & MASK
+        self.unknown_window()
+
+    def end_as_told(self) -> None:
+        """The side has left the session, whatever its state was."""
+        self.state = states.Session.ENDED
+
+    def unknown_window(self) -> None:
+        """Nobody knows how far the side may send, until the other says it again."""
+        self.window_limit = None
+        self.window_known = None
+
+    def put_link(self, handle: int, link: LinkModel) -> None:
+        """The side has attached a link, as far as was seen."""
+        self.handles[handle] = link
+
+    def drop_link(self, handle: int) -> LinkModel | None:
+        """The side hasn't a link attached any more under this handle; the one that it had."""
+        return self.handles.pop(handle, None)
+
+    def keep_begin(self, begin: Begin | None) -> None:
+        """Keep this of the side's begin, which is larger than what rules need of it."""
+        self.begin = begin
+
 
 class SessionModel:
-    """One session: its two halves, and its links by name and sending side (`names`), attached or not.
-
-    `initiator` is the side that began it, None when that wasn't seen. `failed` are the links that ended in an error
-    and may only be resumed (part 2 section 2.6.5), `crossed` the names of those that one side closed and the other
-    only detached, the latest ones.
-    """
+    """One session: its two halves, and its links."""
 
     __slots__ = ("crossed", "failed", "halves", "initiator", "names", "rules")
 
     def __init__(self, rules: Rules, initiator: int | None) -> None:
+        # The connection, which says what is bounded and what can't be judged.
         self.rules = rules
+        # The side that began it; None when that wasn't seen.
         self.initiator = initiator
+        # What each side has sent, by side.
         self.halves = (SessionHalf(), SessionHalf())
+        # The links by name and sending side, attached or not, from their first attach until both sides have left them.
         self.names: dict[tuple[str, int], LinkModel] = {}
+        # The side whose detach named an error, by the link's `failed_key`: the other may only resume the link (part 2
+        # section 2.6.5). The latest `_FAILED_KEPT`.
         self.failed: dict[tuple[str, int], int] = {}
+        # The links that one side closed and the other only detached (part 2 section 2.6.6), the latest
+        # `_CROSSED_KEPT`.
         self.crossed: dict[tuple[str, int], LinkModel] = {}
 
     @staticmethod
     def failed_key(name: str, sender: int) -> tuple[str, int]:
         """How `failed` names a link: it outlives the link, so long names are too much."""
         return short(name), sender
+
+    def put_name(self, key: tuple[str, int], link: LinkModel | None) -> None:
+        """A name belongs to this link, or to none."""
+        if link is None:
+            self.names.pop(key, None)
+        else:
+            self.names[key] = link
+
+    def forgive(self, name: str, sender: int) -> None:
+        """A link that ended in an error may be attached anew, for all that is known."""
+        self.failed.pop(self.failed_key(name, sender), None)
 
     def new_link(self, name: str, sender: int) -> LinkModel:
         """A link of this session; endpoints have their own kind."""
@@ -225,7 +303,7 @@ class SessionModel:
         else:
             given = states.LinkInput.DETACH if frame.error is None else states.LinkInput.FAIL
         half.state = states.LINK[half.state][given]
-        link.quick = None
+        link.terms = None
         own.handles.pop(frame.handle, None)
         key = (link.name, link.sender)
         if half.state is states.Link.FAILED:
@@ -269,7 +347,7 @@ class SessionModel:
         if link is None:
             if self.rules.is_assumed(side):
                 return None
-            raise self._unattached(side, handle, "flow")
+            raise self.unattached(side, handle, "flow")
         if side == link.sender:
             if frame.delivery_count is None:
                 text = f"flow of the sender {link.name!r} without delivery-count"
@@ -310,11 +388,68 @@ class SessionModel:
         if window is not None and window == own.next_outgoing_id:
             text = f"transfer {own.next_outgoing_id} of link {link.name!r} is beyond the session's incoming window"
             raise self.error(side, conditions.WINDOW_VIOLATION, text, "transport/session.window/violation")
-        own.next_outgoing_id = (own.next_outgoing_id + 1) & MASK
+        own.skip_transfer()
         if link.sender != side:
             text = f"transfer from the receiver of link {link.name!r}"
             raise link.error(side, conditions.NOT_ALLOWED, text, "transport/transfer/delivery-id")
         return link.sent(frame, size)
+
+    def try_transfer(self, side: int, frame: Transfer, size: int) -> DeliveryModel:
+        """As `step_transfer`, for a transfer that isn't sent when it breaks a rule: then it doesn't count either."""
+        own = self.halves[side]
+        link = own.handles.get(frame.handle)
+        before = own.next_outgoing_id
+        known = None if link is None else (link.delivery_count, link.available)
+        current: DeliveryModel | None = None if link is None else link.current
+        kept = None if current is None else (current.settled, current.size, [*current.states])
+        try:
+            return self.step_transfer(side, frame, size)
+        except Violation:
+            own.next_outgoing_id = before
+            if link is not None and known is not None:
+                link.delivery_count, link.available = known
+            if current is not None and kept is not None:
+                current.settled, current.size, current.states = kept
+            raise
+
+    def take_usual_disposition(
+        self, side: int, role: bool, first: int, last: int, state: State | None
+    ) -> list[DeliveryModel] | None:
+        """A disposition that settles whole deliveries, all of them known and nothing said of them by `side` before, as
+        `step_disposition`: the deliveries, or None when it isn't taken. `role` is True of a receiver.
+
+        Links are left to `step_disposition` whose receivers don't settle first.
+        """
+        deliveries = self.halves[1 - side if role else side].deliveries
+        if first != last:
+            return self._take_usual_range(side, deliveries, first, last, state)
+        delivery = deliveries.get(first)
+        if delivery is None or not delivery.is_usual(side):
+            return None
+        if state is not None:
+            delivery.states[side] = state
+        delivery.settled = True
+        del deliveries[first]
+        del delivery.link.unsettled[delivery.delivery_tag]
+        return [delivery]
+
+    def _take_usual_range(
+        self, side: int, deliveries: dict[int, DeliveryModel], first: int, last: int, state: State | None
+    ) -> list[DeliveryModel] | None:
+        """As `take_usual_disposition` of several: all of them, or nothing changes."""
+        count = (last - first) & MASK
+        if count >= len(deliveries):
+            return None
+        found: list[DeliveryModel] = []
+        for index in range(count + 1):
+            delivery = deliveries.get((first + index) & MASK)
+            if delivery is None or not delivery.is_usual(side):
+                return None
+            found.append(delivery)
+        for delivery in found:
+            delivery.say(side, state, True)
+            delivery.forget(deliveries)
+        return found
 
     def step_disposition(self, side: int, frame: Disposition) -> list[DeliveryModel]:
         """A disposition (part 2 section 2.7.6): the deliveries it is about that weren't settled before.
@@ -347,12 +482,9 @@ class SessionModel:
             if state is not None:
                 delivery.check_told(side, state)
         for delivery in found:
-            if state is not None:
-                delivery.states[side] = state
-            if settled:
-                delivery.settled = True
-                if delivery.progress is not SENDING:
-                    delivery.forget(deliveries)
+            delivery.say(side, state, settled)
+            if settled and delivery.progress is not SENDING:
+                delivery.forget(deliveries)
         return found
 
     def _check_allowance(self, side: int, half: SessionHalf, steps: int, settled: bool) -> None:
@@ -375,277 +507,78 @@ class SessionModel:
     def _unknown(self, side: int, handle: int, what: str) -> LinkModel:
         """A link whose attach wasn't seen, where that is no wonder."""
         if not self.rules.is_assumed(side):
-            raise self._unattached(side, handle, what)
+            raise self.unattached(side, handle, what)
         link = self.new_link("", side)
-        link.halves[side].state = ATTACHED
-        link.halves[side].handle = handle
-        link.credit_limit = link.credit_known = None
+        link.assume_attached(side, handle)
         self.halves[side].handles[handle] = link
         return link
 
-    def _unattached(self, side: int, handle: int, what: str) -> SessionViolation:
+    def unattached(self, side: int, handle: int, what: str) -> SessionViolation:
+        """A frame of `side` names a handle that no link has."""
         text = f"{what} on channel {self.halves[side].channel} with handle {handle}, which no link has"
         return self.error(side, conditions.UNATTACHED_HANDLE, text, "transport/link/unattached-handle")
 
 
-class LinkHalf:
-    """The half of a link that one side has sent. `attaches` counts its attaches under this name."""
-
-    __slots__ = ("attach", "attaches", "handle", "state")
-
-    def __init__(self) -> None:
-        self.attaches = 0
-        self.state = states.Link.DETACHED
-        self.handle = 0
-        self.attach: Attach | None = None
-
-
-class LinkModel:
-    """One link: its two halves and the state of its flow.
-
-    `sender` is the side that sends. `delivery_count` is the sender's; `credit_limit` the count at which its credit
-    ends by the receiver's last word, `credit_known` the farthest such limit (both None: not known), `granted` the
-    credit of its last flow. `current` is the delivery whose transfers have begun and not ended; `unsettled` are the
-    deliveries by tag. `answered` is the side whose attach answered the other's, `quick` what a shortcut knows of it.
-    """
-
-    __slots__ = (
-        "answered", "available", "credit_known", "credit_limit", "current", "delivery_count", "drain_wanted", "granted",
-        "halves", "name", "quick", "sender", "session", "unsettled",
-    )  # fmt: skip
-
-    def __init__(self, session: SessionModel, name: str, sender: int) -> None:
-        self.session = session
-        self.name = name
-        self.sender = sender
-        self.halves = (LinkHalf(), LinkHalf())
-        self.answered: int | None = None
-        self.delivery_count = 0
-        self.credit_limit: int | None = 0
-        self.credit_known: int | None = 0
-        self.drain_wanted = False
-        self.granted = 0
-        self.available = 0
-        # Deliveries of the link's own kind.
-        self.current: Any = None
-        self.unsettled: dict[bytes, Any] = {}
-        self.quick: tuple[int, ...] | None = None
-
-    @property
-    def source(self) -> object:
-        """The source as the sender says, or None while it hasn't (part 2 section 2.6.3)."""
-        attach = self.halves[self.sender].attach
-        return None if attach is None else attach.source
-
-    @property
-    def target(self) -> object:
-        """The target as the receiver says, or None while it hasn't."""
-        attach = self.halves[1 - self.sender].attach
-        return None if attach is None else attach.target
-
-    @property
-    def snd_settle_mode(self) -> int | None:
-        """How the sender settles, by its own word; None while it hasn't attached."""
-        attach = self.halves[self.sender].attach
-        return None if attach is None else attach.snd_settle_mode
-
-    @property
-    def rcv_settle_mode(self) -> int | None:
-        """How the receiver settles, by its own word; None while it hasn't attached."""
-        attach = self.halves[1 - self.sender].attach
-        return None if attach is None else attach.rcv_settle_mode
-
-    @property
-    def is_attached(self) -> bool:
-        """Whether both sides have attached it."""
-        one, other = self.halves
-        return one.state is ATTACHED and other.state is ATTACHED
-
-    def new_delivery(self, delivery_id: int, delivery_tag: bytes) -> DeliveryModel:
-        """A delivery of this link; endpoints have their own kind."""
-        return DeliveryModel(self, delivery_id, delivery_tag)
-
-    def error(self, side: int, condition: str, text: str, rule: str) -> SessionViolation:
-        """A fault of `side` that ends the link."""
-        session = self.session
-        return SessionViolation(condition, text, rule, session.halves[side].channel, session, self)
-
-    def is_left(self, side: int) -> bool:
-        """Whether `side` has closed the link, so that its name is free, and the other side has detached too, if only
-        without closing, as RabbitMQ answers."""
-        own, other = self.halves[side], self.halves[1 - side]
-        closed = own.state is states.Link.CLOSED and other.state is not ATTACHED
-        return closed and own.attaches == other.attaches
-
-    def attached_by(self, side: int, frame: Attach, given: states.LinkInput) -> bool:
-        """A side has attached its end; whether the other end was attached."""
-        half, other = self.halves[side], self.halves[1 - side]
-        half.state = states.LINK[half.state][given]
-        half.attaches += 1
-        # Detaches in between don't matter: the side that has attached less often answers the other.
-        answers = other.attaches >= half.attaches
-        if answers:
-            self.answered = side
-            first = other.attach
-            if frame.unsettled is not None or (first is not None and first.unsettled is not None):
-                self._forget_before()
-        half.handle = frame.handle
-        half.attach = frame
-        self.quick = None
-        if side == self.sender:
-            count = frame.initial_delivery_count or 0
-            # Flows of the receiver that came before this attach meant this count (part 2 section 2.6.7).
-            limit, known = self.credit_limit, self.credit_known
-            before = self.delivery_count
-            self.credit_limit = count if limit is None else add(count, max(0, distance(before, limit)))
-            self.credit_known = count if known is None else add(count, max(0, distance(before, known)))
-            self.delivery_count = count
-        return answers
-
-    def _forget_before(self) -> None:
-        """Drop deliveries from before a detach: they are resumed under new delivery-ids, or were settled meanwhile."""
-        deliveries = self.session.halves[self.sender].deliveries
-        old = [number for number, each in deliveries.items() if each.link is not self and each.link.name == self.name]
-        for number in old:
-            del deliveries[number]
-
-    def sent(self, frame: Transfer, size: int) -> DeliveryModel:
-        """The sender's transfer belongs to this link: step its delivery."""
-        side = self.sender
-        delivery: DeliveryModel | None = self.current
-        if delivery is None:
-            delivery = self._begin_delivery(frame)
-        else:
-            delivery.check_continuation(frame)
-        if frame.settled and not delivery.settled:
-            if self.snd_settle_mode == SND_UNSETTLED and not frame.aborted:
-                text = f"settled delivery {delivery.delivery_id} on link {self.name!r}, whose sender never settles"
-                raise self.error(side, conditions.NOT_ALLOWED, text, "transport/transfer/settled-mode-unsettled")
-            delivery.settled = True
-        if frame.state is not None:
-            delivery.check_told(side, frame.state, first=delivery.progress is NOT_SENT)
-            delivery.states[side] = frame.state
-        delivery.size += size
-        receiver = self.halves[1 - side].attach
-        limit = 0 if receiver is None else receiver.max_message_size or 0
-        if limit and delivery.size > limit and not frame.aborted:
-            text = f"delivery {delivery.delivery_id} of link {self.name!r} has more than {limit} octets"
-            raise self.error(side, conditions.MESSAGE_SIZE_EXCEEDED, text, "transport/attach/max-message-size")
-        given = _ABORT if frame.aborted else _MORE if frame.more else _LAST
-        if given is _LAST and self.snd_settle_mode == SND_SETTLED and not delivery.settled:
-            text = f"delivery {delivery.delivery_id} of link {self.name!r} ends unsettled, whose sender settles all"
-            raise self.error(side, conditions.NOT_ALLOWED, text, "transport/transfer/settled-mode-settled")
-        delivery.progress = states.DELIVERY[delivery.progress][given]
-        deliveries = self.session.halves[side].deliveries
-        if given is _MORE:
-            self.current = delivery
-            if not delivery.settled and delivery.delivery_id not in deliveries:
-                deliveries[delivery.delivery_id] = delivery
-                self.unsettled[delivery.delivery_tag] = delivery
-            return delivery
-        self.current = None
-        if given is _ABORT or delivery.settled:
-            # An aborted delivery is settled too (part 2 section 2.7.5).
-            delivery.settled = True
-            delivery.forget(deliveries)
-        else:
-            deliveries[delivery.delivery_id] = delivery
-            self.unsettled[delivery.delivery_tag] = delivery
-        return delivery
-
-    def _begin_delivery(self, frame: Transfer) -> DeliveryModel:
-        """The first transfer of a delivery."""
-        side = self.sender
-        session = self.session
-        rules = session.rules
-        delivery_id, tag = frame.delivery_id, frame.delivery_tag
-        if delivery_id is None or tag is None:
-            if not rules.is_assumed(side):
-                name = "delivery-id" if delivery_id is None else "delivery-tag"
-                text = f"the first transfer of a delivery on link {self.name!r} has no {name}"
-                raise self.error(side, conditions.INVALID_FIELD, text, f"transport/transfer/{name}")
-            delivery_id, tag = delivery_id or 0, tag or b""
-        if frame.message_format is None and not rules.is_assumed(side):
-            # Clients leave it out that post to a coordinator; 0 is the format of all that this library reads.
-            first = f"the first transfer of delivery {delivery_id} on link {self.name!r}"
-            text = f"{first} has no message-format; 0 is meant"
-            rules.tolerate(self.error(side, conditions.INVALID_FIELD, text, "transport/transfer/message-format"))
-        if len(tag) > ID_SIZE:
-            text = f"a delivery-tag of {len(tag)} octets on link {self.name!r}, 32 is the most"
-            raise self.error(side, conditions.INVALID_FIELD, text, "transport/delivery/tag-size")
-        deliveries = session.halves[side].deliveries
-        if delivery_id in deliveries or tag in self.unsettled:
-            what = "delivery-id" if delivery_id in deliveries else "delivery-tag"
-            text = f"the {what} of delivery {delivery_id} on link {self.name!r} belongs to one that isn't settled"
-            raise self.error(side, conditions.NOT_ALLOWED, text, "transport/delivery/tag-unique")
-        credit = self.credit_known
-        if credit is not None and distance(self.delivery_count, credit) <= 0:
-            text = f"delivery {delivery_id} on link {self.name!r} is beyond its credit"
-            excess = self.error(side, conditions.TRANSFER_LIMIT_EXCEEDED, text, "transport/error/transfer-limit")
-            # RabbitMQ 3 counts a flow that crosses its transfers as credit in addition; so much more is taken.
-            if distance(credit, self.delivery_count) >= self.granted:
-                raise excess
-            rules.tolerate(excess)
-        if len(deliveries) >= rules.limits.unsettled:
-            text = f"{len(deliveries)} deliveries aren't settled, Limits.unsettled allows no more"
-            raise self.error(side, conditions.RESOURCE_LIMIT_EXCEEDED, text, "transport/error/resource-limit")
-        self._check_resumption(frame, delivery_id, tag)
-        if frame.rcv_settle_mode == RCV_SECOND and self.rcv_settle_mode == RCV_FIRST and not frame.settled:
-            text = f"delivery {delivery_id} wants rcv-settle-mode second on link {self.name!r}, which has first"
-            raise self.error(side, conditions.INVALID_FIELD, text, "transport/transfer/rcv-illegal")
-        self.delivery_count = (self.delivery_count + 1) & MASK
-        if self.available:
-            self.available -= 1
-        delivery = self.new_delivery(delivery_id, tag)
-        delivery.message_format = frame.message_format or 0
-        delivery.rcv_settle_mode = frame.rcv_settle_mode
-        delivery.resumed = frame.resume
-        return delivery
-
-    def _check_resumption(self, frame: Transfer, delivery_id: int, tag: bytes) -> None:
-        """Only what the sender's own map has may be resumed (part 2 section 2.7.5).
-
-        An incomplete one has more than it says: the sender resumes or settles whatever the receiver's map names (part 2
-        section 2.6.13).
-        """
-        side = self.sender
-        own, other = self.halves[side].attach, self.halves[1 - side].attach
-        if frame.resume:
-            if own is not None and not own.incomplete_unsettled and tag not in (own.unsettled or {}):
-                text = f"resumed delivery-tag {tag!r} on link {self.name!r} isn't in the sender's unsettled map"
-                raise self.error(side, conditions.NOT_ALLOWED, text, "transport/transfer/resume-own-map")
-        elif other is not None and other.incomplete_unsettled:
-            text = f"a new delivery on link {self.name!r} while the receiver's unsettled map is incomplete"
-            raise self.error(side, conditions.NOT_ALLOWED, text, "transport/attach/incomplete-no-new")
-        elif frame.aborted:
-            text = f"delivery {delivery_id} on link {self.name!r} is aborted before it began"
-            raise self.error(side, conditions.ILLEGAL_STATE, text, "transport/transfer/aborted")
-
-    def __getstate__(self) -> object:
-        # The shortcut finds its facts again; commands that raise leave everything else as it was.
-        state: Any = object.__getstate__(self)
-        return None, {**state[1], "quick": None}
-
-
 class DeliveryModel:
-    """One delivery. `states` and `settled` are what each side said of it; `size` the payload so far, in octets."""
+    """One delivery, from its first transfer until it is settled (part 2 section 2.6.12)."""
 
     __slots__ = (
-        "delivery_id", "delivery_tag", "link", "message_format", "progress", "rcv_settle_mode", "resumed", "settled",
-        "size", "states",
-    )  # fmt: skip
+        "delivery_id",
+        "delivery_tag",
+        "link",
+        "message_format",
+        "progress",
+        "rcv_settle_mode",
+        "resumed",
+        "settled",
+        "size",
+        "states",
+    )
 
     def __init__(self, link: LinkModel, delivery_id: int, delivery_tag: bytes) -> None:
+        # The link on which it was sent.
         self.link = link
+        # Its number in the session, until a side detaches the link and attaches it again.
         self.delivery_id = delivery_id
+        # Its name on the link, of 1 to 32 octets, which resumptions know it by.
         self.delivery_tag = delivery_tag
+        # That of its first transfer.
         self.message_format = 0
+        # A row of the table DELIVERY, moved by its transfers.
         self.progress = states.Delivery.NOT_SENT
+        # Whether its first transfer resumes what was sent before (part 2 section 2.7.5).
         self.resumed = False
+        # Who settles first, where its first transfer says so; else the link's mode counts.
         self.rcv_settle_mode: int | None = None
+        # Octets of its payload that have passed.
         self.size = 0
+        # Whether a side has said that it is settled.
         self.settled = False
+        # The last state that each side has told of it, by side.
         self.states: list[State | None] = [None, None]
+
+    def is_usual(self, side: int) -> bool:
+        """Whether `side` has said nothing of it and may settle it without another word: it is all sent, and its
+        receiver settles first."""
+        link = self.link
+        terms = link.terms
+        if terms is None:
+            terms = link.terms = link.find_terms()
+        if not terms or terms[2]:
+            return False
+        return (
+            self.progress is SENT
+            and self.states[side] is None
+            and not self.rcv_settle_mode
+            and link.unsettled.get(self.delivery_tag) is self
+        )
+
+    def say(self, side: int, state: State | None, settled: bool | None) -> None:
+        """A side tells a state, or none, and whether the delivery is settled, which can't be taken back."""
+        if state is not None:
+            self.states[side] = state
+        if settled:
+            self.settled = True
 
     def check_told(self, side: int, state: State, *, first: bool = False) -> None:
         """Raise Violation where a side mustn't say that the delivery has a state: an outcome is its last word (part 3
@@ -699,9 +632,392 @@ class DeliveryModel:
         if wrong is not None:
             raise link.error(link.sender, *wrong)
 
+    def unsay(self, side: int) -> None:
+        """What a side has told of it doesn't count any more."""
+        self.states[side] = None
+
+    def keep(self, deliveries: dict[int, DeliveryModel]) -> None:
+        """The delivery isn't settled: it is kept by its id and its tag."""
+        deliveries[self.delivery_id] = self
+        self.link.unsettled[self.delivery_tag] = self
+
     def forget(self, deliveries: dict[int, DeliveryModel]) -> None:
         """The delivery is settled: it isn't kept."""
         deliveries.pop(self.delivery_id, None)
         unsettled = self.link.unsettled
         if unsettled.get(self.delivery_tag) is self:
             del unsettled[self.delivery_tag]
+
+
+class LinkHalf:
+    """The half of a link that one side has sent."""
+
+    __slots__ = ("attach", "attaches", "handle", "state")
+
+    def __init__(self) -> None:
+        # How often the side has attached the link under this name; the side that has done so less often answers.
+        self.attaches = 0
+        # A row of the table LINK, moved by the side's attaches and detaches.
+        self.state = states.Link.DETACHED
+        # The handle of its latest attach.
+        self.handle = 0
+        # Its latest attach; of a large one an observer keeps what rules ask for. None before the first.
+        self.attach: Attach | None = None
+
+    def keep_attach(self, attach: Attach) -> None:
+        """Keep this of the side's attach, which is larger than what rules need of it."""
+        self.attach = attach
+
+
+class LinkModel:
+    """One link: its two halves and the state of its flow (part 2 section 2.6.7)."""
+
+    DELIVERY: ClassVar[type[DeliveryModel]] = DeliveryModel
+    """The class of its deliveries: those who hold links have their own kind."""
+
+    __slots__ = (
+        "answered",
+        "available",
+        "credit_known",
+        "credit_limit",
+        "current",
+        "delivery_count",
+        "drain_wanted",
+        "granted",
+        "halves",
+        "name",
+        "sender",
+        "sending",
+        "session",
+        "terms",
+        "unsettled",
+    )
+
+    def __init__(self, session: SessionModel, name: str, sender: int) -> None:
+        # The session that it is attached in.
+        self.session = session
+        # With `sender` its key in `SessionModel.names`; "" for a link whose attach wasn't seen.
+        self.name = name
+        # The side that sends on it.
+        self.sender = sender
+        # The sender's half of the session, which has the link's deliveries.
+        self.sending = session.halves[sender]
+        # What each side has sent, by side.
+        self.halves = (LinkHalf(), LinkHalf())
+        # The side whose latest attach answered the other's; None until then.
+        self.answered: int | None = None
+        # The sender's delivery-count: it goes up with each delivery, and where the sender gives up credit.
+        self.delivery_count = 0
+        # The delivery-count at which the sender's credit ends, by the receiver's last word. None: not known.
+        self.credit_limit: int | None = 0
+        # The farthest such limit there was, as `SessionHalf.window_known`.
+        self.credit_known: int | None = 0
+        # Whether the receiver's last flow asks for the credit to be used or given up.
+        self.drain_wanted = False
+        # The link-credit of the receiver's last flow.
+        self.granted = 0
+        # How many messages wait at the sender, by its last word, less those that were sent since.
+        self.available = 0
+        # The delivery, of the link's own kind, whose transfers have begun and not ended.
+        self.current: Any = None
+        # The deliveries that aren't settled, of the link's own kind, by delivery-tag.
+        self.unsettled: dict[bytes, Any] = {}
+        # What `find_terms` has found since the latest attach or detach, None before it was asked.
+        self.terms: tuple[int, ...] | None = None
+
+    # The usual delivery.
+
+    def find_terms(self) -> tuple[int, ...]:
+        """The sender's settle mode and the most octets of a message; nothing where the usual ways can't be taken.
+
+        Both attaches say it. Subclasses leave out links that need more than that.
+        """
+        sender, receiver = self.halves[self.sender].attach, self.halves[1 - self.sender].attach
+        terms: tuple[int, ...] = ()
+        if sender is not None and receiver is not None and not receiver.incomplete_unsettled:
+            second = receiver.rcv_settle_mode or 0
+            terms = sender.snd_settle_mode or 0, receiver.max_message_size or _UNLIMITED, second
+        return terms
+
+    def take_usual_transfer(
+        self, delivery_id: int, tag: bytes, size: int, most: int, delivery: DeliveryModel | None
+    ) -> bool:
+        """A new delivery of `size` octets in one transfer of message-format 0, as `SessionModel.step_transfer`.
+
+        `delivery` is kept when it's taken: all sent, with nothing said of it; None for one that is settled. At most
+        `most` deliveries of the session may be unsettled.
+        """
+        terms = self.terms
+        if terms is None:
+            terms = self.terms = self.find_terms()
+        own = self.sending
+        number = own.next_outgoing_id
+        deliveries = own.deliveries
+        unsettled = self.unsettled
+        count = self.delivery_count
+        credit = self.credit_known
+        if (
+            not terms
+            or self.current is not None
+            or own.window_known == number
+            or (credit is not None and not 0 < (credit - count) & MASK < HALF)
+            or delivery_id in deliveries
+            or tag in unsettled
+            or len(tag) > ID_SIZE
+            or terms[0] == (SND_UNSETTLED if delivery is None else SND_SETTLED)
+            or size > terms[1]
+            or len(deliveries) >= most
+        ):
+            return False
+        own.next_outgoing_id = (number + 1) & MASK
+        self.delivery_count = (count + 1) & MASK
+        if self.available:
+            self.available -= 1
+        if delivery is not None:
+            deliveries[delivery_id] = delivery
+            unsettled[tag] = delivery
+        return True
+
+    # What those who hold a link do to it.
+
+    def offer(self, count: int) -> None:
+        """So many messages wait at the sender."""
+        self.available = count
+
+    def advance(self, delivery_count: int) -> None:
+        """The sender's delivery-count is this: it gives up credit, or takes that back when it couldn't say so."""
+        self.delivery_count = delivery_count
+
+    def cut(self) -> None:
+        """The delivery under way doesn't go on."""
+        self.current = None
+
+    def unknown_credit(self) -> None:
+        """Nobody knows how much credit the sender has, until the receiver says it again."""
+        self.credit_limit = None
+        self.credit_known = None
+
+    def assume_attached(self, side: int, handle: int) -> None:
+        """A side has attached its end, which wasn't seen."""
+        half = self.halves[side]
+        half.state = ATTACHED
+        half.handle = handle
+        self.terms = None
+        self.unknown_credit()
+
+    def attach_as_told(self, side: int, frame: Attach) -> None:
+        """A side has attached its end by a frame that breaks a rule."""
+        self.assume_attached(side, frame.handle)
+        self.halves[side].attach = frame
+        if side == self.sender:
+            self.delivery_count = frame.initial_delivery_count or 0
+
+    def detach_as_told(self, side: int, closed: bool) -> None:
+        """A side has detached its end by a frame that breaks a rule."""
+        self.halves[side].state = states.Link.CLOSED if closed else states.Link.DETACHED
+        self.terms = None
+        if self.sender == side:
+            self.current = None
+
+    def transfer_as_told(self, frame: Transfer, size: int, tag: bytes, side: int) -> DeliveryModel:
+        """A transfer of `side` that breaks a rule: its delivery, which goes on or is a new one with that tag."""
+        delivery: DeliveryModel | None = self.current
+        if delivery is None or frame.delivery_id not in (None, delivery.delivery_id):
+            delivery = self.DELIVERY(self, frame.delivery_id or 0, tag)
+            delivery.resumed = frame.resume
+        delivery.say(side, frame.state, bool(frame.settled) or frame.aborted)
+        delivery.size += size
+        self.current = delivery if frame.more and not frame.aborted else None
+        delivery.progress = SENDING if frame.more else SENT
+        if frame.aborted:
+            delivery.progress = states.Delivery.ABORTED
+        return delivery
+
+    @property
+    def source(self) -> object:
+        """The source as the sender says, or None while it hasn't (part 2 section 2.6.3)."""
+        attach = self.halves[self.sender].attach
+        return None if attach is None else attach.source
+
+    @property
+    def target(self) -> object:
+        """The target as the receiver says, or None while it hasn't."""
+        attach = self.halves[1 - self.sender].attach
+        return None if attach is None else attach.target
+
+    @property
+    def snd_settle_mode(self) -> int | None:
+        """How the sender settles, by its own word; None while it hasn't attached."""
+        attach = self.halves[self.sender].attach
+        return None if attach is None else attach.snd_settle_mode
+
+    @property
+    def rcv_settle_mode(self) -> int | None:
+        """How the receiver settles, by its own word; None while it hasn't attached."""
+        attach = self.halves[1 - self.sender].attach
+        return None if attach is None else attach.rcv_settle_mode
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether both sides have attached it."""
+        one, other = self.halves
+        return one.state is ATTACHED and other.state is ATTACHED
+
+    def error(self, side: int, condition: str, text: str, rule: str) -> SessionViolation:
+        """A fault of `side` that ends the link."""
+        session = self.session
+        return SessionViolation(condition, text, rule, session.halves[side].channel, session, self)
+
+    def is_left(self, side: int) -> bool:
+        """Whether `side` has closed the link, so that its name is free, and the other side has detached too, if only
+        without closing, as RabbitMQ answers."""
+        own, other = self.halves[side], self.halves[1 - side]
+        closed = own.state is states.Link.CLOSED and other.state is not ATTACHED
+        return closed and own.attaches == other.attaches
+
+    def attached_by(self, side: int, frame: Attach, given: states.LinkInput) -> bool:
+        """A side has attached its end; whether the other end was attached."""
+        half, other = self.halves[side], self.halves[1 - side]
+        half.state = states.LINK[half.state][given]
+        half.attaches += 1
+        # Detaches in between don't matter: the side that has attached less often answers the other.
+        answers = other.attaches >= half.attaches
+        if answers:
+            self.answered = side
+            first = other.attach
+            if frame.unsettled is not None or (first is not None and first.unsettled is not None):
+                self._forget_before()
+        half.handle = frame.handle
+        half.attach = frame
+        self.terms = None
+        if side == self.sender:
+            count = frame.initial_delivery_count or 0
+            # Flows of the receiver that came before this attach meant this count (part 2 section 2.6.7).
+            limit, known = self.credit_limit, self.credit_known
+            before = self.delivery_count
+            self.credit_limit = count if limit is None else add(count, max(0, distance(before, limit)))
+            self.credit_known = count if known is None else add(count, max(0, distance(before, known)))
+            self.delivery_count = count
+        return answers
+
+    def _forget_before(self) -> None:
+        """Drop deliveries from before a detach: they are resumed under new delivery-ids, or were settled meanwhile."""
+        deliveries = self.session.halves[self.sender].deliveries
+        old = [number for number, each in deliveries.items() if each.link is not self and each.link.name == self.name]
+        for number in old:
+            del deliveries[number]
+
+    def sent(self, frame: Transfer, size: int) -> DeliveryModel:
+        """The sender's transfer belongs to this link: step its delivery."""
+        side = self.sender
+        delivery: DeliveryModel | None = self.current
+        if delivery is None:
+            delivery = self._begin_delivery(frame)
+        else:
+            delivery.check_continuation(frame)
+        if frame.settled and not delivery.settled:
+            if self.snd_settle_mode == SND_UNSETTLED and not frame.aborted:
+                text = f"settled delivery {delivery.delivery_id} on link {self.name!r}, whose sender never settles"
+                raise self.error(side, conditions.NOT_ALLOWED, text, "transport/transfer/settled-mode-unsettled")
+            delivery.settled = True
+        if frame.state is not None:
+            delivery.check_told(side, frame.state, first=delivery.progress is NOT_SENT)
+            delivery.states[side] = frame.state
+        delivery.size += size
+        receiver = self.halves[1 - side].attach
+        limit = 0 if receiver is None else receiver.max_message_size or 0
+        if limit and delivery.size > limit and not frame.aborted:
+            text = f"delivery {delivery.delivery_id} of link {self.name!r} has more than {limit} octets"
+            raise self.error(side, conditions.MESSAGE_SIZE_EXCEEDED, text, "transport/attach/max-message-size")
+        given = _ABORT if frame.aborted else _MORE if frame.more else _LAST
+        if given is _LAST and self.snd_settle_mode == SND_SETTLED and not delivery.settled:
+            text = f"delivery {delivery.delivery_id} of link {self.name!r} ends unsettled, whose sender settles all"
+            raise self.error(side, conditions.NOT_ALLOWED, text, "transport/transfer/settled-mode-settled")
+        delivery.progress = states.DELIVERY[delivery.progress][given]
+        deliveries = self.session.halves[side].deliveries
+        if given is _MORE:
+            self.current = delivery
+            if not delivery.settled and delivery.delivery_id not in deliveries:
+                delivery.keep(deliveries)
+            return delivery
+        self.current = None
+        if given is _ABORT or delivery.settled:
+            # An aborted delivery is settled too (part 2 section 2.7.5).
+            delivery.settled = True
+            delivery.forget(deliveries)
+        else:
+            delivery.keep(deliveries)
+        return delivery
+
+    def _begin_delivery(self, frame: Transfer) -> DeliveryModel:
+        """The first transfer of a delivery."""
+        side = self.sender
+        session = self.session
+        rules = session.rules
+        delivery_id, tag = frame.delivery_id, frame.delivery_tag
+        if delivery_id is None or tag is None:
+            if not rules.is_assumed(side):
+                name = "delivery-id" if delivery_id is None else "delivery-tag"
+                text = f"the first transfer of a delivery on link {self.name!r} has no {name}"
+                raise self.error(side, conditions.INVALID_FIELD, text, f"transport/transfer/{name}")
+            delivery_id, tag = delivery_id or 0, tag or b""
+        if frame.message_format is None and not rules.is_assumed(side):
+            # Clients leave it out that post to a coordinator; 0 is the format of all that this library reads.
+            first = f"the first transfer of delivery {delivery_id} on link {self.name!r}"
+            text = f"{first} has no message-format; 0 is meant"
+            rules.tolerate(self.error(side, conditions.INVALID_FIELD, text, "transport/transfer/message-format"))
+        if len(tag) > ID_SIZE:
+            text = f"a delivery-tag of {len(tag)} octets on link {self.name!r}, 32 is the most"
+            raise self.error(side, conditions.INVALID_FIELD, text, "transport/delivery/tag-size")
+        deliveries = session.halves[side].deliveries
+        if delivery_id in deliveries or tag in self.unsettled:
+            what = "delivery-id" if delivery_id in deliveries else "delivery-tag"
+            text = f"the {what} of delivery {delivery_id} on link {self.name!r} belongs to one that isn't settled"
+            raise self.error(side, conditions.NOT_ALLOWED, text, "transport/delivery/tag-unique")
+        credit = self.credit_known
+        if credit is not None and distance(self.delivery_count, credit) <= 0:
+            text = f"delivery {delivery_id} on link {self.name!r} is beyond its credit"
+            excess = self.error(side, conditions.TRANSFER_LIMIT_EXCEEDED, text, "transport/error/transfer-limit")
+            # RabbitMQ 3 counts a flow that crosses its transfers as credit in addition; so much more is taken.
+            if distance(credit, self.delivery_count) >= self.granted:
+                raise excess
+            rules.tolerate(excess)
+        if len(deliveries) >= rules.limits.unsettled:
+            text = f"{len(deliveries)} deliveries aren't settled, Limits.unsettled allows no more"
+            raise self.error(side, conditions.RESOURCE_LIMIT_EXCEEDED, text, "transport/error/resource-limit")
+        self._check_resumption(frame, delivery_id, tag)
+        if frame.rcv_settle_mode == RCV_SECOND and self.rcv_settle_mode == RCV_FIRST and not frame.settled:
+            text = f"delivery {delivery_id} wants rcv-settle-mode second on link {self.name!r}, which has first"
+            raise self.error(side, conditions.INVALID_FIELD, text, "transport/transfer/rcv-illegal")
+        self.delivery_count = (self.delivery_count + 1) & MASK
+        if self.available:
+            self.available -= 1
+        delivery = self.DELIVERY(self, delivery_id, tag)
+        delivery.message_format = frame.message_format or 0
+        delivery.rcv_settle_mode = frame.rcv_settle_mode
+        delivery.resumed = frame.resume
+        return delivery
+
+    def _check_resumption(self, frame: Transfer, delivery_id: int, tag: bytes) -> None:
+        """Only what the sender's own map has may be resumed (part 2 section 2.7.5).
+
+        An incomplete one has more than it says: the sender resumes or settles whatever the receiver's map names (part 2
+        section 2.6.13).
+        """
+        side = self.sender
+        own, other = self.halves[side].attach, self.halves[1 - side].attach
+        if frame.resume:
+            if own is not None and not own.incomplete_unsettled and tag not in (own.unsettled or {}):
+                text = f"resumed delivery-tag {tag!r} on link {self.name!r} isn't in the sender's unsettled map"
+                raise self.error(side, conditions.NOT_ALLOWED, text, "transport/transfer/resume-own-map")
+        elif other is not None and other.incomplete_unsettled:
+            text = f"a new delivery on link {self.name!r} while the receiver's unsettled map is incomplete"
+            raise self.error(side, conditions.NOT_ALLOWED, text, "transport/attach/incomplete-no-new")
+        elif frame.aborted:
+            text = f"delivery {delivery_id} on link {self.name!r} is aborted before it began"
+            raise self.error(side, conditions.ILLEGAL_STATE, text, "transport/transfer/aborted")
+
+    def __getstate__(self) -> object:
+        # They are found again; commands that raise leave everything else as it was.
+        state: Any = object.__getstate__(self)
+        return None, {**state[1], "terms": None}

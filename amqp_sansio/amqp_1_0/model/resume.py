@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from ..._core.record import record
+from ..._ground.record import record
 from ...errors import LocalProtocolError
 from ..codec.performatives import Received
 from .link_state import is_outcome

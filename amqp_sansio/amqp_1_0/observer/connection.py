@@ -7,11 +7,11 @@ anew (1.0 part 2 sections 2.2 to 2.7, part 5 section 5.3).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from ..._core.brevity import KEPT, treated
-from ..._core.observation import BaseObserver, Identified, Observed
-from ..._core.stream import AT_HEADER, IN_DAMAGE, IN_FRAMES, OPAQUE, PROVEN, REFUTED
+from ..._ground.brevity import KEPT, treated
+from ..._watching.observation import BaseObserver, Identified, Observed
+from ..._watching.stream import AT_HEADER, IN_DAMAGE, IN_FRAMES, OPAQUE, PROVEN, REFUTED
 from ...endpoint import Side
 from ...errors import CodecError
 from ...versions import AMQP_1_0, HEADER_BEGIN
@@ -28,7 +28,8 @@ from ..codec.frames import (
     SASL_HEADER,
     TLS_HEADER,
 )
-from ..codec.message import Message, check_message
+from ..codec.message import LenientMessage, Message, check_message, odd_fields
+from ..codec.odd import OddRecord
 from ..codec.performatives import (
     Attach,
     Begin,
@@ -43,6 +44,7 @@ from ..codec.performatives import (
     Transfer,
 )
 from ..model import states
+from ..model.harm import Harm, harm_of, worst
 from .content import Content, Direction, follow, is_request, missing
 from .fastpath import fast_observed
 from .observed_model import NOTHING_AFTER, ObservedModel
@@ -50,7 +52,10 @@ from .resync import HEADERS, LIKELY_MAX, NAMES, Reader, descriptor
 from .sections import Sections, body_of
 
 if TYPE_CHECKING:
-    from ..._core.observation import Setting
+    from collections.abc import Iterable
+
+    from ..._watching.observation import Setting
+    from ..codec.odd import Odd
     from ..codec.violation import Violation
     from .outcomes import Context
 
@@ -62,7 +67,15 @@ _CLOSES: Final = (Detach, End, Close, Begin, Attach)
 """Performatives that end deliveries under way on a handle, a channel or everywhere."""
 
 
-Contents = tuple["Message | None", "bytes | None", int, "str | None"]
+def _is_lost(error: OddRecord) -> bool:
+    """Whether nothing is known of what a frame did, for what is odd in it."""
+    harm, _ = worst(error.odds)
+    if isinstance(error.record, Open):
+        return False
+    return harm is Harm.CONNECTION or (harm is Harm.SESSION and not isinstance(error.record, Begin))
+
+
+Contents = tuple["Message | None", "bytes | None", "int | None", "str | None"]
 """Of a delivery that is whole: its message without a body that isn't kept, the body, the body's size and digest."""
 _NO_CONTENTS: Final[Contents] = (None, None, 0, None)
 
@@ -81,18 +94,21 @@ class Observer(BaseObserver[Direction, ObservedModel]):
     header_rule = "transport/version/header-first"
 
     def __init__(self, setting: Setting) -> None:
-        model = ObservedModel(setting.limits, setting.records)
+        model = ObservedModel(setting.limits, setting.records, setting.holders)
         mode = AT_HEADER if setting.from_start else IN_DAMAGE
         super().__init__(setting, model, Direction(Side.SERVER, mode), Direction(Side.CLIENT, mode))
         if not setting.from_start:
-            model.missed()
-            model.blind = True
+            for direction in self.directions:
+                model.missed(direction.number)
+                direction.tear()
         self.sasl: list[int | None] = [None, None]
         self.opened: list[int | None] = [None, None]
         self.closed: list[int | None] = [None, None]
         self.offered: tuple[str, ...] = ()
         self.outcome: int | None = None
-        self.offset = self.size = self.at_ns = 0
+        self.offset = 0
+        self.size = 0
+        self.at_ns = 0
         self.events.append(Identified(AMQP_1_0, "", setting.client, setting.server, setting.by, setting.at_ns))
 
     def finish(self, at_ns: int) -> None:
@@ -100,20 +116,19 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             self.end_octets(direction)
             self.doubt(direction)
 
+    def abandon(self, direction: Direction) -> None:
+        direction.tear()
+        super().abandon(direction)
+
     def missed(self, direction: Direction) -> None:
-        self.model.missed()
+        self.model.missed(direction.number)
         self.model.dropped(direction.number)
         direction.layer = None
-
-    def search(self, direction: Direction, skip_from: int, scan: int, prefer: int = 0) -> None:
-        super().search(direction, skip_from, scan, prefer)
-        self.model.blind = True
 
     def look(self, direction: Direction, last: bool) -> bool:
         if not super().look(direction, last):
             return False
-        self.model.blind = any([each.mode == IN_DAMAGE for each in self.directions])
-        self.model.missed()
+        self.model.missed(direction.number)
         return True
 
     def recognizer(self, direction: Direction) -> Reader:
@@ -193,17 +208,27 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         self._begin_unit(direction, size)
         data = buffer.data
         pos = buffer.pos
-        buffer.pos = end = pos + size
+        end = pos + size
+        buffer.pos = end
         self._check_frame(direction, kind, number, size)
         begin = pos + 4 * doff
         if begin == end:
             self._empty(direction, kind, number)
             return True
+        odds: tuple[Odd, ...] = ()
         try:
             frame, start = decode_frame_body(data, begin, end)
+        except OddRecord as error:
+            if _is_lost(error):
+                self._unreadable(direction, number, data[begin:end], error)
+                return True
+            odds = error.odds
+            frame, start = cast("Performative | SaslFrame", error.record), error.stop
         except CodecError as error:
             self._unreadable(direction, number, data[begin:end], error)
             return True
+        if odds:
+            self._blame_odd(odds)
         if kind == SASL:
             self._sasl_frame(direction, frame, end - start)
         elif isinstance(frame, Transfer):
@@ -212,9 +237,17 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             self._method(direction, number, frame, end - start)
         return True
 
+    def _blame_odd(self, odds: Iterable[Odd]) -> None:
+        """Report odd fields: those that do no harm are warned of."""
+        for each in odds:
+            rule = (each.error.rule or "transport/error/decode-error").removeprefix("1.0/")
+            severity = "warning" if harm_of(each) is Harm.NONE else "error"
+            self.blame(rule, str(each.error), self.offset, severity)
+
     def _begin_unit(self, direction: Direction, size: int) -> None:
         """The next `size` octets are the unit at hand."""
-        self.offset = offset = direction.buffer.offset
+        offset = direction.buffer.offset
+        self.offset = offset
         self.size = size
         self.at_ns = direction.when(offset + size)
 
@@ -318,6 +351,8 @@ class Observer(BaseObserver[Direction, ObservedModel]):
                 self.closed[side], answers = self.seq, self.closed[1 - side]
             if direction.contents and isinstance(frame, _CLOSES):
                 self._drop(direction, number, frame)
+            if direction.surely is not None and isinstance(frame, Attach):
+                direction.surely.add((number, frame.handle))
         self.observe(direction, number, "method", frame.NAME, frame, answers=answers)
         if isinstance(frame, Open):
             self._check_early(self.directions[not direction.client], frame)
@@ -336,9 +371,9 @@ class Observer(BaseObserver[Direction, ObservedModel]):
     def _drop(self, direction: Direction, number: int, frame: Any) -> None:
         """Deliveries under way end with their link, session or connection."""
         handle = frame.handle if isinstance(frame, (Attach, Detach)) else None
-        for key in list(direction.contents):
-            if isinstance(frame, Close) or (key[0] == number and handle in (None, key[1])):
-                self.drop_content(direction, key)
+        ended = list(direction.contents) if isinstance(frame, Close) else direction.ended_by(number, handle)
+        for key in ended:
+            self.drop_content(direction, key)
 
     # Deliveries: the last of their transfers carries the message, those before it are units of their own (2.6.14).
 
@@ -353,8 +388,15 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             content = None
         if content is None:
             content = Content(frame)
+            surely = direction.surely
+            if surely is not None and key not in surely:
+                if content.begun and not content.opaque and not lost and direction.continues(key, frame, payload):
+                    content.begun = False
+                    content.opaque = True
+                if len(surely) < self.limits.consumers:
+                    surely.add(key)
         else:
-            del direction.contents[key]
+            direction.release(key)
         if not frame.aborted:
             self._add(content, payload, lost, frame.more)
         if lost < 0 or frame.aborted or (not content.begun and not frame.more):
@@ -363,7 +405,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
                 self.model.outcomes.aborted(delivery)
             self.observe(direction, number, "partial", "transfer", frame, missing=missing(content))
         elif frame.more:
-            direction.contents[key] = content
+            direction.hold(key, content)
             if len(direction.contents) > self.limits.consumers:
                 self.drop_content(direction, next(iter(direction.contents)))
             self.observe(direction, number, "part", "transfer", frame)
@@ -373,12 +415,13 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             if delivery is not None and self.model.records:
                 properties, _, body_size, _ = message
                 octets = body_size or (0 if properties is None else len(properties.encode()))
+                delivery.observed_link.reveal(properties)
                 context = self.model.outcomes.message(delivery, self.seq, content.delivery_id, properties, octets)
             lacks = None if content.opaque and not frame.message_format else content.cut
             self.observe(direction, number, "content", "transfer", frame, message, missing=lacks, context=context)
 
     def drop_content(self, direction: Direction, key: tuple[int, int]) -> None:
-        self._hold(direction.contents.pop(key), 0)
+        self._hold(direction.release(key), 0)
 
     def _hold(self, content: Content, octets: int) -> None:
         """So many octets of a delivery are kept now."""
@@ -418,7 +461,9 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             if content.opaque or sections is None:
                 return None, None, content.octets, None
             head = sections.head
-            return None if head is None else Message.from_wire(bytes(head)), None, sections.size, None
+            # Behind a hole in the sections before the body nobody knows how large that is.
+            size = None if content.cut and sections.broken else sections.size
+            return None if head is None else LenientMessage.from_wire(bytes(head)), None, size, None
         parts = content.parts
         payload = parts[0] if len(parts) == 1 else b"".join(parts)
         if content.opaque:
@@ -435,8 +480,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             check_message(payload)
             at, begin, size = body_of(payload)
         except CodecError as error:
-            rule = (error.rule or "message/section-order").removeprefix("1.0/")
-            self.blame(rule, f"the message can't be read: {error}", self.offset)
+            self._blame_message(payload, error)
         except READ_FAULTS:
             # It's a message of a rarer kind, which the general way reads.
             size = -1
@@ -452,7 +496,19 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         kept, size, digest = self._treat(body)
         # A declare or a discharge is no application's: it's always kept (part 4 section 4.2).
         whole = kept is not None or request
-        return Message.from_wire(payload if whole else head), kept, size, digest
+        return LenientMessage.from_wire(payload if whole else head), kept, size, digest
+
+    def _blame_message(self, payload: bytes, error: CodecError) -> None:
+        """Report what is wrong with a message."""
+        try:
+            odds = odd_fields(payload)
+        except CodecError:
+            odds = ()
+        if odds and all([harm_of(each) is Harm.NONE for each in odds]):
+            self._blame_odd(odds)
+            return
+        rule = (error.rule or "message/section-order").removeprefix("1.0/")
+        self.blame(rule, f"the message can't be read: {error}", self.offset)
 
     def _treat(self, body: bytes) -> tuple[bytes | None, int, str | None]:
         """The body if it's kept, its size, its digest if it's wanted."""
@@ -479,6 +535,8 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             return False
         try:
             frame, start = decode_frame_body(data, begin, end)
+        except OddRecord as odd:
+            frame, start = cast("Transfer", odd.record), odd.stop
         except CodecError:
             return False
         assert isinstance(frame, Transfer)
@@ -497,13 +555,33 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             self.blame(broken.rule, str(broken), self.offset, "warning" if late else "error")
 
     def observe(
-        self, direction: Direction, number: int, unit: str, event: str, content: Any, contents: Contents = _NO_CONTENTS,
-        answers: int | None = None, missing: int | None = 0, context: Context | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        direction: Direction,
+        number: int,
+        unit: str,
+        event: str,
+        content: Any,
+        contents: Contents = _NO_CONTENTS,
+        answers: int | None = None,
+        missing: int | None = 0,
+        context: Context | None = None,
+    ) -> None:
         """The unit at hand, and behind it the rules that it broke."""
         settles, errors = self.model.outcomes.take_settled()
         told = Observed(
-            self.seq, direction.side, number, unit, event, content, *contents, self.offset, self.size, self.at_ns,
-            answers, missing, settles, context if event == "transfer" else errors,
-        )  # fmt: skip
+            self.seq,
+            direction.side,
+            number,
+            unit,
+            event,
+            content,
+            *contents,
+            self.offset,
+            self.size,
+            self.at_ns,
+            answers,
+            missing,
+            settles,
+            context if event == "transfer" else errors,
+        )
         self.tell(direction, told)

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..._core.stream import IN_FRAMES
-from ..._core.stream import Direction as SharedDirection
+from ..._watching.stream import IN_FRAMES
+from ..._watching.stream import Direction as SharedDirection
 from ...endpoint import Side
 from ..codec.frames import FRAME, HEADER_SIZE
 from ..codec.performatives import Declare, Discharge, Received
@@ -75,20 +75,61 @@ def follow(content: Content, most: int) -> Sections:
 class Direction(SharedDirection[tuple[int, int], Content]):
     """The octets that one side sends, and its deliveries that are under way.
 
-    `layer` is the type of the frames that belong here, None while that isn't known; `headers` the protocol headers so
-    far. `early` are the largest frame and the highest channel from before the other side's open, each with its offset
-    and unit.
+    `surely` says which links have had a transfer, or an attach, since something was missed: their next delivery begins
+    with its next transfer, while that of any other link may have begun unseen (None: of no link). `torn` are the
+    deliveries that were under way then, by their link. `layer` is the type of the frames that belong here, None while
+    that isn't known; `headers` the protocol headers so far. `on` are the handles of `contents` by channel. `early` are
+    the largest frame and the highest channel from before the other side's open, each with its offset and unit.
     """
 
-    __slots__ = ("early", "good", "headers", "layer", "number")
+    __slots__ = ("early", "good", "headers", "layer", "number", "on", "surely", "torn")
 
     def __init__(self, side: Side, mode: int) -> None:
         super().__init__(side, mode)
         self.number = CLIENT if self.client else SERVER
         self.layer: int | None = None
         self.headers: list[bytes] = []
+        self.on: dict[int, dict[int, None]] = {}
         self.good = b""  # sections before a body that were checked; equal ones needn't be
         self.early = [(0, 0, 0), (0, 0, 0)]
+        self.surely: set[tuple[int, int]] | None = None
+        self.torn: dict[tuple[int, int], int | None] = {}
+
+    def hold(self, key: tuple[int, int], content: Content) -> None:
+        """A delivery goes on, on a channel and handle."""
+        self.contents[key] = content
+        self.on.setdefault(key[0], {})[key[1]] = None
+
+    def release(self, key: tuple[int, int]) -> Content:
+        """A delivery doesn't go on any more."""
+        channel, handle = key
+        handles = self.on[channel]
+        del handles[handle]
+        if not handles:
+            del self.on[channel]
+        return self.contents.pop(key)
+
+    def ended_by(self, channel: int, handle: int | None) -> list[tuple[int, int]]:
+        """The deliveries that end with a link, or with the session on a channel."""
+        if handle is None:
+            return [(channel, each) for each in self.on.get(channel, ())]
+        return [(channel, handle)] if (channel, handle) in self.contents else []
+
+    def tear(self) -> None:
+        """Something was missed: nobody knows which deliveries are under way."""
+        self.surely = set()
+        self.torn = {key: content.delivery_id for key, content in self.contents.items()}
+
+    def continues(self, key: tuple[int, int], frame: Transfer, payload: bytes) -> bool:
+        """Whether the first transfer of a link since something was missed may go on with a delivery that began unseen.
+
+        It doesn't if it carries whole sections: a part of a message is hardly ever cut so.
+        """
+        if frame.delivery_id is not None and self.torn.get(key) == frame.delivery_id:
+            return True
+        sections = Sections(1)
+        sections.feed(payload)
+        return not (sections.section if frame.more else sections.whole)
 
     def frame_end(self) -> int:
         """The offset where the frame ends that has begun to arrive; 0 when there's none, or its size isn't known."""

@@ -4,7 +4,7 @@ which side sends it (1.0 part 2 sections 2.2 and 2.3, part 5 section 5.3).
 
 from __future__ import annotations
 
-from ..._core.detection import Scout as SharedScout
+from ..._watching.detection import Scout as SharedScout
 from ...versions import HEADER_BEGIN
 from ..codec.frames import FRAME, HEADER_SIZE, SASL
 from .resync import SASL_SENDERS, Reader, descriptor

@@ -7,33 +7,33 @@ case, errors included, to the general step, with nothing changed.
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..._core.brevity import KEPT, treated
-from ..._core.observation import Observed
-from ..._core.serial import HALF, MASK
-from ..._core.settlements import AT_ONCE, SETTLED
+from ..._ground.brevity import KEPT, treated
+from ..._watching.observation import BaseObserver, Observed
+from ..._watching.settlements import AT_ONCE, SETTLED
 from ..codec.faults import READ_FAULTS
 from ..codec.frames import MIN_MAX_FRAME_SIZE, PLAIN
 from ..codec.message import Message, check_message
 from ..codec.octets import NEW
 from ..codec.performatives import Accepted, Disposition, Transfer
-from ..model.link_state import ID_SIZE
-from ..model.states import OPEN, RCV_SECOND, SENDING, SENT, SND_SETTLED, SND_UNSETTLED
-from .outcomes import ObservedDelivery
+from ..model.states import OPEN, SENT
+from .content import Direction
+from .observed_model import ObservedModel, ObservedSession
+from .outcomes import ObservedDelivery, ObservedLink
 from .sections import body_of
 
 if TYPE_CHECKING:
-    from ..._core.settlements import Settlements
-    from .content import Direction
+    from ..._watching.settlements import Settlements
 
-_FRAME: Final = Struct(">IHHI").unpack_from
+Source: TypeAlias = "BaseObserver[Direction, ObservedModel]"
+_FRAME: Final = Struct(">IHHIBB").unpack_from
 _TRANSFER: Final = 0x0053_14C0
 _DISPOSITION: Final = 0x0053_15C0
-"""The numeric descriptor, and a list of at most 255 octets."""
+"""The numeric descriptor, and a list of at most 255 octets, whose size and count follow."""
 
 
-def fast_observed(observer: Any, direction: Direction) -> Observed | None:
+def fast_observed(observer: Source, direction: Direction) -> Observed | None:
     """The unit at the begin of a direction's octets, if it's the common case, else None."""
     buffer = direction.buffer
     data = buffer.data
@@ -42,7 +42,7 @@ def fast_observed(observer: Any, direction: Direction) -> Observed | None:
         if not buffer.held or not buffer.want(16):
             return None
         data, pos = buffer.data, buffer.pos
-    size, plain, channel, body = _FRAME(data, pos)
+    size, plain, channel, body, length, count = _FRAME(data, pos)
     end = pos + size
     if plain != PLAIN:
         return None
@@ -60,35 +60,53 @@ def fast_observed(observer: Any, direction: Direction) -> Observed | None:
     other = model.halves[1 - number].open
     if half.state is not OPEN or other is None:
         return None
-    session: Any = half.channels.get(channel)
-    if session is None or session.assumed or model.blind or observer.faults or direction.contents:
+    session = half.channels.get(channel)
+    # An assumed session, an observer in damage, a fault that isn't told, or a message under way: the general way knows
+    # what then may not be judged.
+    if (
+        not isinstance(session, ObservedSession)
+        or session.assumed
+        or model.blind
+        or observer.faults
+        or direction.contents
+    ):
         return None
+    # A peer may send 512 octets whatever the other side says (part 2 section 2.4.1).
     if size > other.max_frame_size and size > MIN_MAX_FRAME_SIZE:
         return None
+    start = pos + 13 + length
     try:
-        if body == _TRANSFER:
-            return _transfer(observer, direction, session, channel, data, pos, end)
-        return _disposition(observer, direction, session, channel, data, pos, end)
+        if body == _TRANSFER and start <= end:
+            transfer = Transfer.fast_fields(data, pos + 14, start, count, pos + 8)
+            return _transfer(observer, direction, session, channel, transfer, data, start, end)
+        if body == _DISPOSITION and start == end:
+            disposition = Disposition.fast_fields(data, pos + 14, start, count, pos + 8)
+            return _disposition(observer, direction, session, channel, disposition, end)
     except READ_FAULTS:
         # CodecError is one of them.
         return None
+    return None
 
 
 def _transfer(
-    observer: Any, direction: Direction, session: Any, channel: int, data: bytes, pos: int, end: int
+    observer: Source,
+    direction: Direction,
+    session: ObservedSession,
+    channel: int,
+    frame: Transfer,
+    data: bytes,
+    start: int,
+    end: int,
 ) -> Observed | None:
-    frame, start = Transfer.fast(data, pos + 11, end, pos + 8)
+    """A whole message in one transfer, on a link that was seen from its attach on."""
     number = direction.number
-    own = session.halves[number]
-    link = own.handles.get(frame.handle)
-    if link is None or link.sender != number or link.current is not None or link.origin is None:
-        return None
+    link = session.halves[number].handles.get(frame.handle)
     delivery_id, tag = frame.delivery_id, frame.delivery_tag
-    settled = frame.settled
-    attach = link.halves[number].attach
-    peer = link.halves[1 - number].attach
     if (
-        delivery_id is None
+        not isinstance(link, ObservedLink)
+        or link.sender != number
+        or link.origin is None
+        or delivery_id is None
         or tag is None
         or frame.more
         or frame.aborted
@@ -96,43 +114,22 @@ def _transfer(
         or frame.message_format != 0
         or frame.state is not None
         or frame.rcv_settle_mode is not None
-        or attach is None
-        or peer is None
-        or len(tag) > ID_SIZE
-        or attach.snd_settle_mode == (SND_UNSETTLED if settled else SND_SETTLED)
-        or peer.incomplete_unsettled
     ):
         return None
     octets = end - start
     limits = observer.limits
     if octets > limits.message or observer.bodies + octets > limits.bodies:
         return None
-    if peer.max_message_size and octets > peer.max_message_size:
-        return None
-    credit = link.credit_known
-    if credit is not None and not 0 < (credit - link.delivery_count) & MASK < HALF:
-        return None
-    next_id = own.next_outgoing_id
-    deliveries = own.deliveries
-    if (
-        own.window_known == next_id
-        or delivery_id in deliveries
-        or tag in link.unsettled
-        or len(deliveries) >= limits.unsettled
-    ):
-        return None
+    # The sections before the body, and where its octets begin: one data section that ends the message.
     payload = data[start:end]
     at, begin, size = body_of(payload)
     if begin + size != octets:
         return None
     head = payload[:at]
-    content: bytes | None = payload[begin:]
-    digest = None
-    if observer.body == "keep":
-        message = Message.from_wire(payload)
-    else:
+    content = digest = None
+    if observer.body != "size":
         content, digest = treated(payload[begin:], observer.body)
-        message = Message.from_wire(head if content is None else payload)
+    message = Message.from_wire(head if content is None else payload)
     if at == begin:
         check_message(payload)
     elif head != direction.good:
@@ -140,51 +137,53 @@ def _transfer(
         message.check()
         if len(head) <= KEPT:
             direction.good = head
-    own.next_outgoing_id = (next_id + 1) & MASK
-    link.delivery_count = (link.delivery_count + 1) & MASK
-    if link.available:
-        link.available -= 1
     records = observer.model.records
-    settles: Settlements = AT_ONCE if records else ()
-    if not settled:
-        settles = ()
-        delivery: Any = NEW(ObservedDelivery)
+    delivery: Any = None
+    settles: Settlements = ()
+    if not frame.settled:
+        # As its constructor does, without two calls.
+        delivery = NEW(ObservedDelivery)
         delivery.link = link
         delivery.delivery_id = delivery_id
         delivery.delivery_tag = tag
         delivery.message_format = 0
         delivery.progress = SENT
+        delivery.resumed = False
+        delivery.rcv_settle_mode = None
         delivery.size = octets
+        delivery.settled = False
         delivery.states = [None, None]
         delivery.unit = observer.seq if records else None
-        delivery.rcv_settle_mode = delivery.before = delivery.transaction = delivery.request = None
-        delivery.resumed = delivery.settled = delivery.acquired = delivery.early = False
-        deliveries[delivery_id] = link.unsettled[tag] = delivery
+        delivery.before = None
+        delivery.transaction = None
+        delivery.request = None
+        delivery.acquired = False
+        delivery.early = False
+    elif records:
+        settles = AT_ONCE
+    if not link.take_usual_transfer(delivery_id, tag, octets, limits.unsettled, delivery):
+        return None
     context = (link.origin, delivery_id, None) if records else None
-    observed: Observed = observer.take(
+    return observer.take(
         direction, channel, "content", "transfer", frame, message, content, size, digest, end, settles, context
     )
-    return observed
 
 
 def _disposition(
-    observer: Any, direction: Direction, session: Any, channel: int, data: bytes, pos: int, end: int
+    observer: Source, direction: Direction, session: ObservedSession, channel: int, frame: Disposition, end: int
 ) -> Observed | None:
-    frame, start = Disposition.fast(data, pos + 11, end, pos + 8)
     first = frame.first
     state = frame.state
     if (
-        start != end
-        or not frame.settled
+        not frame.settled
         or (frame.last is not None and frame.last != first)
         or (state is not None and state.__class__ is not Accepted)
     ):
         return None
     number = direction.number
     owner = 1 - number if frame.role else number
-    deliveries = session.halves[owner].deliveries
-    delivery = deliveries.get(first)
-    if delivery is None or delivery.progress is SENDING or delivery.states[number] is not None:
+    delivery = session.halves[owner].deliveries.get(first)
+    if not isinstance(delivery, ObservedDelivery):
         return None
     link = delivery.link
     other = delivery.states[1 - number]
@@ -192,23 +191,12 @@ def _disposition(
         return None
     if delivery.transaction is not None or delivery.before is not None:
         return None
-    if link.origin is None or link.suspended:
+    if not isinstance(link, ObservedLink) or link.origin is None or link.suspended:
         return None
-    if frame.role:
-        receiver = link.halves[number].attach
-        if receiver is None or receiver.rcv_settle_mode == RCV_SECOND:
-            return None
-        if delivery.rcv_settle_mode == RCV_SECOND:
-            return None
-    del deliveries[first]
-    unsettled = link.unsettled
-    if unsettled.get(delivery.delivery_tag) is delivery:
-        del unsettled[delivery.delivery_tag]
+    if session.take_usual_disposition(number, frame.role, first, first, state) is None:
+        return None
     settles: Settlements = ()
     if delivery.unit is not None:
         settles = ((delivery.unit, "accepted", SETTLED),)
         delivery.unit = None
-    observed: Observed = observer.take(
-        direction, channel, "method", "disposition", frame, None, None, 0, None, end, settles, None
-    )
-    return observed
+    return observer.take(direction, channel, "method", "disposition", frame, None, None, 0, None, end, settles, None)

@@ -7,10 +7,11 @@ Sections of 1.0 part 2: 2.4.6, 2.5.5, 2.6.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ..._core.brevity import KEPT, short
-from ..._core.serial import add
+from ..._ground.brevity import KEPT, short, trim
+from ..._watching.holders import all_open
 from ...limits import Limits
 from ..codec.composite import Composite
 from ..codec.decode import Map
@@ -19,14 +20,16 @@ from ..codec.violation import Violation
 from ..model import states
 from ..model.connection import SASL_FRAMES, ConnectionModel
 from ..model.link_state import Rules, SessionModel, named
+from .holders import Holders
 from .outcomes import ObservedDelivery, ObservedLink, Outcomes, Unrecorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from ..._core.settlements import Settlements
+    from ..._watching.holders import Holder
+    from ..._watching.settlements import Settlements
     from ..codec.performatives import Performative, SaslFrame
-    from ..model.link_state import LinkModel
+    from ..model.link_state import DeliveryModel, LinkModel
 
 _UNBOUNDED: Final = 1 << 62
 
@@ -43,7 +46,6 @@ _EVER_WRONG: Final = frozenset(
         "transport/connection/open-channel-0",
         "transport/delivery/tag-size",
         "transport/disposition/range",
-        "transport/flow/delivery-count-sender",
         "transport/flow/no-handle",
         "transport/open/max-frame-size-min",
         "security/sasl/mechanisms-nonempty",
@@ -56,13 +58,18 @@ _SASL_AFTER: Final = {given: after for row in states.SASL.values() for given, af
 """Where the SASL exchange must be behind an input, whatever was missed before."""
 
 
+_FEW: Final = 4
+"""Channels or handles that may be noted as used in excess of those that there are."""
+
+
 class ObservedSession(SessionModel):
     """A session; `assumed` says that not all of it was seen. `begun` and `ended` are the units of each side.
 
     `left` are the links that a side has detached, and the other one, which hasn't them attached, may still speak of.
+    `used` are the links that frames were about since the last gap, by side and handle; None: all, as there was no gap.
     """
 
-    __slots__ = ("assumed", "begun", "ended", "left")
+    __slots__ = ("assumed", "begun", "ended", "left", "used")
 
     def __init__(self, rules: Rules, initiator: int | None) -> None:
         super().__init__(rules, initiator)
@@ -70,22 +77,65 @@ class ObservedSession(SessionModel):
         self.begun: list[int | None] = [None, None]
         self.ended: list[int | None] = [None, None]
         self.left: dict[tuple[str, int], ObservedLink] = {}
+        self.used: dict[tuple[int, int], None] | None = None
+
+    def doubt(self) -> None:
+        """Not all of it was seen: nothing can be said about its windows and credit. Of links that no frame was about
+        since that was so before, nothing has been said."""
+        self.assumed = True
+        for half in self.halves:
+            half.unknown_window()
+        if self.used is None:
+            links = [link for half in self.halves for link in half.handles.values()]
+        else:
+            found = [self.halves[side].handles.get(handle) for side, handle in self.used]
+            links = [link for link in found if link is not None]
+        for link in links:
+            link.unknown_credit()
+        self.used = {}
+
+    def use(self, side: int, handle: int | None) -> None:
+        """A frame of a side is about a link."""
+        used = self.used
+        if used is None or handle is None:
+            return
+        used[(side, handle)] = None
+        halves = self.halves
+        if len(used) > 2 * (len(halves[0].handles) + len(halves[1].handles)) + _FEW:
+            self.used = {key: None for key in used if key[1] in halves[key[0]].handles}
 
     def new_link(self, name: str, sender: int) -> LinkModel:
         return ObservedLink(self, name, sender)
+
+    def lost_link(self) -> None:
+        """A link was forgotten: what is said of it later is said of one that isn't known."""
+        self.assumed = True
 
 
 class ObservedModel(ConnectionModel):
     """Both ends of a connection, as far as they are known. `assumed` says that something was missed for sure, `blind`
     that it's being missed: what one side sends can't be read at the moment. `outcomes` is what becomes of messages,
-    where `records` are wanted.
+    where `records` are wanted, `account` says who holds them where there are `accounts`.
     """
 
     __slots__ = (
-        "assumed", "blind", "bounds", "outcomes", "records", "reported_closed", "sasl_early", "sent", "tolerated",
-    )  # fmt: skip
+        "account",
+        "assumed",
+        "blind",
+        "bounds",
+        "most_under_way",
+        "outcomes",
+        "records",
+        "reported_closed",
+        "sasl_early",
+        "sent",
+        "tolerated",
+        "torn",
+        "under_way",
+        "used",
+    )
 
-    def __init__(self, limits: Limits, records: bool) -> None:
+    def __init__(self, limits: Limits, records: bool, accounts: bool = False) -> None:
         # Limits that an endpoint enforces are no rules of the specification; `_bound` limits what is kept.
         unbounded = Limits(channels=_UNBOUNDED, consumers=_UNBOUNDED, unsettled=_UNBOUNDED)
         super().__init__(unbounded)
@@ -95,12 +145,34 @@ class ObservedModel(ConnectionModel):
         self.sent: ObservedDelivery | None = None
         self.assumed = False
         self.blind = False
+        self.torn = [False, False]
+        """Whether something that a side sent wasn't seen."""
         self.sasl_early = False
         self.tolerated: list[Violation] = []
         self.reported_closed = [False, False]
+        self.under_way: tuple[dict[tuple[int, int], None], dict[tuple[int, int], None]] = ({}, {})
+        """For each side the channels and handles on which a delivery has begun that goes on."""
+        self.most_under_way = 64
+        """With more of them, those are forgotten whose session or link has ended."""
+        self.used: dict[tuple[int, int], None] = {}
+        """Channels, by side, that were used since the last gap: of the sessions of others nothing is believed."""
+        self.account = Holders(self, limits) if accounts else None
+
+    def holders(self) -> Iterable[Holder]:
+        """The links that are open on which the server sends, if there are `accounts`; each event steps them."""
+        return all_open(self.account)
+
+    def link_at(self, side: int, channel: int, handle: int) -> ObservedLink | None:
+        """The link that a side has attached with a handle on a channel."""
+        session = self.halves[side].channels.get(channel)
+        link = None if session is None else session.halves[side].handles.get(handle)
+        return link if isinstance(link, ObservedLink) else None
 
     def new_session(self, initiator: int | None) -> SessionModel:
         return ObservedSession(self, initiator)
+
+    def may_lack(self, session: SessionModel) -> bool:
+        return self._own(session).assumed
 
     def tolerate(self, violation: Violation) -> None:
         self.tolerated.append(violation)
@@ -109,20 +181,83 @@ class ObservedModel(ConnectionModel):
         """Octets of a side became no unit: nobody knows how the open transactions end."""
         return self.outcomes.lost()
 
-    def missed(self) -> None:
-        """Something that one side sent wasn't seen: what is open now may be another thing, or further on."""
+    def missed(self, side: int) -> None:
+        """Something that a side sent wasn't seen: what is open now may be another thing, or further on."""
         self.assumed = True
+        self.torn[side] = True
         for half in self.halves:
-            half.assumed = True
-            for session in half.channels.values():
-                _doubt(session)
+            half.assume()
+        for side, channel in self.used:
+            session = self.halves[side].channels.get(channel)
+            if session is not None:
+                self._own(session).doubt()
+        self.used.clear()
+
+    def _forgot(self, session: ObservedSession | None) -> None:
+        """A session, or a link of one, was forgotten because there are too many; nothing of the others was missed."""
+        self.assumed = True
+        if session is not None:
+            session.lost_link()
+
+    @staticmethod
+    def _own(session: SessionModel) -> ObservedSession:
+        """The session as what `new_session` made."""
+        assert isinstance(session, ObservedSession)
+        return session
+
+    def pass_usual(self, side: int, channel: int, handle: int) -> bool:
+        """A side sends a disposition, or with a handle of 0 or more a transfer, of which nobody wants to know what it
+        does to deliveries, windows and credit; whether that is all that it does, as far as units are concerned.
+
+        That holds for all that follow until another performative comes: a transfer that isn't the only one of its
+        delivery is another one, too.
+        """
+        session = self.halves[side].channels.get(channel)
+        if not isinstance(session, ObservedSession):
+            return False
+        if handle >= 0:
+            link = session.halves[side].handles.get(handle)
+            if link is None or link.sender != side or link.current is not None:
+                return False
+            session.use(side, handle)
+        self.used[(side, channel)] = None
+        return True
+
+    def _use(self, side: int, channel: int, frame: Performative) -> None:
+        """A frame is about a session, and perhaps a link of it."""
+        halves, used = self.halves, self.used
+        session = halves[side].channels.get(channel)
+        if session is None:
+            return
+        used[(side, channel)] = None
+        if len(used) > 2 * (len(halves[0].channels) + len(halves[1].channels)) + _FEW:
+            self.used = {key: None for key in used if key[1] in halves[key[0]].channels}
+        if isinstance(frame, (Attach, Flow, Transfer)):
+            self._own(session).use(side, frame.handle)
+        if isinstance(frame, Transfer):
+            key, under_way = (channel, frame.handle), self.under_way[side]
+            if frame.more and not frame.aborted:
+                under_way[key] = None
+                if len(under_way) > self.most_under_way:
+                    for each in [each for each in under_way if not self._is_under_way(side, *each)]:
+                        del under_way[each]
+                    self.most_under_way = max(self.most_under_way, 2 * len(under_way))
+            else:
+                under_way.pop(key, None)
+
+    def _is_under_way(self, side: int, channel: int, handle: int) -> bool:
+        session = self.halves[side].channels.get(channel)
+        link = None if session is None else session.halves[side].handles.get(handle)
+        return link is not None and link.current is not None
 
     def dropped(self, side: int) -> None:
         """Deliveries that one side has under way won't go on."""
-        for session in self.halves[side].channels.values():
-            for link in session.halves[side].handles.values():
-                if link.sender == side:
-                    link.current = None
+        for channel, handle in self.under_way[side]:
+            session = self.halves[side].channels.get(channel)
+            link = None if session is None else session.halves[side].handles.get(handle)
+            if link is not None and link.sender == side:
+                link.cut()
+        self.under_way[side].clear()
 
     def take_header(self, side: int) -> Violation | None:
         """Step a protocol header; the violation that is to be reported."""
@@ -140,11 +275,11 @@ class ObservedModel(ConnectionModel):
             early = self.sasl is states.Sasl.START and isinstance(frame, SaslInit)
             self.sasl_early = self.sasl_early or early
             if not early:
-                self.sasl = _SASL_AFTER[SASL_FRAMES[type(frame)][1]]
+                self.sasl_as_told(_SASL_AFTER[SASL_FRAMES[type(frame)][1]])
             return None if self.assumed and broken.rule not in _EVER_WRONG else broken
         if self.sasl_early and self.sasl is states.Sasl.OFFERED:
             # The choice came before the offer, which was reported.
-            self.sasl = states.Sasl.CHOSEN
+            self.sasl_as_told(states.Sasl.CHOSEN)
             self.sasl_early = False
         return None
 
@@ -168,7 +303,7 @@ class ObservedModel(ConnectionModel):
         half = self.halves[side]
         known: Any = half.channels.get(channel)
         doubt = self.assumed and (self.blind or known is None or known.assumed)
-        half.assumed = doubt
+        half.assume(doubt)
         if isinstance(frame, Begin):
             self._begin_anew(side, known, frame)
         if doubt:
@@ -188,9 +323,11 @@ class ObservedModel(ConnectionModel):
                 broken = self._told(side, broken)
         finally:
             if len(half.channels) > self.bounds.channels:
-                self.outcomes.session_over(half.channels.pop(next(iter(half.channels))))
-                self.missed()
-            half.assumed = self.assumed
+                for forgotten in trim(half.channels, self.bounds.channels).values():
+                    self.outcomes.session_over(forgotten)
+                self._forgot(None)
+            half.assume(self.assumed)
+            self._use(side, channel, frame)
             if octets > KEPT:
                 self._lighten(side, channel, frame)
             if doubt and self.tolerated:
@@ -205,20 +342,25 @@ class ObservedModel(ConnectionModel):
             self.sent = found
             self.bound(side, found.link.session)
         elif isinstance(frame, Disposition):
-            self.outcomes.stated(self.disposition(side, channel, frame)[1], side, frame.state, frame.settled)
+            self._stated(self.disposition(side, channel, frame)[1], side, frame)
         elif isinstance(frame, Begin):
             found, answers = self.begin(side, channel, frame)
             found.begun[side] = seq
+            if self.blind:
+                self._own(found).doubt()
             self.bound(side, found)
             return found.begun[1 - side] if answers else None
         elif isinstance(frame, End):
             found, answers = self.end(side, channel)
             found.ended[side] = seq
             self.ended(found, side)
+            self._end_unseen(1 - side, found)
             return found.ended[1 - side] if answers else None
         elif isinstance(frame, Attach):
             found, answers = self.attach(side, channel, frame)
             found.attached[side] = seq
+            if self.blind:
+                self._own(found.session).doubt()
             self.bound(side, found.session)
             self.outcomes.attached(found, side, answers)
             return found.attached[1 - side] if answers else None
@@ -227,34 +369,48 @@ class ObservedModel(ConnectionModel):
             found.detached[side] = seq
             self.leave(found.session, found)
             self.outcomes.detached(found, side, frame.error is not None)
+            self._detach_unseen(1 - side, found, frame)
             return found.detached[1 - side] if answers else None
         else:
             self.step(side, channel, frame)
         return None
 
+    def _end_unseen(self, side: int, session: SessionModel) -> None:
+        """The other side has left a session. A side that wasn't heard on it since its octets were lost may have left it
+        too: what it sends on that channel from now on may be of another session."""
+        half = session.halves[side]
+        if half.state is states.Session.MAPPED and self.torn[side] and (side, half.channel) not in self.used:
+            self._force(side, half.channel, End(), 0, 0)
+
+    def _detach_unseen(self, side: int, link: LinkModel, frame: Detach) -> None:
+        """The other side has detached a link: as `_end_unseen`, for what comes on that handle."""
+        session, half = self._own(link.session), link.halves[side]
+        unheard = self.torn[side] and session.used is not None and (side, half.handle) not in session.used
+        is_its = session.halves[side].handles.get(half.handle) is link
+        if half.state is states.Link.ATTACHED and unheard and is_its:
+            self._force_detach(side, session, Detach(half.handle, frame.closed))
+
     def _force(self, side: int, channel: int, frame: Any, size: int, count: int) -> None:
         """A frame that breaks a rule: the model takes it as told. `count` is the id of a transfer."""
         half = self.halves[side]
         if isinstance(frame, Open):
-            if half.state is not states.Connection.CLOSED:
-                half.state = states.Connection.OPEN
-            half.open = frame
+            half.open_as_told(frame)
         elif isinstance(frame, Close):
-            half.state = states.Connection.CLOSED
+            half.close_as_told()
         elif isinstance(frame, End):
-            session = half.channels.pop(channel, None)
+            session = half.drop(channel)
             if session is not None:
-                session.halves[side].state = states.Session.ENDED
+                session.halves[side].end_as_told()
                 self.ended(session, side)
         elif isinstance(frame, Begin):
-            half.channels.pop(channel, None)
+            half.drop(channel)
             if frame.remote_channel is not None:
                 waiting = self.halves[1 - side].channels.get(frame.remote_channel)
                 if waiting is not None and waiting.halves[side].state is states.Session.UNMAPPED:
-                    half.channels[channel] = waiting
+                    half.put(channel, waiting)
             session = self.assume(side, channel)
             session.halves[side].map(channel, frame)
-            _doubt(session)
+            session.doubt()
             self.bound(side, session)
         elif isinstance(frame, Transfer):
             self._force_transfer(side, self.assume(side, channel), frame, size, count)
@@ -263,73 +419,53 @@ class ObservedModel(ConnectionModel):
 
     def _force_attach(self, side: int, session: SessionModel, frame: Attach) -> None:
         key = (frame.name, 1 - side if frame.role else side)
-        session.failed.pop(session.failed_key(*key), None)
+        session.forgive(*key)
         link = session.names.get(key)
         if link is None or link.halves[side].state is states.Link.ATTACHED:
-            link = session.names[key] = session.new_link(*key)
-        half = link.halves[side]
-        half.state = states.Link.ATTACHED
-        half.handle = frame.handle
-        half.attach = frame
-        session.halves[side].handles[frame.handle] = link
-        if side == link.sender:
-            link.delivery_count = frame.initial_delivery_count or 0
-        link.credit_limit = link.credit_known = None
+            link = session.new_link(*key)
+            session.put_name(key, link)
+        link.attach_as_told(side, frame)
+        session.halves[side].put_link(frame.handle, link)
         self.bound(side, session)
         if isinstance(link, ObservedLink):
             self.outcomes.attached(link, side, link.is_attached)
 
     def _force_detach(self, side: int, session: SessionModel, frame: Detach) -> None:
-        link = session.halves[side].handles.pop(frame.handle, None)
+        link = session.halves[side].drop_link(frame.handle)
         if not isinstance(link, ObservedLink):
             return
-        half = link.halves[side]
-        half.state = states.Link.CLOSED if frame.closed else states.Link.DETACHED
-        if link.sender == side:
-            link.current = None
+        link.detach_as_told(side, frame.closed)
         key = (link.name, link.sender)
         if link.halves[1 - side].state is not states.Link.ATTACHED and session.names.get(key) is link:
-            del session.names[key]
+            session.put_name(key, None)
         self.leave(session, link)
         self.outcomes.detached(link, side, frame.error is not None)
 
     def _force_flow(self, side: int, session: SessionModel, frame: Flow) -> None:
         own, other = session.halves[side], session.halves[1 - side]
         own.renumber(frame.next_outgoing_id)
-        other.window_limit = other.window_known = None
+        other.unknown_window()
         link = None if frame.handle is None else own.handles.get(frame.handle)
         if link is not None:
-            link.credit_limit = link.credit_known = None
+            link.unknown_credit()
             if link.sender == side and frame.delivery_count is not None:
-                link.delivery_count = frame.delivery_count
+                link.advance(frame.delivery_count)
 
     def _force_transfer(self, side: int, session: SessionModel, frame: Transfer, size: int, count: int) -> None:
         own = session.halves[side]
-        own.next_outgoing_id = add(count, 1)
-        own.window_limit = own.window_known = None
+        own.count_transfer_as_told(count)
         link = own.handles.get(frame.handle)
         if link is None:
-            link = own.handles[frame.handle] = session.new_link("", side)
-            link.halves[side].state = states.Link.ATTACHED
-            link.halves[side].handle = frame.handle
+            link = session.new_link("", side)
+            own.put_link(frame.handle, link)
+            link.assume_attached(side, frame.handle)
         # Nothing more is said about its credit until the receiver gives some.
-        link.credit_limit = link.credit_known = None
+        link.unknown_credit()
         booked = link.sender == side
         if not booked:
             # Receivers can't send; what they send belongs to no link that there is.
             link = session.new_link("", side)
-        delivery: Any = link.current
-        if delivery is None or frame.delivery_id not in (None, delivery.delivery_id):
-            delivery = link.new_delivery(frame.delivery_id or 0, short(frame.delivery_tag or b""))
-            delivery.resumed = frame.resume
-        if frame.state is not None:
-            delivery.states[side] = frame.state
-        delivery.size += size
-        delivery.settled = bool(frame.settled) or delivery.settled or frame.aborted
-        link.current = delivery if frame.more and not frame.aborted else None
-        delivery.progress = states.Delivery.SENDING if frame.more else states.Delivery.SENT
-        if frame.aborted:
-            delivery.progress = states.Delivery.ABORTED
+        delivery: Any = link.transfer_as_told(frame, size, short(frame.delivery_tag or b""), side)
         self.sent = delivery
         if booked:
             # A delivery that isn't settled is kept in the place of any that has its id or tag.
@@ -339,19 +475,30 @@ class ObservedModel(ConnectionModel):
                     other.forget(deliveries)
                     self.outcomes.end(other)
             if not delivery.settled:
-                deliveries[delivery.delivery_id] = link.unsettled[delivery.delivery_tag] = delivery
+                delivery.keep(deliveries)
             self.bound(side, session)
 
     def _force_disposition(self, side: int, session: SessionModel, frame: Disposition) -> None:
         deliveries = session.halves[1 - side if frame.role else side].deliveries
         found = named(deliveries, frame)
         for delivery in found:
-            if frame.state is not None:
-                delivery.states[side] = frame.state
+            delivery.say(side, frame.state, frame.settled)
             if frame.settled:
-                delivery.settled = True
                 delivery.forget(deliveries)
-        self.outcomes.stated(found, side, frame.state, frame.settled)
+        self._stated(found, side, frame)
+
+    def _stated(self, deliveries: list[DeliveryModel], side: int, frame: Disposition) -> None:
+        """A side has spoken of deliveries. Where the receiver's word may not have been seen, the sender's isn't all."""
+        known = deliveries
+        if not frame.role and self.assumed:
+            known = [each for each in deliveries if each.states[1 - side] is not None or not self._unheard(each)]
+            for each in deliveries:
+                if each not in known:
+                    self.outcomes.end(each)
+        self.outcomes.stated(known, side, frame.state, frame.settled)
+
+    def _unheard(self, delivery: DeliveryModel) -> bool:
+        return self.blind or self._own(delivery.link.session).assumed
 
     _FORCE: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
         Attach: _force_attach,
@@ -365,13 +512,13 @@ class ObservedModel(ConnectionModel):
         half = self.halves[side]
         session = half.channels.get(channel)
         if half.open is frame:
-            half.open = lean(frame)
+            half.keep_open(lean(frame))
         elif session is not None and isinstance(frame, Begin):
-            session.halves[side].begin = lean(session.halves[side].begin)
+            session.halves[side].keep_begin(lean(session.halves[side].begin))
         elif session is not None and isinstance(frame, Attach):
             link = session.halves[side].handles.get(frame.handle)
             if link is not None:
-                link.halves[side].attach = lean_attach(frame)
+                link.halves[side].keep_attach(lean_attach(frame))
 
     def take_sent(self) -> ObservedDelivery | None:
         """The delivery of the transfer that was stepped last."""
@@ -405,29 +552,25 @@ class ObservedModel(ConnectionModel):
         """Forget the session or link that had the channel or handle: it must have ended unseen."""
         half = self.halves[side]
         if isinstance(frame, Begin):
-            half.channels.pop(channel, None)
+            half.drop(channel)
         elif isinstance(frame, Attach):
             session = half.channels.get(channel)
             if session is not None:
-                session.halves[side].handles.pop(frame.handle, None)
-                key = session.failed_key(frame.name, 1 - side if frame.role else side)
-                session.failed.pop(key, None)
+                session.halves[side].drop_link(frame.handle)
+                session.forgive(frame.name, 1 - side if frame.role else side)
 
     def bound(self, side: int, session: SessionModel) -> None:
         """Forget the oldest of what is above its limit; not everything is known from then on."""
         bounds = self.bounds
         own = session.halves[side]
-        if len(own.handles) > bounds.consumers:
-            del own.handles[next(iter(own.handles))]
-            self.missed()
-        if len(session.names) > 2 * bounds.consumers:
-            del session.names[next(iter(session.names))]
-            self.missed()
+        forgotten = len(trim(own.handles, bounds.consumers)) + len(trim(session.names, 2 * bounds.consumers))
+        if forgotten:
+            self._forgot(self._own(session))
         deliveries = own.deliveries
         if len(deliveries) > bounds.unsettled:
-            oldest = next(iter(deliveries.values()))
-            oldest.forget(deliveries)
-            self.outcomes.end(oldest)
+            for oldest in [*islice(deliveries.values(), max(1, bounds.unsettled // 64))]:
+                oldest.forget(deliveries)
+                self.outcomes.end(oldest)
 
     def leave(self, session: Any, link: ObservedLink) -> None:
         """A side has detached its end of a link. Where the other direction isn't captured, no answer ever comes."""
@@ -441,20 +584,19 @@ class ObservedModel(ConnectionModel):
             oldest = next(iter(left))
             forgotten = left.pop(oldest)
             if session.names.get(oldest) is forgotten and not forgotten.half_attached:
-                del session.names[oldest]
-                self.missed()
+                session.put_name(oldest, None)
+                self._forgot(session)
 
     def ended(self, session: SessionModel, side: int) -> None:
         """A side has left a session; it's over when the other one has too, or wasn't seen to begin it."""
         if session.halves[1 - side].state is not states.Session.MAPPED:
             self.outcomes.session_over(session)
 
-    def assume(self, side: int, channel: int) -> SessionModel:
+    def assume(self, side: int, channel: int) -> ObservedSession:
         """The session on a channel; one whose begin wasn't seen if there's none."""
         half = self.halves[side]
-        if half.state is not states.Connection.CLOSED:
-            half.state = states.Connection.OPEN
-        return half.channels.get(channel) or self._assume_session(side, channel)
+        half.assume_open()
+        return self._own(half.channels.get(channel) or self._assume_session(side, channel))
 
 
 def lean(value: Any) -> Any:
@@ -483,12 +625,3 @@ def shorten(frame: Performative) -> Performative:
     if isinstance(frame, (Transfer, Disposition)):
         return frame.replace(state=lean(frame.state))
     return frame
-
-
-def _doubt(session: Any) -> None:
-    """Not all of a session was seen: nothing can be said about its windows and credit."""
-    session.assumed = True
-    for half in session.halves:
-        half.window_limit = half.window_known = None
-        for link in half.handles.values():
-            link.credit_limit = link.credit_known = None

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
-from ..._core.brevity import KEPT, short
-from ..._core.settlements import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, TOLD
+from ..._ground.brevity import KEPT, short, trim
+from ..._ground.serial import distance
+from ..._watching.settlements import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, TOLD
 from ...errors import CodecError
 from ..codec.performatives import (
     Accepted,
     Coordinator,
+    Declare,
     Declared,
     Discharge,
     Modified,
@@ -29,7 +31,8 @@ from ..model.link_state import CLIENT, SERVER, DeliveryModel, LinkModel
 from ..model.states import ATTACHED
 
 if TYPE_CHECKING:
-    from ..._core.settlements import Settlement, Settlements
+    from ..._watching.holders import Consumer
+    from ..._watching.settlements import Settlement, Settlements
     from ...limits import Limits
     from ..codec.message import Message
     from ..codec.performatives import Attach, Error
@@ -58,7 +61,7 @@ class ObservedDelivery(DeliveryModel):
     __slots__ = ("acquired", "before", "early", "request", "transaction", "unit")
 
     def __init__(self, link: LinkModel, delivery_id: int, delivery_tag: bytes) -> None:
-        super().__init__(link, delivery_id, delivery_tag)
+        DeliveryModel.__init__(self, link, delivery_id, delivery_tag)
         self.unit: int | None = None
         self.before: Outcome | None = None
         self.transaction: Transaction | None = None
@@ -100,10 +103,12 @@ class ObservedLink(LinkModel):
     """A link; `attached` and `detached` are the units of each side.
 
     `origin` says where its messages come from, None for a link to a coordinator. `suspended` are open deliveries from
-    before it was attached, by tag.
+    before it was attached, by tag. `consumer` is what the account of holders knows of it.
     """
 
-    __slots__ = ("attached", "detached", "origin", "suspended")
+    DELIVERY = ObservedDelivery
+
+    __slots__ = ("attached", "consumer", "detached", "origin", "suspended")
 
     def __init__(self, session: SessionModel, name: str, sender: int) -> None:
         super().__init__(session, name, sender)
@@ -111,9 +116,12 @@ class ObservedLink(LinkModel):
         self.detached: list[int | None] = [None, None]
         self.origin: Origin | None = (_KINDS[sender], None, False, name or None)
         self.suspended: dict[bytes, ObservedDelivery] = {}
+        self.consumer: Consumer | None = None
 
-    def new_delivery(self, delivery_id: int, delivery_tag: bytes) -> ObservedDelivery:
-        return ObservedDelivery(self, delivery_id, delivery_tag)
+    @property
+    def room(self) -> int | None:
+        """The deliveries that its credit leaves; None: not known."""
+        return None if self.credit_limit is None else max(0, distance(self.delivery_count, self.credit_limit))
 
     @property
     def half_attached(self) -> bool:
@@ -139,6 +147,17 @@ class ObservedLink(LinkModel):
         if known is not None and len(known) > KEPT:
             known = short(known)
         self.origin = (_KINDS[self.sender], known, anonymous, self.name or None)
+
+    def reveal(self, message: Message | None) -> None:
+        """A message of a link whose attaches weren't seen: one with a request is for a coordinator."""
+        if message is None or self.origin is None or any([half.attach for half in self.halves]):
+            return
+        try:
+            if isinstance(message.body, Declare | Discharge):
+                self.origin = None
+        except CodecError:
+            # It's no request, and whoever reads it says so.
+            return
 
     def _terminus(self, decides: int, name: str) -> object:
         """The source as the sender says, the target as the receiver says (part 2 section 2.6.3).
@@ -336,9 +355,11 @@ class Outcomes(Unrecorded):
         unit, transaction = known.unit, known.transaction
         told = known.told()
         self._leave(known)
-        delivery.unit, delivery.before = unit, told
+        delivery.unit = unit
+        delivery.before = told
         if transaction is not None and unit is not None:
-            delivery.transaction, delivery.acquired = transaction, known.acquired
+            delivery.transaction = transaction
+            delivery.acquired = known.acquired
             transaction.members[unit] = delivery
         sender = delivery.link.sender
         self._stated(delivery, sender, delivery.states[sender], delivery.settled)
@@ -427,8 +448,7 @@ class Outcomes(Unrecorded):
                 known.suspended.update(known.open)
                 link.suspended = known.suspended
             self.links[key] = link
-            if len(self.links) > self.limits.consumers:
-                oldest = self.links.pop(next(iter(self.links)))
+            for oldest in trim(self.links, self.limits.consumers).values():
                 for each in [each for each in oldest.suspended.values() if not each.numbered]:
                     self.end(each)
         link.locate()
@@ -471,7 +491,7 @@ class Outcomes(Unrecorded):
             for tag, state in _map(link.halves[side].attach).items():
                 delivery = open_.get(tag)
                 if delivery is not None and delivery.transaction is None and _is_told(state):
-                    delivery.states[side] = state
+                    delivery.say(side, state, None)
                     self._tell(delivery)
         own = None if sender.incomplete_unsettled or sender.unsettled is None else _map(sender)
         for tag, delivery in open_.items():

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ..._core.outcomes import Records as SharedRecords
-from ..._core.outcomes import refused_version
+from ..._core.hints import LEFT, LOGIN_FAILED
+from ..._watching.outcomes import Records as SharedRecords
+from ..._watching.outcomes import refused_version
 from ...endpoint import Side
 from ...errors import CodecError
 from ..codec.frames import AMQP_HEADER, SASL_HEADER, TLS_HEADER
@@ -18,8 +19,8 @@ from ..model import hints
 from .outcomes import error_text
 
 if TYPE_CHECKING:
-    from ..._core.observation import Observed
-    from ..._core.outcomes import MessageRecord
+    from ..._watching.observation import Observed
+    from ..._watching.outcomes import MessageRecord
     from ...versions import Version
 
 _SMALL: Final = 1024
@@ -30,6 +31,8 @@ _HEADERS: Final = 8
 """Protocol headers of a client that wait for an answer: there are three layers at most."""
 _STAGES: Final = {SASL_HEADER: "SASL", AMQP_HEADER: "HEADER", TLS_HEADER: "TLS"}
 """Where the opening stands when the server has agreed to a layer, for the hint about a connection that ends there."""
+_PHASES: Final = {"FIRST": "header", "SASL": "login", "HEADER": "tuned"}
+"""The phases of a client that leaves, by the same stages."""
 
 
 def _transfer(record: MessageRecord, event: Observed, frame: Any) -> None:
@@ -39,7 +42,9 @@ def _transfer(record: MessageRecord, event: Observed, frame: Any) -> None:
     if message is not None:
         try:
             header = message.header
-            redelivered = header is not None and bool(header.delivery_count)
+            # Where the capture cut the sections before the body, the header may be missing.
+            if header is not None or event.body_size is not None:
+                redelivered = header is not None and bool(header.delivery_count)
             properties = message.properties
             if properties is not None:
                 subject, to = properties.subject, properties.to
@@ -87,8 +92,10 @@ class Records(SharedRecords):
             return None
         return None, context[2] if event.event == "transfer" else context.get(unit)
 
-    def hint_of_loss(self) -> str:
-        """The usual cause of a connection that ends in this stage of its opening."""
+    def hint_of_loss(self, by: str) -> str:
+        """The usual cause of a connection that this side ends in this stage of its opening."""
+        if by == "client":
+            return LEFT.get(_PHASES.get(self.stage, ""), "")
         return hints.of_stage(self.stage, self.facts.get("mechanism") or "")
 
     def _header(self, event: Observed, header: bytes) -> None:
@@ -97,7 +104,7 @@ class Records(SharedRecords):
             return
         asked = self.headers.popleft() if self.headers else header
         if header != asked:
-            self.facts.update(refused_version(header, hints.for_server_header(header)))
+            self.facts.update(refused_version(header, event.at_ns, hints.observed_layer(header)))
         elif self.stage == "FIRST":
             self.stage = _STAGES.get(header, self.stage)
 
@@ -111,7 +118,9 @@ class Records(SharedRecords):
             self.facts.update(
                 closed_by="server",
                 close_text=f"the server refused the login ({hints.OUTCOMES.get(frame.code, frame.code)})",
-                hint=hints.of_stage("SASL", self.facts.get("mechanism") or ""),
+                hint=LOGIN_FAILED if frame.code == 1 else "the server could not check the login; its log says why",
+                close_how=event.event,
+                close_ns=event.at_ns,
             )
 
     def _open(self, event: Observed, frame: Any) -> None:
@@ -136,12 +145,11 @@ class Records(SharedRecords):
     def _close(self, event: Observed, frame: Any) -> None:
         if "closed_by" in self.facts:
             return
-        self.facts["closed_by"] = event.sender.value
+        self.facts.update(closed_by=event.sender.value, close_how=event.event, close_ns=event.at_ns)
         if frame.error is not None:
             condition = str(frame.error.condition)
-            self.facts.update(
-                close_text=error_text(frame.error), close_condition=condition, hint=hints.for_close(condition)
-            )
+            hint = hints.for_close(condition, hints.info_of(frame.error))
+            self.facts.update(close_text=error_text(frame.error), close_condition=condition, hint=hint)
 
     notes: ClassVar = {
         "protocol-header": _header,

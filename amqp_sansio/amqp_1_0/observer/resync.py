@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..._core.stream import PROVEN, REFUTED, FrameRecognizer
+from ..._watching.stream import PROVEN, REFUTED, FrameRecognizer
 from ...endpoint import Side
 from ...errors import CodecError
 from ...versions import HEADER_BEGIN

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..._core.stream import PROVEN, REFUTED
+from ..._watching.stream import PROVEN, REFUTED
 from ..codec.decode import WIDTHS
 from ..codec.octets import READ_U32
 from ..codec.sections import AMQP_SEQUENCE, AMQP_VALUE, BINARIES, DATA, SYMBOLS
@@ -44,6 +44,11 @@ class Sections:
     def announced(self) -> int:
         """How many octets of the body are still to come in its present section."""
         return self._left if self.section in _KINDS else 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether what passed are whole sections."""
+        return self.section != 0 and not (self.broken or self._pending or self._left or self._values)
 
     def feed(self, piece: bytes, body: list[bytes] | None = None) -> None:
         """Read the next piece of the message; the octets of its body go to `body`."""

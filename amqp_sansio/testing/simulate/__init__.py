@@ -14,22 +14,26 @@ from __future__ import annotations
 from .choices import Choices, Recorded, Schedule, Seeded
 from .exploring import RANDOM, USUAL, Report, Scene, explore, replay
 from .judging import Finding, Kind, Promise
-from .network import Line, Timer
+from .network import Direction, Line, Listener, Timer
+from .outside import EPOCH
 from .programs import Process, Program
 from .tasks import Cancelled, Pause, Task, discard
 from .world import CALM, Fault, Hazards, World
 
 __all__ = [
     "CALM",
+    "EPOCH",
     "RANDOM",
     "USUAL",
     "Cancelled",
     "Choices",
+    "Direction",
     "Fault",
     "Finding",
     "Hazards",
     "Kind",
     "Line",
+    "Listener",
     "Pause",
     "Process",
     "Program",

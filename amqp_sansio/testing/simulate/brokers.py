@@ -99,6 +99,11 @@ class Node:
         self._is_scheduled = False
         self._alarm = Alarm(scheduler, Call(self._on_alarm))
 
+    @property
+    def ends(self) -> list[BrokerEnd]:
+        """The broker's ends of the lines of its clients."""
+        return [*self._ends.values()]
+
     def admit(self) -> BrokerEnd:
         """Return the end of a new line."""
         core = self.hub.connect()
@@ -121,6 +126,12 @@ class Node:
         if not self._is_scheduled:
             self._is_scheduled = True
             self._scheduler.soon(self._turn)
+
+    def hold_publishers(self, reason: str) -> None:
+        """Let publishers wait, until it is called without a reason."""
+        self.hub.model.hold_publishers(reason)
+        self.hub.settle()
+        self.turn_soon()
 
     def restart(self, *, keep: bool, downtime: float) -> None:
         """Go down, with all lines, and come up after `downtime` seconds; with `keep` what is durable survives."""

@@ -43,7 +43,8 @@ class Seeded:
         return 0 if self._next() % odds else 1 + self._next() % (count - 1)
 
     def _next(self) -> int:
-        self._state = found = (self._state + 0x9E3779B97F4A7C15) & _BITS
+        found = (self._state + 0x9E3779B97F4A7C15) & _BITS
+        self._state = found
         found = ((found ^ (found >> 30)) * 0xBF58476D1CE4E5B9) & _BITS
         found = ((found ^ (found >> 27)) * 0x94D049BB133111EB) & _BITS
         return found ^ (found >> 31)
@@ -69,8 +70,8 @@ class Schedule:
 
     @classmethod
     def parse(cls, text: str) -> Schedule:
-        """Read a schedule's text. Raises ValueError."""
-        pairs = [each.partition(":") for each in text.split(",") if each]
+        """Read a schedule's text; hazards that it names behind a semicolon aren't part of it. Raises ValueError."""
+        pairs = [each.partition(":") for each in text.partition(";")[0].split(",") if each]
         return cls({int(place): int(pick) for place, _, pick in pairs})
 
     def pick(self, count: int, odds: int = 0) -> int:

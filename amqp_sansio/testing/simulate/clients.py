@@ -36,6 +36,7 @@ class ClientEnd:
         self._alarm = Alarm(scheduler, Call(self._on_alarm))
         self._is_flushing = False
         self._pacing: list[Pause] = []
+        client.shares_timers = True
         client.attach(self)
         self._alarm.set(client.next_deadline)
 
@@ -120,6 +121,14 @@ class ClientEnd:
             self._take_events()
             self._write()
         self._end(reason, is_reset=is_reset)
+
+    def not_connected(self, reason: str) -> None:
+        """Note that an attempt of recovery has found nobody."""
+        if not self.is_over:
+            self.is_over = True
+            self.client.not_connected(reason, self._scheduler.now)
+            self._wake()
+            self._alarm.set(self.client.next_deadline)
 
     # Internals.
 

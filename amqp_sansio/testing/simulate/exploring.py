@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from itertools import zip_longest
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from .choices import Choices, Recorded, Schedule, Seeded
-from .judging import Finding, Promise
-from .world import PATIENCE, Hazards, World
+from .judging import Finding, Kind, Promise
+from .shrinking import Reading, Shrinker
+from .world import PATIENCE, Fault, Hazards, World
 
 Scene: TypeAlias = Callable[[World], object]
 """Sets up a new world: declares queues, starts programs."""
 SHRINKING: Final = 400
 """Runs that may be spent on making a schedule shorter."""
 USUAL: Final = Hazards()
-RANDOM: Final = Hazards(most=5, pieces=True)
+RANDOM: Final = Hazards(
+    faults=(
+        *USUAL.faults,
+        Fault.BLOCK,
+        Fault.CLOSE,
+        Fault.CHANNEL,
+        Fault.SESSION,
+        Fault.LINK,
+        Fault.CANCEL,
+        Fault.NACK,
+        Fault.REJECT,
+        Fault.SLOW,
+    ),
+    most=5,
+    pieces=True,
+)
 
 
 class Report(NamedTuple):
     """The result of `explore`; its text tells a person what went wrong, and how.
 
     `runs` were made; all schedules that leave the plain course at most `depth` times were among them. `findings` are
-    those of the shortest failing schedule, `schedule` its text, which `replay` takes, and `trace` what happens in it.
-    `seed` is the number that the failure was found with, if it was a random one.
+    those of the shortest failing schedule, `schedule` its text, which `replay` takes and which names the hazards if
+    they aren't the usual ones, and `trace` what happens in it. `seed` is the number that the failure was found with, if
+    it was a random one. A schedule that is reported has been run twice: `Kind.UNSTEADY` is among the findings if the
+    two runs weren't the same.
     """
 
     runs: int
@@ -94,8 +113,10 @@ def explore(
             return stage.report(schedule, hazards, depth)
     for seed in range(seeds):
         recorded = Recorded(Seeded(seed))
-        if stage.fails(recorded, random_hazards):
-            return stage.report(stage.shortened(recorded.schedule, random_hazards), random_hazards, depth, seed)
+        found = stage.play(recorded, random_hazards)[1]
+        if found:
+            shortest = stage.shortened(recorded.schedule, random_hazards, {each.kind for each in found})
+            return stage.report(shortest, random_hazards, depth, seed)
     return Report(stage.runs, depth)
 
 
@@ -104,12 +125,16 @@ def replay(
     schedule: str,
     *,
     promise: Promise = Promise.AT_LEAST_ONCE,
-    hazards: Hazards = USUAL,
+    hazards: Hazards | None = None,
     patience: float = PATIENCE,
 ) -> Report:
-    """Run a scene once under the schedule of a report, with the same hazards; return a report of that run."""
+    """Run a scene under the schedule of a report, with the hazards that it names; return a report of that run.
+
+    Raises ValueError for a text that is no schedule.
+    """
     stage = _Stage(scene, promise, patience)
-    return stage.report(Schedule.parse(schedule), hazards, 0)
+    named = schedule.partition(";")[2]
+    return stage.report(Schedule.parse(schedule), hazards or _hazards_named(named), 0)
 
 
 class _Stage:
@@ -125,39 +150,74 @@ class _Stage:
         """Run the scene once; return the world and its findings."""
         self.runs += 1
         world = World(choices, hazards, promise=self._promise)
+        if isinstance(choices, Reading):
+            choices.attend(world)
         world.trace = trace
-        self._scene(world)
-        world.run(patience=self._patience)
-        found = world.findings()
-        world.close()
-        return world, found
+        with world:
+            self._scene(world)
+            world.run(patience=self._patience)
+            return world, world.findings()
 
     def fails(self, choices: Choices, hazards: Hazards) -> bool:
         return bool(self.play(choices, hazards)[1])
 
-    def shortened(self, schedule: Schedule, hazards: Hazards) -> Schedule:
-        """Drop from a failing schedule what it fails without, in ever smaller parts."""
-        budget = self.runs + SHRINKING
-        kept = sorted(schedule.deviations.items())
-        size = max(1, len(kept) // 2)
-        while self.runs < budget:
-            at, is_shorter = 0, False
-            while at < len(kept) and self.runs < budget:
-                tried = kept[:at] + kept[at + size :]
-                if self.fails(Schedule(dict(tried)), hazards):
-                    kept, is_shorter = tried, True
-                else:
-                    at += size
-            if size == 1 and not is_shorter:
-                break
-            size = max(1, size // 2)
-        return Schedule(dict(kept))
+    def shortened(self, schedule: Schedule, hazards: Hazards, kinds: Iterable[Kind] = Kind) -> Schedule:
+        """Return a shorter schedule that has a finding of one of these kinds too."""
+        wanted = {*kinds}
+
+        def fails(choices: Choices) -> bool:
+            return any(each.kind in wanted for each in self.play(choices, hazards)[1])
+
+        return Shrinker(fails, SHRINKING).shorten(schedule)
 
     def report(self, schedule: Schedule, hazards: Hazards, depth: int, seed: int | None = None) -> Report:
-        """Run a schedule once more, with a trace."""
-        runs, trace = self.runs, list[str]()
-        world, found = self.play(Schedule(schedule.deviations), hazards, trace)
-        return Report(runs, depth, tuple(found), str(schedule), tuple(world.faults), tuple(trace), seed)
+        """Run a schedule once more, with a trace, and again, which must give the same one."""
+        runs, traces = self.runs, (list[str](), list[str]())
+        worlds = [self.play(Schedule(schedule.deviations), hazards, trace) for trace in traces]
+        world, found = worlds[0]
+        if traces[0] != traces[1]:
+            both = zip_longest(*traces, fillvalue="it is over")
+            first, second = next((one, two) for one, two in both if one != two)
+            text = f"two runs of one schedule differ: once {first.strip()!r}, once {second.strip()!r}"
+            found = [*found, Finding(Kind.UNSTEADY, b"", text)]
+        name = _name_of(hazards)
+        text = f"{schedule};{name}" if name else str(schedule)
+        return Report(runs, depth, tuple(found), text, tuple(world.faults), tuple(traces[0]), seed)
+
+
+def _name_of(hazards: Hazards) -> str:
+    """Return the text of hazards in a schedule: what differs from the usual ones."""
+    if hazards == RANDOM:
+        return "random"
+    names = [each for each in Hazards.__match_args__ if getattr(hazards, each) != getattr(USUAL, each)]
+    return ";".join(f"{name}={_written(getattr(hazards, name))}" for name in names)
+
+
+def _written(value: object) -> str:
+    if isinstance(value, tuple):
+        return "+".join(_written(each) for each in cast("tuple[object, ...]", value))
+    return value.value if isinstance(value, Fault) else f"{value}"
+
+
+def _hazards_named(text: str) -> Hazards:
+    """Read what `_name_of` has written. Raises ValueError."""
+    if text == "random":
+        return RANDOM
+    changes: dict[str, Any] = {}
+    for each in filter(None, text.split(";")):
+        name, _, value = each.partition("=")
+        parts = [part for part in value.split("+") if part]
+        if name == "faults":
+            changes[name] = tuple([Fault(part) for part in parts])
+        elif name == "jumps":
+            changes[name] = tuple([float(part) for part in parts])
+        elif name in ("order", "pieces"):
+            changes[name] = value == "True"
+        elif name in ("most", "odds"):
+            changes[name] = int(value)
+        else:
+            raise ValueError(f"a schedule's hazards have no {name!r}")
+    return USUAL.but(**changes)
 
 
 def _schedules(depth: int) -> Iterator[Schedule]:

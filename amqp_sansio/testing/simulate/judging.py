@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from ..._core.record import record
+from ..._ground.record import record
 from ...broker.contents.bodies import body_of
 from ...broker.model.states import State
 from ...printing import printable
@@ -42,6 +42,8 @@ class Kind(Enum):
     """A program ended with an error, more often than it may be started again."""
     MEMORY = "memory"
     """A connection or a broker kept more octets than its limits allow."""
+    UNSTEADY = "unsteady"
+    """Two runs of one schedule differ: a program takes something from outside the world."""
 
 
 @record

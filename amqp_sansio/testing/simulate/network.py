@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
+Address: TypeAlias = tuple[str, int]
+"""A host's name or address, and a port."""
 CAPACITY: Final = 256 * 1024
 """Octets under way in one direction; above it the sender has to wait, as with a socket's buffers."""
 CLOSED: Final = "the peer closed the transport"
+RESET: Final = "the connection was reset"
 
 
 class Job(Protocol):
@@ -73,6 +76,31 @@ class End(Protocol):
         ...
 
 
+class ServerEnd(End, Protocol):
+    """The end of a line at the side that listens."""
+
+    def attach(self, line: Line) -> None:
+        """Begin to listen on a line."""
+        ...
+
+
+class Listener:
+    """A program that listens on `address`. `admit` returns its end of a new line, which is attached then.
+
+    While `is_open` is false it has its address, and refuses clients.
+    """
+
+    def __init__(self, address: Address, admit: Callable[[], ServerEnd], forget: Callable[[Listener], object]) -> None:
+        self.address = address
+        self.admit = admit
+        self.is_open = True
+        self._forget = forget
+
+    def close(self) -> None:
+        """Refuse clients from now on; lines that are there stay. A second call does nothing."""
+        self._forget(self)
+
+
 class Alarm:
     """Calls a job at the nearest of the deadlines that it is told."""
 
@@ -94,26 +122,46 @@ class Alarm:
         self._timer = None if deadline is None else self._scheduler.at(deadline, self)
 
     def run(self) -> None:
-        self._timer = self._deadline = None
+        self._timer = None
+        self._deadline = None
         self._job.run()
 
 
 class Direction:
-    """The octets on their way to one end of a line. `held_until` is the time before which none arrives."""
+    """The octets on their way to one end of a line. `held_until` is the time before which none arrives, `back` the
+    other direction. `hold` stops them at an octet."""
 
-    __slots__ = ("_buffer", "_end", "_is_scheduled", "_scheduler", "_was_full", "held_until", "is_over", "sender",
-                 "target")  # fmt: skip
+    __slots__ = (
+        "_allowed",
+        "_buffer",
+        "_capacity",
+        "_end",
+        "_is_refused",
+        "_is_scheduled",
+        "_scheduler",
+        "_was_full",
+        "back",
+        "held_until",
+        "is_over",
+        "sender",
+        "target",
+    )
 
-    def __init__(self, scheduler: Scheduler, target: End, sender: End) -> None:
+    back: Direction
+
+    def __init__(self, scheduler: Scheduler, target: End, sender: End, capacity: int = CAPACITY) -> None:
         self._scheduler = scheduler
+        self._capacity = capacity
         self.target = target
         self.sender = sender
         self.held_until = 0.0
         self.is_over = False
+        self._allowed: int | None = None
         self._buffer = bytearray()
         self._end: tuple[str, bool] | None = None
         self._is_scheduled = False
         self._was_full = False
+        self._is_refused = False
 
     def __len__(self) -> int:
         """Octets under way."""
@@ -122,14 +170,18 @@ class Direction:
     @property
     def room(self) -> int:
         """Octets that may be sent now."""
-        return CAPACITY - len(self._buffer)
+        return self._capacity - len(self._buffer)
 
     def send(self, octets: bytes) -> None:
-        """Send octets; behind an end they are lost."""
-        if octets and self._end is None and not self.is_over:
-            self._buffer += octets
-            self._was_full = self._was_full or len(self._buffer) >= CAPACITY
-            self.wake()
+        """Send octets; behind an end they are lost. If the target has left, the sender learns of a reset; until then
+        they take room, as in a socket that isn't told yet."""
+        if not octets or self._end is not None:
+            return
+        if self.is_over:
+            self.back.refuse()
+        self._buffer += octets
+        self._was_full = self._was_full or len(self._buffer) >= self._capacity
+        self.wake()
 
     def finish(self, reason: str, *, is_reset: bool = False, keep: int | None = None) -> None:
         """Let the target find the end behind the octets under way, of which the first `keep` arrive, by default all."""
@@ -139,14 +191,33 @@ class Direction:
             self._end = reason, is_reset
             self.wake()
 
+    def hold(self, octets: int = 0) -> None:
+        """Let so many octets arrive from now on, and then nothing until `release`, as if the target didn't read."""
+        self._allowed = octets
+
+    def release(self) -> None:
+        """Let octets arrive again behind a `hold`."""
+        self._allowed = None
+        self.wake()
+
     def stop(self) -> None:
         """Let nothing arrive any more: the target has ended the line itself."""
         self.is_over = True
         self._buffer.clear()
+        if self._was_full:
+            self._was_full = False
+            self._scheduler.soon(Call(self.sender.writable))
+
+    def refuse(self) -> None:
+        """Let the target find a reset behind what is on its way: its peer has left, and it has sent more octets."""
+        if not self._is_refused:
+            self._is_refused = True
+            if self.is_over:
+                self._scheduler.soon(Call(self._reset))
 
     def wake(self) -> None:
-        """Schedule a step, if there is anything to hand over."""
-        if not self._is_scheduled and not self.is_over and (self._buffer or self._end is not None):
+        """Schedule a step, if there is anything to hand over, or octets that nobody takes."""
+        if not self._is_scheduled and (self._buffer or (self._end is not None and not self.is_over)):
             self._is_scheduled = True
             if self.held_until > self._scheduler.now:
                 self._scheduler.at(self.held_until, self)
@@ -157,35 +228,59 @@ class Direction:
         """Hand over some octets, or the end."""
         self._is_scheduled = False
         if self.is_over:
+            self.stop()
             return
         if self.held_until > self._scheduler.now:
             self.wake()
             return
         if self._buffer:
             room = min(self.target.room, len(self._buffer))
+            if self._allowed is not None:
+                room = min(room, self._allowed)
             if room <= 0:
-                return  # The target wakes this when it reads again.
+                return  # The target wakes this when it reads again, or `release` does.
             size = self._scheduler.piece(room)
             octets = bytes(self._buffer[:size])
             del self._buffer[:size]
+            if self._allowed is not None:
+                self._allowed -= size
             self.target.receive(octets)
-            if self._was_full and len(self._buffer) <= CAPACITY // 2:
+            if self._was_full and len(self._buffer) <= self._capacity // 2:
                 self._was_full = False
                 self.sender.writable()
             self.wake()
-        elif self._end is not None:
+        elif self._end is not None and self._allowed != 0:
             self.is_over = True
             reason, is_reset = self._end
             self.target.ended(reason, is_reset=is_reset)
+            if self._is_refused and not is_reset:
+                self._reset()
+
+    def _reset(self) -> None:
+        self.target.ended(RESET, is_reset=True)
 
 
 class Line:
-    """A connection of the network between a client's end and a broker's: `up` leads to the broker, `down` from it."""
+    """A connection of the network between a client's end and a server's: `up` leads to the server, `down` from it.
 
-    def __init__(self, scheduler: Scheduler, number: int, client: End, broker: End) -> None:
+    `client` and `server` are the addresses of the two, `capacity` the octets under way in each direction.
+    """
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        number: int,
+        ends: tuple[End, End],
+        addresses: tuple[Address, Address],
+        capacity: int = CAPACITY,
+    ) -> None:
         self.number = number
-        self.up = Direction(scheduler, broker, client)
-        self.down = Direction(scheduler, client, broker)
+        self.client = addresses[0]
+        self.server = addresses[1]
+        self.up = Direction(scheduler, ends[1], ends[0], capacity)
+        self.down = Direction(scheduler, ends[0], ends[1], capacity)
+        self.up.back = self.down
+        self.down.back = self.up
 
     @property
     def is_over(self) -> bool:
@@ -193,7 +288,9 @@ class Line:
         return self.up.is_over and self.down.is_over
 
     def cut(self, reason: str, up: int | None = None, down: int | None = None) -> None:
-        """Reset it: of the octets under way the first `up` and `down` arrive, by default all."""
+        """Reset it: of the octets under way the first `up` and `down` arrive, by default all; a `hold` ends."""
+        self.up.release()
+        self.down.release()
         self.up.finish(reason, is_reset=True, keep=up)
         self.down.finish(reason, is_reset=True, keep=down)
 

@@ -17,7 +17,7 @@ from ...sasl import Plain
 from ...uri import AmqpUri, parse
 from ...versions import AMQP_0_9_1, AMQP_1_0, Version
 from .clients import ClientEnd
-from .network import Call, End, Scheduler
+from .network import Call, End, Job, Listener, Scheduler, ServerEnd
 from .tasks import Cancelled, Machine, Pause, Task
 
 if TYPE_CHECKING:
@@ -43,13 +43,21 @@ class Leaving(End, Protocol):
     def abort(self, reason: str) -> None: ...
 
 
+class LeavingServerEnd(Leaving, ServerEnd, Protocol):
+    """A process's end of a line that another process has opened."""
+
+
 class Surroundings(Scheduler, Machine, Protocol):
     """The part of a world that processes use."""
 
-    def open_line(self, host: str, end: End) -> Line: ...
-    def is_reachable(self, host: str) -> bool: ...
+    def open_line(self, host: str, port: int, end: End, client: str = "") -> Line: ...
+    def listen(self, host: str, port: int, admit: Callable[[], ServerEnd]) -> Listener: ...
+    def is_reachable(self, host: str, port: int = 0) -> bool: ...
+    def address_of(self, host: str) -> str: ...
+    def is_known(self, host: str) -> bool: ...
     def note(self, text: str, process: Process | None = None) -> None: ...
     def number(self) -> int: ...
+    def lot(self) -> int: ...
     @property
     def is_busy(self) -> bool: ...
     def step(self) -> bool: ...
@@ -66,6 +74,10 @@ class Process:
         self.name = name
         self.number = number
         self.is_alive = True
+        self.held_until = 0.0
+        """The time before which it does nothing: its code waits, its connections don't."""
+        self.pause: Callable[[float], None] = self._pass_time
+        """Called by `time.sleep` in its code."""
         self.tasks: list[Task[Any]] = []
         self._ends: list[Leaving] = []
         self._closers: list[Callable[[], object]] = []
@@ -166,6 +178,13 @@ class Process:
 
     # For event loops.
 
+    def holds(self, job: Job) -> bool:
+        """Whether it does nothing before `held_until`; the job is done then."""
+        if self.held_until > self.world.now:
+            self.world.at(self.held_until, job)
+            return True
+        return False
+
     def event(self) -> Pause:
         """Return something to await, which ends when its `wake` is called."""
         return Pause()
@@ -182,16 +201,37 @@ class Process:
         """Have `callback` called when the process ends."""
         self._closers.append(callback)
 
-    def open_line(self, host: str, end: Leaving) -> Line:
-        """Connect an end to the broker called `host`, until the process ends. Raises as `World.is_reachable`."""
-        self._ends = [each for each in self._ends if not each.is_over]
-        self._ends.append(end)
-        return self.world.open_line(host, end)
+    def open_line(self, host: str, port: int, end: Leaving) -> Line:
+        """Connect an end to the broker called `host`, or to the program that listens there, until the process ends.
+        Raises as `World.is_reachable`."""
+        line = self.world.open_line(host, port, end, self.name)
+        self._keep(end)
+        return line
+
+    def listen(self, host: str, port: int, admit: Callable[[], LeavingServerEnd]) -> Listener:
+        """Listen as `World.listen` does, until the process ends, which resets the lines too."""
+
+        def admitted() -> LeavingServerEnd:
+            end = admit()
+            self._keep(end)
+            return end
+
+        listener = self.world.listen(host, port, admitted)
+        self.at_end(listener.close)
+        return listener
 
     # Internals.
 
+    def _pass_time(self, seconds: float) -> None:
+        """Let the time of the world pass: code that isn't in a thread of its own holds everything up."""
+        self.world.now += seconds
+
+    def _keep(self, end: Leaving) -> None:
+        self._ends = [each for each in self._ends if not each.is_over]
+        self._ends.append(end)
+
     def _call(self, function: Callable[[], object]) -> None:
-        if self.is_alive:
+        if self.is_alive and not self.holds(Call(lambda: self._call(function))):
             before = self.world.enter(self)
             try:
                 function()
@@ -204,6 +244,8 @@ class Process:
         for place, uri in enumerate(uris):
             client, connection = self._make(uri, version, options)
             end = ClientEnd(self.world, client)
+            if policy is not None:
+                self._recover(end, [*uris[place:], *uris[:place]], version, policy, options)
             try:
                 await self._open(end, uri)
                 await client.wait(client.opened)
@@ -213,10 +255,9 @@ class Process:
                     raise
                 continue
             finally:
-                if not client.is_open:
+                if not client.opened.done or client.opened.error is not None:
+                    client.forgo_recovery()
                     end.abort("its opening was given up")
-            if policy is not None:
-                self._recover(end, [*uris[place:], *uris[:place]], version, policy, options)
             return connection
         raise ValueError("connect needs at least one URL")
 
@@ -224,7 +265,7 @@ class Process:
         self, end: ClientEnd, uris: list[AmqpUri], version: Version, policy: RecoveryPolicy, options: dict[str, Any]
     ) -> None:
         client = end.client
-        client.recover(policy, tuple(map(str, uris)), self.world.number())
+        client.recover(policy, tuple(map(str, uris)), self.world.lot())
 
         def reconnect(place: int) -> None:
             client.reconnect(self._make(uris[place], version, options)[0].core)
@@ -234,20 +275,19 @@ class Process:
             try:
                 await self._open(end, uri)
             except OSError as error:
-                end.ended(str(error), is_reset=True)
+                end.not_connected(str(error))
 
         end.reconnect_by(reconnect)
 
     async def _open(self, end: ClientEnd, uri: AmqpUri) -> None:
         seconds = uri.connection_timeout or CONNECT_SECONDS
         begun = self.world.now
-        self._ends = [each for each in self._ends if not each.is_over]
-        self._ends.append(end)
-        while not self.world.is_reachable(uri.host):
+        self._keep(end)
+        while not self.world.is_reachable(uri.host, uri.port):
             if self.world.now >= begun + seconds:
                 raise TimeoutError(f"no connection to {uri} within {seconds:g} seconds")
             await self.sleep(min(1.0, begun + seconds - self.world.now))
-        end.attach(self.world.open_line(uri.host, end))
+        end.attach(self.world.open_line(uri.host, uri.port, end, self.name))
 
     def _make(
         self, uri: AmqpUri, version: Version, options: dict[str, Any]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import suppress
+from types import CoroutineType
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from .network import Job
 
 _T = TypeVar("_T")
-LEAVING: Final = 100
-"""Waits on the way out of a coroutine whose process has ended."""
+LEAVING: Final = 1000
+"""Waits on the way out of a coroutine whose process has ended, with those that it awaits."""
 
 
 class Owner(Protocol):
@@ -17,6 +19,10 @@ class Owner(Protocol):
 
     @property
     def is_alive(self) -> bool: ...
+
+    def holds(self, job: Job) -> bool:
+        """Whether it does nothing now; the job is done later then."""
+        ...
 
 
 class Cancelled(BaseException):
@@ -112,6 +118,8 @@ class Task(Generic[_T]):
     def run(self) -> None:
         """Run it to its next wait."""
         if self.is_due and not self.done:
+            if self.process is not None and self.process.holds(self):
+                return
             self._go(None)
             if self._cancel_at and self.waits == self._cancel_at and not self.done:
                 self.cancel()
@@ -132,7 +140,8 @@ class Task(Generic[_T]):
                 self._machine.enter(before)
 
     def _go(self, thrown: BaseException | None) -> None:
-        self.is_due, self.pause = False, None
+        self.is_due = False
+        self.pause = None
         before = self._machine.enter(self.process)
         outer, self._machine.running = self._machine.running, self
         try:
@@ -155,7 +164,8 @@ class Task(Generic[_T]):
 
     def _finish(self, result: Any, error: BaseException | None) -> None:
         self.done = True
-        self._result, self.error = result, error
+        self._result = result
+        self.error = error
         for pause in self._joined:
             pause.wake()
         for callback in self._callbacks:
@@ -173,11 +183,22 @@ class Task(Generic[_T]):
 
 
 def discard(coroutine: Coroutine[Any, Any, object]) -> None:
-    """End a coroutine that nobody awaits any more, whatever it does on its way out."""
+    """End a coroutine that nobody awaits any more, whatever it does on its way out.
+
+    The innermost of those that await each other is closed first: one that waits on its way out, closed by the one
+    that awaits it, would be left where it is.
+    """
     for _ in range(LEAVING):
-        try:
-            coroutine.close()
-            return
-        except Exception:
-            # It awaits something that never comes, or fails, which nobody sees.
-            continue
+        open_ones = [each for each in _awaited(coroutine) if each.cr_frame is not None]
+        with suppress(Exception):
+            # It may await something that never comes, or fail, which nobody sees.
+            (open_ones[-1] if open_ones else coroutine).close()
+            if not open_ones:
+                return
+
+
+def _awaited(coroutine: object) -> Iterator[CoroutineType[Any, Any, Any]]:
+    """Yield a coroutine, the one that it awaits, and so on."""
+    while isinstance(coroutine, CoroutineType):
+        yield coroutine
+        coroutine = coroutine.cr_await

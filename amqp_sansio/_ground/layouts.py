@@ -1,0 +1,38 @@
+"""The layout numbers of pickled states: they change with the slots of what is pickled."""
+
+# Generated; edit the generator (tools/codegen).
+
+from __future__ import annotations
+
+from typing import Final
+
+CLASSIC: Final = 2263247481
+"""A connection of 0-8 or 0-9-1."""
+AMQP_0_10: Final = 3093032125
+"""A connection of 0-10."""
+AMQP_1_0: Final = 1637973280
+"""A connection of 1.0."""
+SESSION_0_10: Final = 2558565646
+"""The state of a detached session of 0-10."""
+OBSERVER: Final = 863916060
+"""An observer of any version."""
+LIFECYCLE: Final = 16605248
+"""A lifecycle of messages."""
+REPLAY: Final = 2808769000
+"""A replay of a flow into tables."""
+REASSEMBLER: Final = 2446363818
+"""A reassembler of TCP streams."""
+BROKER: Final = 3512933524
+"""A broker with its clients."""
+
+__all__ = [
+    "AMQP_0_10",
+    "AMQP_1_0",
+    "BROKER",
+    "CLASSIC",
+    "LIFECYCLE",
+    "OBSERVER",
+    "REASSEMBLER",
+    "REPLAY",
+    "SESSION_0_10",
+]

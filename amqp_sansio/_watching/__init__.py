@@ -1,0 +1,1 @@
+"""What the observers of all versions share: streams, detection, units, outcomes, holders and ends."""
