@@ -44,6 +44,12 @@ if TYPE_CHECKING:
     from .model.queue import Entry as Entry
     from .model.queue import Queue as Queue
     from .model.queue import VirtualHost as VirtualHost
+    from .nodes import Attachment as Attachment
+    from .nodes import Namespace as Namespace
+    from .nodes import Node as Node
+    from .nodes import Peer as Peer
+    from .nodes import Refusal as Refusal
+    from .nodes import Step as Step
 
 _LATER = {
     "Binding": "model.exchange",
@@ -59,6 +65,12 @@ _LATER = {
     "Outcome": "model.commands",
     "Queue": "model.queue",
     "VirtualHost": "model.queue",
+    "Attachment": "nodes",
+    "Namespace": "nodes",
+    "Node": "nodes",
+    "Peer": "nodes",
+    "Refusal": "nodes",
+    "Step": "nodes",
 }
 """Names that need the model; code that only writes settings doesn't load it."""
 
@@ -73,6 +85,7 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "ANONYMOUS_USER",
+    "Attachment",
     "Binding",
     "Broker",
     "BrokerLimits",
@@ -87,9 +100,14 @@ __all__ = [
     "History",
     "Hub",
     "Message",
+    "Namespace",
+    "Node",
     "Outcome",
+    "Peer",
     "Queue",
+    "Refusal",
     "Settings",
+    "Step",
     "User",
     "Verdict",
     "VirtualHost",

@@ -11,6 +11,7 @@
 | `/management` | the management node | the management node |
 | `N` | the queue of that name, else the exchange | the same |
 | `E/K` | the queue of that name, else exchange E with key K | the same |
+| `amqp://HOST/ADDRESS`, `amqps:`, `sb:` | the node of ADDRESS, which is any of these | the same |
 
 An exchange as a source is a private queue of the link, bound with the key. In addresses that begin with a slash, names
 and keys are percent-encoded.
@@ -21,7 +22,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from .._core.record import record
+from .._ground.record import record
 
 if TYPE_CHECKING:
     from .model.queue import VirtualHost
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 MANAGEMENT: Final = "/management"
 _TOPICS: Final = "amq.topic"
 _HEX: Final = 16
+_SCHEMES: Final = frozenset({"amqp", "amqps", "sb"})
 
 
 class NodeKind(Enum):
@@ -90,16 +92,30 @@ def parse(address: str) -> Node | None:
 def find(vhost: VirtualHost, address: str, *, auto_create: bool = False) -> Node | None:
     """Return the node of an address in a virtual host, None if there is none. Raises BadAddress.
 
-    With `auto_create`, an unused plain name means a queue to be created.
+    With `auto_create`, an unused plain name means a queue to be created. Not so a name that begins with "$", or has a
+    part that does ("$cbs", "q/$management"): it's that of a service, and what is sent there may be a token.
     """
+    if "://" in address and address not in vhost.queues:
+        address = in_uri(address)
     node = parse(address)
     if node is None:
         return _plain(vhost, address, auto_create)
     if node.kind is NodeKind.QUEUE:
-        return node if node.creates or node.name in vhost.queues else None
+        creates = node.creates and not is_service(node.name)
+        return node if creates or node.name in vhost.queues else None
     if node.kind is NodeKind.EXCHANGE:
         return node if node.name and node.name in vhost.exchanges else None
     return node
+
+
+def in_uri(address: str) -> str:
+    """Return the address in a URI, whose host is this broker's; any other address as it is.
+
+    >>> in_uri("amqps://host:5671/orders"), in_uri("sb://host//queues/a"), in_uri("orders"), in_uri("http://host/a")
+    ('orders', '/queues/a', 'orders', 'http://host/a')
+    """
+    scheme, separator, rest = address.partition("://")
+    return rest.partition("/")[2] if separator and scheme.lower() in _SCHEMES else address
 
 
 def _plain(vhost: VirtualHost, name: str, auto_create: bool) -> Node | None:
@@ -110,7 +126,18 @@ def _plain(vhost: VirtualHost, name: str, auto_create: bool) -> Node | None:
     exchange, slash, key = name.partition("/")
     if slash and exchange and exchange in vhost.exchanges:
         return Node(NodeKind.EXCHANGE, exchange, key)
-    return Node(NodeKind.QUEUE, name, creates=True) if auto_create and name else None
+    if not auto_create or not name or is_service(name):
+        return None
+    return Node(NodeKind.QUEUE, name, creates=True)
+
+
+def is_service(name: str) -> bool:
+    """Whether a name is that of a service of some broker, which no queue may stand in for.
+
+    >>> is_service("$cbs"), is_service("orders/$management"), is_service("us$")
+    (True, True, False)
+    """
+    return name.startswith("$") or "/$" in name
 
 
 def decoded(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..endpoint import CloseHint, Side
 from ..events import NEED_DATA, Signal
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ..versions import Version
     from .frontends.frontend import Frontend, HubContext
 
+_KEEP: Final = CloseHint.KEEP
+_CLOSE_NOW: Final = CloseHint.CLOSE_NOW
+
 
 class Client:
     """An `Endpoint` that handles its own events: `next_event()` does all pending work, and returns a Signal.
@@ -26,9 +29,19 @@ class Client:
     """
 
     __slots__ = (
-        "_acceptor", "_close_hint", "_early", "_patience", "_refusal", "_was_open", "front", "hub", "is_secure",
-        "number", "peer_name", "version",
-    )  # fmt: skip
+        "_acceptor",
+        "_close_hint",
+        "_early",
+        "_patience",
+        "_refusal",
+        "_was_open",
+        "front",
+        "hub",
+        "is_secure",
+        "number",
+        "peer_name",
+        "version",
+    )
 
     def __init__(self, hub: HubContext, number: int, *, is_secure: bool, peer_name: str) -> None:
         self.hub = hub
@@ -56,6 +69,7 @@ class Client:
     def receive_data(self, data: Buffer, now: float) -> None:
         """Take octets received at `now` (seconds of the broker's clock)."""
         self.hub.now = max(now, self.hub.now)
+        self.hub.counts.octets_in += memoryview(data).nbytes
         if not self._was_open:
             self._early += memoryview(data).nbytes
         if self.front is not None:
@@ -69,9 +83,11 @@ class Client:
         result = acceptor.result()
         if isinstance(result, Signal):
             return
-        self._acceptor = self._patience = None
+        self._acceptor = None
+        self._patience = None
         if isinstance(result, Refused):
-            self._refusal, self._close_hint = result.reply, CloseHint.CLOSE_WHEN_SENT
+            self._refusal = result.reply
+            self._close_hint = CloseHint.CLOSE_WHEN_SENT
             return
         self.version = result.version
         self.front = front_for(self.hub, self.number, result.version, result.connection, self)
@@ -88,22 +104,34 @@ class Client:
     def connection_lost(self, reason: str, now: float) -> None:
         """Handle the loss of the transport."""
         self.hub.now = max(now, self.hub.now)
-        self._acceptor = self._patience = None
+        self._acceptor = None
+        self._patience = None
         if self.front is not None:
             self.front.connection.connection_lost(reason, now)
         self._close_hint = CloseHint.CLOSE_NOW
 
     def next_event(self) -> Signal:
-        """Do all the work that the received octets permit."""
+        """Do the work that the received octets permit; what is over the budget of a turn is left to the hub's next."""
         front = self.front
         if front is not None:
-            front.take_events()
-            self._watch(front)
+            ledger = front.ledger
+            was = ledger.in_turn, ledger.actor, ledger.room
+            ledger.begin_turn(self.number)
+            try:
+                front.is_put_off = False
+                front.take_events()
+                if front.is_put_off:
+                    self.hub.put_off(self)
+                self._watch(front)
+            finally:
+                ledger.in_turn, ledger.actor, ledger.room = was
             self._wait(front)
-            if not self._room_for_login and self.close_hint is CloseHint.KEEP:
+            hint = self.close_hint
+            if hint is _KEEP and not self._was_open and not self._room_for_login:
                 reason = f"the client hasn't logged in with {self._early} octets"
                 self.connection_lost(reason, self.hub.now)
-            if self.close_hint is CloseHint.CLOSE_NOW:
+                hint = _CLOSE_NOW
+            if hint is _CLOSE_NOW:
                 self.hub.forget(self.number)
         elif self._close_hint is CloseHint.CLOSE_NOW:
             self.hub.forget(self.number)
@@ -118,9 +146,13 @@ class Client:
                 self._patience = now + self.hub.settings.any_config.handshake_timeout
             data, self._refusal = self._refusal[:max_bytes], self._refusal[len(self._refusal[:max_bytes]) :]
             return data
+        if self.number in front.ledger.busy:
+            # Its answers are true once the work that its command has left is done.
+            return b""
         octets: bytes = front.connection.data_to_send(now, max_bytes)
         self._watch(front)
         if octets:
+            self.hub.counts.octets_out += len(octets)
             # The client reads.
             self._patience = None
             self._wait(front)
@@ -140,7 +172,8 @@ class Client:
                 self._patience = None
                 self.connection_lost("the client doesn't read why its connection is closed", now)
         elif self._patience is not None and now >= self._patience:
-            self._acceptor, self._close_hint = None, CloseHint.CLOSE_NOW
+            self._acceptor = None
+            self._close_hint = CloseHint.CLOSE_NOW
 
     @property
     def next_deadline(self) -> float | None:
@@ -166,7 +199,7 @@ class Client:
     @property
     def close_hint(self) -> CloseHint:
         """Whether to close the transport."""
-        if self.front is None or self._close_hint is CloseHint.CLOSE_NOW:
+        if self.front is None or self._close_hint is _CLOSE_NOW:
             return self._close_hint
         hint: CloseHint = self.front.connection.close_hint
         return hint
@@ -182,7 +215,8 @@ class Client:
     def shut_down(self, text: str) -> None:
         """Close the connection, because the broker ends."""
         if self.front is None:
-            self._acceptor, self._close_hint = None, CloseHint.CLOSE_NOW
+            self._acceptor = None
+            self._close_hint = CloseHint.CLOSE_NOW
         else:
             self.front.shut_down(text)
         self.hub.touch(self.number)
@@ -234,9 +268,17 @@ class Client:
             return
         backlog = front.connection.send_backlog
         if backlog <= limits.backlog_low:
-            self.hub.apply(SetWindow(front.gate, None, limits.backlog_high - backlog))
-            self.hub.settle()
-            front.caught_up()
+            ledger = front.ledger
+            was = ledger.in_turn, ledger.actor, ledger.room
+            if not ledger.in_turn:
+                ledger.begin_turn(self.number)
+            try:
+                self.hub.apply(SetWindow(front.gate, None, limits.backlog_high - backlog))
+                self.hub.settle()
+                front.caught_up()
+            finally:
+                if not was[0]:
+                    ledger.end_turn()
             self.hub.touch(self.number)
 
 

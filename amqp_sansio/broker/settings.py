@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from .._core.record import record
+from .._ground.record import record
 from .._version import __version__
 from ..limits import Limits
-from ..sasl import SERVER_MECHANISMS, Credentials, ScramKeys, decoy_scram_keys, scram_keys
+from ..sasl import MECHANISMS, Credentials, MechanismRegistry, ScramKeyBook, ScramKeys
 from ..versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from .limits import BrokerLimits
+from .rabbitmq import DEFAULT_RELEASE, RELEASES
 from .users import ANONYMOUS_USER, User
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ _DIALECTS: Final[Mapping[str, str]] = {"rabbitmq": "-rabbit", "specification": "
 """The suffix of dialect names for each implementation."""
 
 _SCRAM_DIGESTS: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-1": "sha1"}
+_NAMELESS: Final = frozenset({"ANONYMOUS", "MSSBCBS"})
+"""Mechanisms whose clients have no name yet."""
 _IDLE_FACTOR: Final = 2.0
 """Silence that ends a connection: two heartbeats in 0-9-1 (4.2.7); 1.0 announces the time itself."""
 _FIRST_FRAMES: Final = 8192
@@ -66,7 +69,8 @@ class _Made:
     _shared: dict[tuple[Version, bool], Any]
     """By version, for connections with and without a certificate's name. Each is created on demand, since creating one
     loads its version's engine."""
-    _keys: dict[tuple[str, str], ScramKeys]
+    _keys: dict[str, ScramKeyBook]
+    """The book of keys, once a login needs it."""
     _spoken: tuple[Version, ...]
 
     __record_later__: ClassVar[dict[str, Callable[[Any], object]]] = {
@@ -85,10 +89,14 @@ class Settings(_Made):
     | `users` | by name: a password, or a `User` |
     | `vhosts` | the virtual hosts |
     | `mechanisms` | of SASL, the preferred first; each version offers those that it knows |
-    | `anonymous` | accept clients without a name (ANONYMOUS; in 1.0 also without SASL), as user "anonymous" |
-    | `auto_create` | 1.0: a plain, unused address is that of a durable queue, created on first use |
+    | `registry` | the SASL mechanisms that names stand for, with a user's own; what these verify, the broker believes |
+    | `anonymous` | accept clients without a name (ANONYMOUS, MSSBCBS; in 1.0 also without SASL), as user "anonymous" |
+    | `auto_create` | 1.0: a plain, unused address is that of a durable queue, made on first use, but no "$..." |
     | `versions` | the versions spoken; the first is offered to a client that asks for another |
-    | `dialect` | of 0-8 and 0-9-1: "rabbitmq", "specification" or "qpid"; "": by the client, see below |
+    | `strict` | 1.0: a message that isn't one ends its link, a field of another form its connection; see below |
+    | `dialect` | of the versions before 1.0: "rabbitmq", "specification" or "qpid"; "": by the client, see below |
+    | `rabbitmq` | the release of RabbitMQ that it is for clients of RabbitMQ's 0-9-1: see docs/broker.md |
+    | `consumer_timeout` | seconds for which such a client may hold a delivery; None: any time |
     | `heartbeat` | seconds, as 0-8 and 0-9-1 propose it; in 1.0 twice as much silence ends a connection. 0: none |
     | `history` | number of records kept of what happens to messages |
     | `history_octets` | most octets of the contents in those records, each counted in every one; None: any number |
@@ -106,7 +114,11 @@ class Settings(_Made):
     random octets or more; `serve_broker` does so by itself. EXTERNAL is offered only to clients with a certificate.
 
     Without a `dialect`, clients that identify as Qpid's get the behaviour of Qpid's brokers, all others RabbitMQ's. A
-    dialect determines the methods, and the answers where RabbitMQ and the specification differ.
+    dialect determines the methods, and the answers where RabbitMQ, Qpid's brokers and the specification differ;
+    docs/broker.md says which follows whom. 0-10 has Qpid's unless it is "specification".
+
+    Real clients of 1.0 send fields in other forms than the specification's, which a broker tolerates and warns of where
+    their meaning is clear; `strict` is for those who test a client (`amqp_sansio.amqp_1_0.Config` has the same).
 
     Raises ValueError for an unknown mechanism or dialect, no version, no virtual host, or a name that is too long.
 
@@ -135,6 +147,10 @@ class Settings(_Made):
     epoch: float = 0.0
     auto_create: bool = False
     dialect: DialectName = ""
+    strict: bool = False
+    rabbitmq: str = DEFAULT_RELEASE
+    consumer_timeout: float | None = 1800.0
+    registry: MechanismRegistry = MECHANISMS
 
     __record_hidden__: ClassVar[frozenset[str]] = frozenset({"users", "seed"})
 
@@ -143,13 +159,14 @@ class Settings(_Made):
     def authenticate(self, credentials: Credentials, *, is_secure: bool, peer_name: str) -> Verdict:
         """Check a login. `is_secure`: behind TLS, with a certificate in the name of `peer_name`.
 
-        A SCRAM proof has been verified by its mechanism before. Nobody may act for another user. The reason is for the
-        broker's side: a refused client isn't told whether the user or the password was wrong.
+        A SCRAM proof has been verified by its mechanism before, and so has what a mechanism of the user's own verifies.
+        Nobody may act for another user. The reason is for the broker's side: a refused client isn't told whether the
+        user or the password was wrong.
         """
         mechanism, user = credentials.mechanism, credentials.user
-        if mechanism == "ANONYMOUS":
+        if mechanism in _NAMELESS:
             if not self.anonymous:
-                return Verdict("", "ANONYMOUS isn't allowed (Settings.anonymous)")
+                return Verdict("", f"{mechanism} isn't allowed (Settings.anonymous)")
             return Verdict(ANONYMOUS_USER)
         if mechanism == "EXTERNAL":
             if not is_secure or not peer_name:
@@ -158,7 +175,7 @@ class Settings(_Made):
         if credentials.authzid not in ("", user):
             return Verdict("", f"user {user!r} may not act for {credentials.authzid!r}")
         known = self._user(user)
-        if mechanism == "EXTERNAL" or mechanism in _SCRAM_DIGESTS:
+        if mechanism == "EXTERNAL" or credentials.verified:
             return Verdict(user) if known is not None else Verdict("", f"there is no user {user!r}")
         if credentials.password is None:
             return Verdict("", f"{mechanism} isn't supported: there is nobody to judge its token")
@@ -171,21 +188,18 @@ class Settings(_Made):
         return Verdict(user)
 
     def scram_keys(self, mechanism: str, user: str) -> ScramKeys | None:
-        """Return a user's keys for a SCRAM mechanism, derived once from the password; None for another mechanism.
+        """Return a user's keys for a SCRAM mechanism, derived from the password (`ScramKeyBook`); None for another one.
 
-        An unknown user, or one without a password, gets keys that no password proves.
+        An unknown user, or one without a password, gets keys that no password proves, after the same time.
         """
         digest = _SCRAM_DIGESTS.get(mechanism)
         if digest is None:
             return None
         known = self._user(user)
-        if known is None or not known.password:
-            return decoy_scram_keys(user, self.octets("decoy"), digest=digest)
-        keys = self._keys.get((user, digest))
-        if keys is None:
-            keys = scram_keys(known.password, self.octets("salt", user)[:16], digest=digest)
-            self._keys[user, digest] = keys
-        return keys
+        book = self._keys.get("book")
+        if book is None:
+            book = self._keys["book"] = ScramKeyBook(self.octets("keys"))
+        return book.keys(user, None if known is None else known.password or None, digest)
 
     def may_open(self, user: str, vhost: str) -> Literal["", "unknown", "refused"]:
         """Return "" if a user may open a virtual host; "unknown": it doesn't exist."""
@@ -268,7 +282,7 @@ class _Configs(Mapping[Version, Any]):
         if version not in settings.spoken:
             raise KeyError(version)
         config = settings.shared_config(version, with_name=self._with_name)
-        if any(name in _SCRAM_DIGESTS for name in config.mechanisms):
+        if any(config.registry.needs_nonce(name) for name in config.mechanisms):
             return _but(config, nonce=settings.text("nonce", str(self._number)))
         return config
 
@@ -294,12 +308,17 @@ def _spoken_versions(settings: Settings) -> tuple[Version, ...]:
 def _check(settings: Settings) -> None:
     if not settings.versions or not settings.vhosts:
         raise ValueError("Settings need at least one version and one virtual host")
-    unknown = [name for name in settings.mechanisms if name not in SERVER_MECHANISMS]
+    names = settings.registry.server_names
+    unknown = [name for name in settings.mechanisms if name not in names]
     if unknown:
-        known = ", ".join(SERVER_MECHANISMS)
+        known = ", ".join(names)
         raise ValueError(f"Settings.mechanisms: {unknown[0]!r} isn't known; known are {known}")
     if settings.dialect and settings.dialect not in _DIALECTS:
         raise ValueError(f"Settings.dialect: {settings.dialect!r} is none of {', '.join(_DIALECTS)}")
+    if settings.rabbitmq not in RELEASES:
+        raise ValueError(f"Settings.rabbitmq: {settings.rabbitmq!r} is none of {', '.join(RELEASES)}")
+    if settings.consumer_timeout is not None and not settings.consumer_timeout > 0:
+        raise ValueError(f"Settings.consumer_timeout: {settings.consumer_timeout!r} isn't above 0")
     for vhost in settings.vhosts:
         if len(vhost.encode()) > 255:
             raise ValueError(f"Settings.vhosts: {vhost[:40]!r}... is longer than 255 octets")
@@ -367,6 +386,7 @@ def _make_0_9_1(settings: Settings) -> Any:
     from ..amqp_0_9_1 import Config
 
     return Config(
+        registry=settings.registry,
         mechanisms=_mechanisms(settings, AMQP_0_9_1),
         heartbeat=settings.heartbeat,
         limits=settings.connection_limits,
@@ -379,6 +399,7 @@ def _make_0_8(settings: Settings) -> Any:
     from ..amqp_0_8 import Config
 
     return Config(
+        registry=settings.registry,
         mechanisms=_mechanisms(settings, AMQP_0_8),
         heartbeat=settings.heartbeat,
         limits=settings.connection_limits,
@@ -389,16 +410,18 @@ def _make_0_8(settings: Settings) -> Any:
 
 
 def _make_0_10(settings: Settings) -> Any:
-    from ..amqp_0_10 import Config
+    from ..amqp_0_10 import Config, Dialect
     from ..amqp_0_10.codec.frames import LARGEST_FRAME
 
     return Config(
+        registry=settings.registry,
         mechanisms=_mechanisms(settings, AMQP_0_10),
         max_frame_size=min(LARGEST_FRAME, settings.connection_limits.unparsed),
         heartbeat_min=1 if settings.heartbeat else None,
         limits=settings.connection_limits,
         known_hosts=settings.urls,
         properties=_properties(settings),
+        dialect=Dialect.ERRATA if settings.dialect == "specification" else Dialect.QPID,
     )
 
 
@@ -407,6 +430,7 @@ def _make_1_0(settings: Settings) -> Any:
 
     return Config(
         container_id=settings.name,
+        registry=settings.registry,
         mechanisms=_mechanisms(settings, AMQP_1_0),
         sasl_required=not settings.anonymous,
         idle_time_out=_IDLE_FACTOR * settings.heartbeat,
@@ -415,6 +439,7 @@ def _make_1_0(settings: Settings) -> Any:
         properties=_properties(settings),
         # The front end checks content: messages to the management node may have sections out of order.
         validate_content=False,
+        strict=settings.strict,
     )
 
 

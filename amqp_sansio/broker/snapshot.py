@@ -11,12 +11,11 @@ import pickle
 from io import BytesIO
 from typing import Any, Final
 
+from .._ground.layouts import BROKER
 from .model.content import Message
 from .model.exchange import Binding, Exchange
 from .model.queue import Consumer, Entry, Owner, Queue, Transaction, Window
 
-SCHEMA: Final = 2
-"""The layout of a snapshot; one of another layout is refused."""
 _LINKED: Final = (Binding, Consumer, Entry, Exchange, Message, Owner, Queue, Transaction, Window)
 """Classes that refer to one another in chains of any length."""
 
@@ -34,7 +33,7 @@ class Whole:
 def dumps(value: object) -> bytes:
     """Pickle `value`: a Broker or Hub, or a tuple of one with objects that stay parts of it."""
     target = BytesIO()
-    target.write(b"layout %d\n" % SCHEMA)
+    target.write(b"layout %d\n" % BROKER)
     pickler = _Pickler(target)
     pickler.dump(value)
     while pickler.met:
@@ -50,10 +49,12 @@ def loads(octets: bytes) -> Any:
     Raises ValueError for another layout, before its content is read.
     """
     source = BytesIO(octets)
-    layout, _, number = source.readline(16).strip().partition(b" ")
-    if layout != b"layout" or number != b"%d" % SCHEMA:
-        found = number.decode("ascii", "replace") if layout == b"layout" else "of an earlier release"
-        raise ValueError(f"this snapshot of a broker has layout {found}, this release reads {SCHEMA}")
+    layout, _, number = source.readline(32).strip().partition(b" ")
+    if layout != b"layout":
+        raise ValueError("these octets are no snapshot of a broker")
+    if number != b"%d" % BROKER:
+        found = number.decode("ascii", "replace")
+        raise ValueError(f"this snapshot of a broker has layout {found}, this release reads {BROKER}")
     unpickler = pickle.Unpickler(source)
     value = unpickler.load()
     while (filled := unpickler.load()) is not None:

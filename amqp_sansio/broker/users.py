@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .._core.record import record
+from .._ground.record import record
 
 if TYPE_CHECKING:
     from typing import ClassVar

@@ -9,7 +9,7 @@ from ...amqp_1_0.codec.decode import ENTRIES, Map, read_code, read_counted, read
 from ...amqp_1_0.codec.encode import encode, encode_items
 from ...amqp_1_0.codec.fastpath import locate
 from ...amqp_1_0.codec.faults import READ_FAULTS
-from ...amqp_1_0.codec.message import Message
+from ...amqp_1_0.codec.message import LenientMessage, Message
 from ...amqp_1_0.codec.performatives import Header
 from ...amqp_1_0.codec.sections import AMQP_SEQUENCE, AMQP_VALUE, DATA, FOOTER
 from ...amqp_1_0.codec.types import Array, Symbol, Timestamp, UInt, ULong
@@ -90,7 +90,8 @@ class Content_1_0(Content):
         """The sections, over their octets; access raises CodecError for damage."""
         found = self._message
         if found is None:
-            found = self._message = Message.from_wire(self.payload)
+            found = LenientMessage.from_wire(self.payload)
+            self._message = found
         return found
 
     @property

@@ -132,6 +132,17 @@ class ClassicContent(Content):
         raw = BasicProperties(**given).encode(self.tables)
         return ClassicContent(self.version, raw, self.tables, self.body)
 
+    def with_headers(self, values: Mapping[str, Any], drop: tuple[str, ...] = ()) -> ClassicContent:
+        """Return the message with these headers, and without those of `drop`; damaged headers are replaced."""
+        properties, headers = self.properties, self.headers
+        given = {name: getattr(properties, name) for name in BasicProperties.__match_args__}
+        tables = self.tables
+        if isinstance(headers, Table):
+            given["headers"] = replaced(headers.raw, tables, values, drop)
+        else:
+            given["headers"] = fitted(values, tables)
+        return ClassicContent(self.version, BasicProperties(**given).encode(tables), tables, self.body)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return ClassicContent, (self.version, self.raw_properties, self.tables, self.body)
 
@@ -153,10 +164,9 @@ def dead_headers(
 
 
 def read_expiration(text: str | None) -> int | None:
-    """Return the milliseconds of an expiration, decimal digits; None for any other text."""
-    if text is None or not text.isascii() or not text.isdecimal():
-        return None
-    return int(text)
+    """Return the milliseconds of an expiration, decimal digits, perhaps behind a plus; None for any other text."""
+    digits = "" if text is None else text.removeprefix("+")
+    return int(digits) if digits.isascii() and digits.isdecimal() else None
 
 
 __all__ = ["ClassicContent", "dead_headers", "read_expiration"]

@@ -33,10 +33,24 @@ _DEEPEST: Final = 26
 NOTHING: Final[Mapping[Symbol, Any]] = {}
 
 _KINDS: Final[dict[type[Any], str]] = {
-    bool: "bool", Byte: "int8", Short: "int16", Int: "int32", int: "int64", UByte: "uint8", UShort: "uint16",
-    UInt: "uint32", ULong: "uint64", Float: "float", float: "double", str: "text", Symbol: "symbol", Char: "char",
-    bytes: "binary", Timestamp: "time", UUID: "uuid",
-}  # fmt: skip
+    bool: "bool",
+    Byte: "int8",
+    Short: "int16",
+    Int: "int32",
+    int: "int64",
+    UByte: "uint8",
+    UShort: "uint16",
+    UInt: "uint32",
+    ULong: "uint64",
+    Float: "float",
+    float: "double",
+    str: "text",
+    Symbol: "symbol",
+    Char: "char",
+    bytes: "binary",
+    Timestamp: "time",
+    UUID: "uuid",
+}
 _DECIMALS: Final[dict[type[Any], str]] = {Decimal32: "decimal32", Decimal64: "decimal64", Decimal128: "decimal"}
 _CLASSES: Final = {kind: each for each, kind in _KINDS.items()}
 _MOST_REPEATED: Final = 256

@@ -53,9 +53,11 @@ def read_body(common: Common, message: Message) -> None:
     if content.__class__ is str:
         common.body, common.form = content.encode(), "string"
     elif content.__class__ is bytes:
-        common.body, common.form = content, "binary"
+        common.body = content
+        common.form = "binary"
     elif content is None:
-        common.body, common.form = b"", "null"
+        common.body = b""
+        common.form = "null"
     elif content is NotImplemented or not _read_compound(common, content):
         octets = message.encode()
         common.body = b"".join([octets[start:stop] for name, start, stop in message.sections if name in _BODIES])

@@ -17,9 +17,15 @@ if TYPE_CHECKING:
 _READ_U32: Final = Struct(">I").unpack_from
 _READ_F64: Final = Struct(">d").unpack_from
 _NAMES: Final = {
-    ">b": "int8", ">B": "uint8", ">h": "int16", ">H": "uint16", ">i": "int32", ">I": "uint32", ">q": "int64",
+    ">b": "int8",
+    ">B": "uint8",
+    ">h": "int16",
+    ">H": "uint16",
+    ">i": "int32",
+    ">I": "uint32",
+    ">q": "int64",
     ">Q": "uint64",
-}  # fmt: skip
+}
 _SECOND: Final = 1000
 _LATEST: Final = 1 << 64
 

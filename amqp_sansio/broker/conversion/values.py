@@ -28,10 +28,12 @@ Entries: TypeAlias = list[tuple[str, Value]]
 """Names with values, in order."""
 
 NULL: Final[Value] = ("null", None)
-SIMPLE: Final = frozenset({
-    *("null", "bool", "float", "double", "decimal32", "decimal64", "decimal", "text", "symbol", "char", "binary"),
-    *("time", "uuid", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-})  # fmt: skip
+SIMPLE: Final = frozenset(
+    {
+        *("null", "bool", "float", "double", "decimal32", "decimal64", "decimal", "text", "symbol", "char", "binary"),
+        *("time", "uuid", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    }
+)
 """Kinds of values that contain no others."""
 
 INTEGERS: Final = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ...events import PAUSED
 from ..model.queue import Window
@@ -13,11 +13,26 @@ if TYPE_CHECKING:
 
     from ...endpoint import CloseHint, Endpoint
     from ...events import Event, Signal
+    from ..counting import Counts
     from ..model.broker import Broker
     from ..model.commands import Command
+    from ..model.content import Content
     from ..model.effects import Effect
-    from ..model.queue import Owner
+    from ..model.queue import Consumer, Entry, Owner
+    from ..nodes import Namespace
     from ..settings import Settings
+
+
+REQUEST_STEPS: Final = 20
+"""Steps of `BrokerLimits.turn` that a request and its reply count for, beside what the request causes."""
+
+
+class Unfinished(Protocol):
+    """A client that has events left for a later turn."""
+
+    number: int
+
+    def next_event(self) -> Signal: ...
 
 
 class HubContext(Protocol):
@@ -29,7 +44,9 @@ class HubContext(Protocol):
     fronts: dict[int, Frontend]
     is_blocked: str
     is_closing: bool
+    counts: Counts
     shared: dict[str, Any]
+    namespace: Namespace | None
 
     @property
     def is_dirty(self) -> bool: ...
@@ -46,9 +63,15 @@ class HubContext(Protocol):
 
     def touch(self, number: int) -> None: ...
 
+    def put_off(self, client: Unfinished) -> None: ...
+
     def settle(self) -> None: ...
 
     def forget(self, number: int) -> None: ...
+
+    def not_sent(self, consumer: Consumer, entry: Entry, why: str) -> None: ...
+    def warn(self, key: Hashable, text: str) -> None: ...
+    def not_read(self, owner: Owner, exchange: str, routing_key: str, content: Content, why: str) -> None: ...
 
 
 class ClientContext(Protocol):
@@ -79,10 +102,11 @@ class Frontend(ABC):
     `connection` is the engine's server end. `gate` is a window shared by every consumer of the connection: it limits
     the octets that a client may leave unread, and `Client` refills it when the client has read. `publishes`: the client
     has published, so it is held while the broker is full. `is_held_up`: the client's events wait until it has read
-    more.
+    more; `is_put_off`: until the hub's next turn, because this turn's budget is spent, or until what its last command
+    has left is done.
     """
 
-    __slots__ = ("connection", "gate", "hub", "is_held_up", "number", "publishes")
+    __slots__ = ("again", "connection", "gate", "hub", "is_held_up", "is_put_off", "ledger", "number", "publishes")
 
     connection: Any
 
@@ -93,23 +117,46 @@ class Frontend(ABC):
         self.gate = Window(octets=hub.settings.limits.backlog_high, overdraws=True)
         self.publishes = False
         self.is_held_up = False
+        self.is_put_off = False
+        self.again: Event | Signal | None = None
+        """The event whose command was postponed (`Postponed`)."""
+        self.ledger = hub.model.ledger
 
     @property
     def is_behind(self) -> bool:
         """Whether the client has left more than `backlog_high` of answers, returns and confirms unread, beside the
         deliveries within `gate`."""
-        connection, room = self.connection, self.gate.octets
-        high = self.hub.settings.limits.backlog_high
+        backlog, high = self.connection.send_backlog, self.hub.settings.limits.backlog_high
+        if backlog <= high:
+            # `gate` never has more than that: most clients are far from being behind.
+            return False
+        room = self.gate.octets
         allowed = 2 * high - (high if room is None else room)
-        return connection.send_backlog > allowed and not connection.is_ending
+        return backlog > allowed and not self.connection.is_ending
 
     def next_event(self) -> Event | Signal:
-        """Return the engine's next event; none for a client that is behind."""
+        """Return the engine's next event; none for a client that is behind, or whose turn is over."""
         self.is_held_up = self.is_behind
         if self.is_held_up:
             return PAUSED
+        if self.ledger.room <= 0:
+            self.is_put_off = True
+            return PAUSED
+        if self.again is not None:
+            again, self.again = self.again, None
+            return again
         event: Event | Signal = self.connection.next_event()
         return event
+
+    def postpone(self, event: Event | Signal) -> None:
+        """Handle an event once more in a later turn: its command has changed nothing."""
+        self.again = event
+        self.is_put_off = True
+
+    @property
+    def must_wait(self) -> bool:
+        """Whether commands of this client have left work, so that it isn't known yet what comes of them."""
+        return self.ledger.actor in self.ledger.busy
 
     @abstractmethod
     def take_events(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from ..limits import BrokerLimits
 from ..snapshot import Whole
 from . import commands
+from .chores import Chores
 from .delivery import Delivery
 from .history import History
 from .ledger import Ledger
@@ -16,6 +17,9 @@ from .queue import Command, VirtualHost
 from .settling import Settling
 from .topology import Topology
 from .transactions import Transactions
+
+_SLICE: Final = 250
+"""Steps for one kind of work until the next kind has its turn."""
 
 
 class Broker(Whole):
@@ -26,7 +30,8 @@ class Broker(Whole):
     the broker generates. `history` is the number of records kept of what happens to messages; 0 keeps none;
     `history_octets` is the most that their contents may have.
 
-    Its parts, each above those it knows: `Ledger`, `Topology`, `Delivery`, `Transactions`, `Publishing`, `Settling`.
+    Its parts, each above those it knows: `Ledger`, `Chores`, `Topology`, `Delivery`, `Transactions`, `Publishing`,
+    `Outcomes`, `Settling`.
 
     >>> from amqp_sansio.broker import commands
     >>> broker = Broker()
@@ -49,19 +54,37 @@ class Broker(Whole):
         ledger = Ledger(limits or BrokerLimits(), hosts, History(history, history_octets) if history else None, epoch)
         self.ledger: Final = ledger
         self.limits: Final = ledger.limits
+        """The bounds of everything that clients can make grow."""
         self.vhosts: Final = ledger.vhosts
+        """By name; none is added or removed later."""
         self.effects: Final = ledger.effects
+        """What follows from commands: deliveries, confirms, ends. The front ends take them."""
         self.history: Final = ledger.history
+        """The last records of what happened to messages; None: none are kept."""
         self.epoch: Final = epoch
+        """The Unix time at which the clock of `now` showed 0."""
         self.owners: Final = ledger.owners
-        topology = Topology(ledger)
-        self._delivery = delivery = Delivery(ledger, topology, seed)
+        """Those that aren't closed, by number."""
+        chores = Chores(ledger)
+        self._chores = chores
+        """Unfinished parts of commands, done in later turns."""
+        topology = Topology(ledger, chores)
+        delivery = Delivery(ledger, topology, chores, seed)
+        self._delivery = delivery
+        """Queues and consumers."""
         self._transactions = Transactions(ledger)
+        """The work that waits for commits."""
         self.transactions: Final = self._transactions.open
-        self.publishing = publishing = Publishing(ledger, delivery, self._transactions)
-        self._settling = settling = Settling(ledger, delivery, self._transactions, publishing)
+        """The open ones, by number."""
+        publishing = Publishing(ledger, delivery, self._transactions, chores)
+        self.publishing = publishing
+        """The way of messages into queues; forcing a refusal for tests asks it."""
+        settling = Settling(ledger, delivery, self._transactions, publishing, chores)
+        self._settling = settling
         self.runnable: Final = delivery.runnable
+        """Queues that may have something for their consumers; a dict for its order."""
         self.dead: Final = delivery.dead
+        """Messages that are still to be published to dead-letter and alternate exchanges."""
         self._handlers: dict[type[Command], Callable[[Any], Any]] = {
             commands.OpenOwner: settling.open_owner,
             commands.CloseOwner: settling.close_owner,
@@ -71,7 +94,7 @@ class Broker(Whole):
             commands.UnbindExchange: topology.unbind_exchange,
             commands.DeclareQueue: delivery.declare_queue,
             commands.DeleteQueue: delivery.delete_by_name,
-            commands.PurgeQueue: delivery.purge,
+            commands.PurgeQueue: settling.purge,
             commands.Bind: topology.bind,
             commands.Unbind: topology.unbind,
             commands.LinkQueue: delivery.link_queue,
@@ -89,37 +112,84 @@ class Broker(Whole):
             commands.Commit: settling.commit,
             commands.Rollback: settling.rollback,
         }
+        """The part that carries out each kind of command."""
 
     def apply(self, command: Command, now: float) -> Any:
         """Carry out a command at `now` (seconds). Its class documents the result. Raises Fault."""
         ledger = self.ledger
         if now > ledger.now:
             ledger.now = now
-            if (deadline := ledger.next_deadline) is not None and deadline <= now:
+            if (deadline := self.next_deadline) is not None and deadline <= now:
                 # The caller's timer is late.
                 self.handle_timeout(now)
         result = self._handlers[type(command)](command)
-        if self.dead:
+        if self.dead and not self._delivery.is_behind:
             self.publishing.bury()
         if self.runnable:
             self._delivery.run_all()
         return result
 
+    # Turns.
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a turn has left work for the next one (`BrokerLimits.turn`)."""
+        delivery, publishing = self._delivery, self.publishing
+        if delivery.waiting or self.dead or delivery.late or self._chores.by_actor:
+            return True
+        if publishing.letter is not None or publishing.unplaced:
+            return True
+        due = publishing.delayed.next_deadline
+        return due is not None and due <= self.ledger.now
+
+    def work(self) -> None:
+        """Go on with what earlier turns have left, within this turn's budget: every kind of work in its turn, each a
+        slice at a time, so that none waits for the end of another."""
+        ledger, delivery = self.ledger, self._delivery
+        while self.has_work and not ledger.is_spent:
+            for kind in (
+                self.publishing.place_more,
+                self.publishing.route_delayed,
+                delivery.expire_more,
+                self._chores.go_on,
+                self.publishing.bury,
+            ):
+                self._slice(kind)
+            if delivery.waiting:
+                self._slice(delivery.run_next)
+            if self.runnable:
+                self._slice(delivery.run_all)
+
+    def _slice(self, work: Callable[[], None]) -> None:
+        """Give a kind of work a part of what is left of the turn."""
+        ledger = self.ledger
+        if ledger.room > _SLICE and ledger.in_turn:
+            rest = ledger.room - _SLICE
+            ledger.room = _SLICE
+            work()
+            ledger.room += rest
+        elif not ledger.is_spent:
+            work()
+
     @property
     def next_deadline(self) -> float | None:
         """When to call `handle_timeout`; None: nothing expires."""
-        return self.ledger.next_deadline
+        deadline, due = self.ledger.next_deadline, self.publishing.delayed.next_deadline
+        if deadline is None or due is None:
+            return due if deadline is None else deadline
+        return min(deadline, due)
 
     def handle_timeout(self, now: float) -> None:
-        """Expire messages and queues that are due. A spurious call is a no-op."""
-        ledger = self.ledger
-        for queue in ledger.due(now):
+        """Expire messages and queues that are due, route delayed messages. A spurious call is a no-op."""
+        delivery = self._delivery
+        for queue in self.ledger.due(now):
             if not queue.is_deleted:
-                self._delivery.expire(queue)
-                if not queue.is_deleted:
-                    ledger.watch(queue)
-        self.publishing.bury()
-        self._delivery.run_all()
+                delivery.late[queue] = None
+        delivery.expire_more()
+        self.publishing.route_delayed()
+        if not delivery.is_behind:
+            self.publishing.bury()
+        delivery.run_all()
 
     def add_vhost(self, name: str) -> VirtualHost:
         """Return the virtual host of that name, creating it if necessary."""
@@ -140,13 +210,17 @@ class Broker(Whole):
         Every owner is removed, without effects."""
         # Handle first everything that was due before the stop.
         self.handle_timeout(now)
+        self.work()
         for transaction in list(self.transactions.values()):
             self._settling.end(transaction)
         for owner in [each for each in self.owners.values() if each.parent is None]:
             self._settling.close_owner(commands.CloseOwner(owner))
         # Route dead letters before non-durable queues are lost.
         self.publishing.bury()
+        self.work()
+        self.publishing.keep_persistent()
         for vhost in self.vhosts.values():
             self._delivery.keep_durable(vhost)
+        self.work()
         self.runnable.clear()
         self.effects.clear()

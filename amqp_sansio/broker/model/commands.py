@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from ..._core.record import record
+from ..._ground.record import record
 from .options import NO_ARGUMENTS as NO_ARGUMENTS
 from .options import Lifetime as Lifetime
 from .queue import Command as Command
@@ -157,7 +157,12 @@ class DeclareQueue(Command):
     lifetime: Lifetime | None = None
     outlives: bool = False
     """(0-10) The end of the owner deletes an exclusive queue only if it is `auto_delete`, which has no other effect on
-    it; otherwise the queue becomes usable by everybody."""
+    it; otherwise the queue becomes usable by everybody. An existing queue that is exclusive to nobody becomes exclusive
+    to `exclusive_to`, unless others consume from it (LOCKED)."""
+    expires_at_head: bool = False
+    """A message expires only when it is the next one (RabbitMQ); else wherever it is."""
+    delivery_limit: int | None = None
+    """The limit of a quorum queue whose arguments have none."""
 
 
 @record
@@ -338,6 +343,10 @@ class Publish(Command):
     chained: bool = False
     rerouted: bool = False
     promised: bool = False
+    also: tuple[str, ...] = ()
+    """More routing keys (RabbitMQ's headers CC and BCC): each queue gets the message once."""
+    delay: float = 0.0
+    """Seconds after which the message is routed; an exchange that delays reads them in the headers."""
 
 
 @record
@@ -393,9 +402,9 @@ class Begin(Command):
 
 @record
 class Commit(Command):
-    """Perform everything published and settled in a transaction, in order. Returns a tuple of its mandatory messages
-    that no queue took and its immediate ones that no consumer received; `Message.mandatory` distinguishes them. Faults:
-    ILLEGAL_STATE if the transaction has ended."""
+    """Perform everything published and settled in a transaction, in order. Returns the list of its mandatory messages
+    that no queue took and its immediate ones that no consumer received; `Message.mandatory` distinguishes them. It is
+    complete when nothing of the commit is left to later turns. Faults: ILLEGAL_STATE if the transaction has ended."""
 
     transaction: Transaction
 

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.record import record
+from ..._ground.record import record
 
 if TYPE_CHECKING:
     from ...versions import Version
@@ -96,9 +96,18 @@ class Message:
     """A published message: its content and destination. `number` counts the publishes of a broker."""
 
     __slots__ = (
-        "content", "converted", "copies", "exchange", "immediate", "mandatory", "number", "octets", "publisher",
+        "content",
+        "converted",
+        "copies",
+        "exchange",
+        "immediate",
+        "mandatory",
+        "number",
+        "octets",
+        "publisher",
         "routing_key",
-    )  # fmt: skip
+        "walk",
+    )
 
     def __init__(
         self,
@@ -111,19 +120,28 @@ class Message:
         immediate: bool = False,
     ) -> None:
         self.content = content
+        """Its properties and body; several messages may share one."""
         self.exchange = exchange
+        """Where it was published to; a dead letter has the one it was sent to last."""
         self.routing_key = routing_key
+        """What the exchange routes it by."""
         self.number = number
+        """Counts the publishes of the broker; copies in several queues have one."""
         self.publisher = publisher
         """The number of the publishing connection's owner, for no-local."""
         self.mandatory = mandatory
+        """Whether it goes back to its publisher when no queue takes it."""
         self.immediate = immediate
+        """Whether it goes back when no consumer can have it at once (0-8, 0-9-1)."""
         self.octets = content.octets
         """Octets stored for it."""
         self.converted: tuple[Hashable, Content] | None = None
         """The last result of `conversion` and its recipient's version, kept while several queues hold the message."""
         self.copies = 0
         """The number of queues that hold it."""
+        self.walk: dict[str, None] | None = None
+        """The queues that this dead letter and those it comes from have reached since the last rejection; all copies
+        share it."""
 
     def __repr__(self) -> str:
         return f"<Message {self.number} to {self.exchange!r} with {self.routing_key!r}>"
@@ -133,6 +151,16 @@ class Filter(ABC):
     """Selects the messages for a consumer; a value that pickles."""
 
     __slots__ = ()
+
+    @property
+    def cost(self) -> int:
+        """Steps that it takes to judge a message, for `BrokerLimits.turn`."""
+        return 1
+
+    @property
+    def octets(self) -> int:
+        """Octets that it takes, for `BrokerLimits.topology`."""
+        return 1024
 
     @abstractmethod
     def accepts(self, message: Message) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..._core.record import record
+from ..._ground.record import record
 
 if TYPE_CHECKING:
     from .queue import Consumer, Entry

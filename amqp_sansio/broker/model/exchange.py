@@ -13,6 +13,7 @@ from ...errors import CodecError
 from .faults import Fault, FaultKind
 from .headers import HeadersIndex, comparable_items, match_mode
 from .options import NO_ARGUMENTS, as_text
+from .sizes import BINDING_OCTETS, EXCHANGE_OCTETS, PAIR_OCTETS, WORD_OCTETS, octets_of
 from .topic import TopicTrie
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Destination:
     __slots__ = ()
 
     name: str
+    is_deleted: bool
 
     @property
     def is_private(self) -> bool:
@@ -66,13 +68,9 @@ def binding_key(
 
 
 class Binding:
-    """A binding of an exchange to a queue or another exchange; immutable.
+    """A binding of an exchange to a queue or another exchange; immutable."""
 
-    `key` identifies it, as computed by `binding_key`. With `by_arguments` false, it equals every binding with the same
-    destination and routing key (0-10).
-    """
-
-    __slots__ = ("arguments", "by_arguments", "destination", "key", "routing_key")
+    __slots__ = ("arguments", "by_arguments", "destination", "key", "octets", "routing_key")
 
     def __init__(
         self,
@@ -82,10 +80,18 @@ class Binding:
         by_arguments: bool = True,
     ) -> None:
         self.destination = destination
+        """The queue or exchange that messages go to."""
         self.routing_key = routing_key
+        """A pattern for topic exchanges; others compare it or ignore it."""
         self.arguments = arguments
+        """As the client gave them; what they mean is the exchange's."""
         self.by_arguments = by_arguments
+        """Whether they are part of what makes it one; if not, it equals every binding with the same destination and
+        routing key (0-10)."""
         self.key: BindingKey = binding_key(destination, routing_key, arguments, True)
+        """Identifies it within its exchange, as computed by `binding_key`."""
+        self.octets = BINDING_OCTETS + len(routing_key) + (2 * octets_of(arguments) if arguments else 0)
+        """What it counts for, in `Ledger.topology`."""
 
     def __repr__(self) -> str:
         kind, name, routing_key, _ = self.key
@@ -95,17 +101,30 @@ class Binding:
 class Exchange(Destination):
     """The base of all exchanges. The model changes it; everybody may read.
 
-    `was_bound` is whether it ever had a binding; only then is it deleted automatically. `forwards` counts its bindings
-    to other exchanges. A custom type is a subclass that maintains the data of `match` in `_added` and `_removed`, has a
-    `type` that begins with "x-", and is given to `make_exchange`.
+    A custom type is a subclass that maintains the data of `match` in `_added` and `_removed`, has a `type` that begins
+    with "x-", and is given to `make_exchange`.
     """
 
     type: ClassVar[str] = ""
-
+    delays: ClassVar[bool] = False
+    """Whether it holds messages for the time in their header x-delay."""
     __slots__ = (
-        "_by_destination", "_with_arguments", "alternate", "arguments", "auto_delete", "bindings", "durable",
-        "forwards", "internal", "name", "was_bound",
-    )  # fmt: skip
+        "_by_destination",
+        "_by_routing_key",
+        "_with_arguments",
+        "alternate",
+        "arguments",
+        "auto_delete",
+        "bindings",
+        "durable",
+        "forwards",
+        "internal",
+        "is_deleted",
+        "name",
+        "octets",
+        "tried",
+        "was_bound",
+    )
 
     def __init__(
         self,
@@ -118,15 +137,33 @@ class Exchange(Destination):
         arguments: Mapping[str, Any] = NO_ARGUMENTS,
     ) -> None:
         self.name = name
+        """Unique in its virtual host; "" is the default exchange."""
         self.durable = durable
+        """Whether it survives `Broker.restart`."""
         self.auto_delete = auto_delete
+        """Whether it is deleted with its last binding, once it had one."""
         self.internal = internal
+        """Whether clients can't publish to it, only other exchanges."""
         self.alternate = alternate
+        """The name of the exchange that takes what it can't route."""
         self.arguments = arguments
+        """As it was declared; a second declaration must have equal ones."""
         self.bindings: dict[BindingKey, Binding] = {}
+        """Those from it, by key, in the order in which they were made."""
         self.was_bound = False
+        """Whether it ever had a binding; only then is it deleted automatically."""
+        self.is_deleted = False
+        """Set once; routes that still lead here end."""
         self.forwards = 0
+        """How many of its bindings lead to other exchanges."""
+        self.tried = 0
+        """Patterns or bindings that the last route from here tried."""
+        self.octets = EXCHANGE_OCTETS + octets_of(name) + octets_of(arguments)
+        """What it counts for with its bindings, in `Ledger.topology`."""
         self._by_destination: dict[Destination, dict[BindingKey, Binding]] = {}
+        """The bindings again, for a queue or exchange that is deleted."""
+        self._by_routing_key: dict[str, dict[BindingKey, Binding]] = {}
+        """The bindings again, for questions by routing key."""
         self._with_arguments: dict[tuple[str, str, str], dict[BindingKey, None]] = {}
         """Bindings with arguments, by the rest of their key, for callers that ignore arguments."""
 
@@ -147,9 +184,11 @@ class Exchange(Destination):
         if self._find(key if binding.by_arguments else (kind, name, routing_key, None)) is not None:
             return False
         self._added(binding)
+        self.octets += binding.octets
         destination = binding.destination
         self.bindings[key] = binding
         self._by_destination.setdefault(destination, {})[key] = binding
+        self._by_routing_key.setdefault(routing_key, {})[key] = binding
         if arguments:
             self._with_arguments.setdefault((kind, name, routing_key), {})[key] = None
         if isinstance(destination, Exchange):
@@ -172,6 +211,10 @@ class Exchange(Destination):
         del theirs[key]
         if not theirs:
             del self._by_destination[destination]
+        alike = self._by_routing_key[routing_key]
+        del alike[key]
+        if not alike:
+            del self._by_routing_key[routing_key]
         if arguments:
             same = self._with_arguments[kind, name, routing_key]
             del same[key]
@@ -180,6 +223,7 @@ class Exchange(Destination):
         if isinstance(destination, Exchange):
             self.forwards -= 1
         self._removed(binding)
+        self.octets -= binding.octets
         return binding
 
     def remove_destination(self, destination: Destination) -> int:
@@ -197,6 +241,16 @@ class Exchange(Destination):
     def bindings_to(self, destination: Destination) -> Collection[Binding]:
         """Return all bindings to one destination, in order."""
         return self._by_destination.get(destination, {}).values()
+
+    def bindings_with(self, routing_key: str) -> Collection[Binding]:
+        """Return all bindings with one routing key, in order."""
+        return self._by_routing_key.get(routing_key, {}).values()
+
+    def bindings_of(self, destination: Destination, routing_key: str) -> list[Binding]:
+        """Return the bindings to one destination with one routing key, which differ in their arguments."""
+        kind, name, _, _ = binding_key(destination, routing_key, NO_ARGUMENTS, True)
+        keys = (kind, name, routing_key, ()), *self._with_arguments.get((kind, name, routing_key), ())
+        return [self.bindings[key] for key in keys if key in self.bindings]
 
     def _find(self, key: BindingKey) -> Binding | None:
         kind, name, routing_key, arguments = key
@@ -238,6 +292,7 @@ class DirectExchange(Exchange):
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
         self._by_key: dict[str, dict[Destination, int]] = {}
+        """Destinations by routing key, with the number of bindings that lead there."""
 
     def match(self, routing_key: str, content: Content) -> Collection[Destination]:
         """Return the destinations of a message by its bindings, each once; don't change the result."""
@@ -302,16 +357,23 @@ class TopicExchange(Exchange):
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
         self._trie: TopicTrie[Destination] = TopicTrie()
+        """Destinations by the words of their patterns."""
 
     def match(self, routing_key: str, content: Content) -> Collection[Destination]:
         """Return the destinations of a message by its bindings, each once; don't change the result."""
-        return self._trie.match(routing_key)
+        found = self._trie.match(routing_key)
+        self.tried = self._trie.tried
+        return found
 
     def _added(self, binding: Binding) -> None:
+        before = self._trie.nodes
         self._trie.add(binding.routing_key, binding.destination)
+        self.octets += (self._trie.nodes - before) * WORD_OCTETS
 
     def _removed(self, binding: Binding) -> None:
+        before = self._trie.nodes
         self._trie.remove(binding.routing_key, binding.destination)
+        self.octets -= (before - self._trie.nodes) * WORD_OCTETS
 
 
 class HeadersExchange(Exchange):
@@ -324,6 +386,7 @@ class HeadersExchange(Exchange):
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
         self._index: HeadersIndex[Destination] = HeadersIndex()
+        """Destinations by the headers that they require."""
 
     def check(
         self, destination: Destination, routing_key: str, arguments: Mapping[str, Any], *, by_arguments: bool = True
@@ -336,13 +399,17 @@ class HeadersExchange(Exchange):
 
     def match(self, routing_key: str, content: Content) -> Collection[Destination]:
         """Return the destinations of a message by its bindings, each once; don't change the result."""
-        return self._index.match(content.headers)
+        found = self._index.match(content.headers)
+        self.tried = self._index.tried
+        return found
 
     def _added(self, binding: Binding) -> None:
         self._index.add(binding.key, binding.arguments, binding.destination)
+        self.octets += len(binding.arguments) * PAIR_OCTETS
 
     def _removed(self, binding: Binding) -> None:
         self._index.remove(binding.key)
+        self.octets -= len(binding.arguments) * PAIR_OCTETS
 
 
 class SystemExchange(Exchange):
@@ -401,12 +468,56 @@ class FailoverExchange(Exchange):
         return _NOBODY
 
 
+class DelayedDirectExchange(DirectExchange):
+    """A direct exchange that holds messages for a while (the type of RabbitMQ's plug-in)."""
+
+    type = "x-delayed-message"
+    delays = True
+
+    __slots__ = ()
+
+
+class DelayedFanoutExchange(FanoutExchange):
+    """A fanout exchange that does."""
+
+    type = "x-delayed-message"
+    delays = True
+
+    __slots__ = ()
+
+
+class DelayedTopicExchange(TopicExchange):
+    """A topic exchange that does."""
+
+    type = "x-delayed-message"
+    delays = True
+
+    __slots__ = ()
+
+
+class DelayedHeadersExchange(HeadersExchange):
+    """A headers exchange that does."""
+
+    type = "x-delayed-message"
+    delays = True
+
+    __slots__ = ()
+
+
+DELAYED_TYPE: Final = "x-delayed-message"
+ROUTES_AS: Final = "x-delayed-type"
+"""The argument of an exchange that delays: the type whose routing it has."""
+_DELAYED: Final[Mapping[str, type[Exchange]]] = {
+    "direct": DelayedDirectExchange,
+    "fanout": DelayedFanoutExchange,
+    "topic": DelayedTopicExchange,
+    "headers": DelayedHeadersExchange,
+}
+
 TYPES: Final[Mapping[str, type[Exchange]]] = {
     each.type: each
-    for each in (
-        DirectExchange, FanoutExchange, TopicExchange, HeadersExchange, SystemExchange, FailoverExchange
-    )
-}  # fmt: skip
+    for each in (DirectExchange, FanoutExchange, TopicExchange, HeadersExchange, SystemExchange, FailoverExchange)
+}
 """The exchange types of the specifications."""
 ALTERNATE: Final = "alternate-exchange"
 """The argument for the alternate exchange, where the method has no field for it (RabbitMQ)."""
@@ -428,6 +539,15 @@ def make_exchange(
     Raises Fault: TYPE_UNKNOWN, BAD_ARGUMENT.
     """
     made = TYPES.get(type)
+    if type == DELAYED_TYPE:
+        routes_as = as_text(arguments.get(ROUTES_AS))
+        made = _DELAYED.get(routes_as or "")
+        if made is None:
+            text = (
+                f"invalid arg {ROUTES_AS!r} of exchange {name!r}: {arguments.get(ROUTES_AS)!r} is none of "
+                f"{', '.join(_DELAYED)}"
+            )
+            raise Fault(FaultKind.BAD_ARGUMENT, text, ROUTES_AS)
     if made is None and type.startswith("x-"):
         made = types.get(type)
     if made is None:

@@ -49,16 +49,20 @@ class FaultKind(Enum):
 
 
 class Fault(AmqpError):
-    """A command failed; nothing has changed.
-
-    `kind` is the category, `field` names the property or argument at fault, `text` is for people: who, what and where.
-    """
+    """A command failed; nothing has changed."""
 
     def __init__(self, kind: FaultKind, text: str, field: str = "") -> None:
         super().__init__(text)
         self.kind = kind
+        """The category, which each version maps to a code."""
         self.text = text
+        """For people: who, what and where."""
         self.field = field
+        """The property or argument of the command that is to blame; "" for none."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return Fault, (self.kind, self.text, self.field)
+
+
+class Postponed(Exception):
+    """A command has changed nothing, and has to wait for a later turn: what it asks for isn't known yet."""

@@ -112,10 +112,13 @@ class HeadersIndex(Generic[_D]):
     the bindings its own headers find, not on all bindings.
     """
 
-    __slots__ = ("_always", "_by_name", "_patterns")
+    __slots__ = ("_always", "_by_name", "_patterns", "tried")
 
     def __init__(self) -> None:
+        self.tried = 0
+        """Bindings that the last `match` tried."""
         self._patterns: dict[Hashable, _Pattern[_D]] = {}
+        """All bindings, by what makes each one."""
         self._by_name: dict[str, dict[Hashable, dict[_Pattern[_D], None]]] = {}
         """By name and value; None, the void, for any value."""
         self._always: dict[_Pattern[_D], None] = {}
@@ -157,6 +160,7 @@ class HeadersIndex(Generic[_D]):
     def match(self, headers: Mapping[str, Any]) -> Collection[_D]:
         """The destinations whose bindings match a message's headers, each once."""
         found: dict[_D, None] = {pattern.destination: None for pattern in self._always}
+        self.tried = len(found)
         by_name = self._by_name
         if not by_name or not headers:
             return found
@@ -167,7 +171,9 @@ class HeadersIndex(Generic[_D]):
                 continue
             value = known[name] = _read(headers[name])
             for wanted in (None,) if value is None else (value, None):
-                for pattern in values.get(wanted, ()):
+                patterns = values.get(wanted, ())
+                self.tried += len(patterns)
+                for pattern in patterns:
                     if pattern.any_of or pattern.destination in found or _has_all(pattern.wanted, headers, known):
                         found[pattern.destination] = None
         return found
@@ -182,15 +188,19 @@ class HeadersIndex(Generic[_D]):
 
 
 class _Pattern(Generic[_D]):
-    """A binding: `wanted` are names with comparable values, `found_by` those it is indexed by."""
+    """A binding, in the form that messages are compared with."""
 
     __slots__ = ("any_of", "destination", "found_by", "wanted")
 
     def __init__(self, destination: _D, any_of: bool, wanted: tuple[tuple[str, Hashable], ...]) -> None:
         self.destination = destination
+        """Where messages go that match."""
         self.any_of = any_of
+        """Whether one of the headers is enough; otherwise all are required."""
         self.wanted = wanted
+        """Names with comparable values."""
         self.found_by = wanted if any_of else ()
+        """Those of them that it is indexed by: all for any, the rarest for all."""
 
 
 def _read(value: Any) -> Hashable:

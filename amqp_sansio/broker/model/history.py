@@ -5,16 +5,29 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Literal
 
-from ..._core.record import record
+from ..._ground.record import record
 
 if TYPE_CHECKING:
     from .content import Content, Message
     from .queue import Owner
 
 Kind = Literal[
-    "published", "routed", "unroutable", "refused", "delivered", "got", "accepted", "rejected", "released", "expired",
-    "dead-lettered", "dropped", "purged",
-]  # fmt: skip
+    "published",
+    "routed",
+    "unroutable",
+    "refused",
+    "delivered",
+    "got",
+    "accepted",
+    "rejected",
+    "released",
+    "expired",
+    "dead-lettered",
+    "dropped",
+    "withheld",
+    "unreadable",
+    "purged",
+]
 
 
 @record
@@ -32,6 +45,8 @@ class Happened:
     | `expired` | its time to live in `queue` ended |
     | `dead-lettered` | it left `queue` for an exchange, for `reason` |
     | `dropped` | it left `queue` for good, unsettled, for `reason` |
+    | `withheld` | it can't be sent to `consumer`, for `reason`, and waits for another one |
+    | `unreadable` | a client sent it, and no queue got it, because it isn't a message of its version, for `reason` |
     | `purged` | by a purge of `queue` |
 
     `number` counts the publishes of the broker; all records of a message share it (a dead-lettered message is a new
@@ -55,17 +70,21 @@ class Happened:
 
 
 class History:
-    """The last `limit` records; `dropped` counts the older ones, which are discarded. Their contents have at most
-    `most_octets` octets together, each counted in every record; None: any number."""
+    """The last records of what happened to messages."""
 
     __slots__ = ("dropped", "limit", "most_octets", "octets", "records")
 
     def __init__(self, limit: int, most_octets: int | None = None) -> None:
         self.limit = limit
+        """Most records; the oldest are discarded for new ones."""
         self.most_octets = most_octets
+        """Most octets of their contents, each counted in every record; None: any number."""
         self.records: deque[Happened] = deque()
+        """The oldest first."""
         self.dropped = 0
+        """How many were discarded so far: the number of the first one that is left."""
         self.octets = 0
+        """Of the contents of those that are kept."""
 
     def add(
         self,
@@ -84,10 +103,21 @@ class History:
         connection, user = (0, "") if owner is None else (owner.connection, owner.user)
         self.records.append(
             Happened(
-                kind, at, vhost, message.number, message.exchange, message.routing_key, message.content, queue,
-                consumer, connection, user, redelivered, reason,
+                kind,
+                at,
+                vhost,
+                message.number,
+                message.exchange,
+                message.routing_key,
+                message.content,
+                queue,
+                consumer,
+                connection,
+                user,
+                redelivered,
+                reason,
             )
-        )  # fmt: skip
+        )
         most = self.most_octets
         if most is None:
             if len(self.records) > self.limit:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final, Literal
 
-from ..._core.record import record
+from ..._ground.record import record
 from .faults import Fault, FaultKind
 
 NO_ARGUMENTS: Final[Mapping[str, Any]] = {}
@@ -64,7 +64,8 @@ class QueueOptions:
     | `dead_letter_routing_key` | x-dead-letter-routing-key | their routing key; None: their own |
     | `max_priority` | x-max-priority | the highest level of priority; None: two levels, 0 to 4 and 5 and above |
     | `single_active_consumer` | x-single-active-consumer | one consumer at a time receives all messages |
-    | `delivery_limit` | x-delivery-limit | failed deliveries before dead-lettering; None: any number |
+    | `delivery_limit` | x-delivery-limit | failed deliveries before dead-lettering; None, -1: any number |
+    | `consumer_timeout` | x-consumer-timeout (milliseconds) | seconds to settle; None: the broker's |
     | `levels` | qpid.priorities, x-qpid-priorities | levels of priority, as 0-10 spreads them around the middle |
     | `last_value_key` | qpid.last_value_queue_key, qpid.last_value_queue | header: the newest of each value stays |
     | `group_key` | qpid.group_header_key | header whose value groups messages for one consumer |
@@ -81,6 +82,7 @@ class QueueOptions:
     max_priority: int | None = None
     single_active_consumer: bool = False
     delivery_limit: int | None = None
+    consumer_timeout: float | None = None
     levels: int | None = None
     last_value_key: str | None = None
     group_key: str | None = None
@@ -98,6 +100,7 @@ ARGUMENTS: Final[Mapping[str, str]] = {
     "x-max-priority": "max_priority",
     "x-single-active-consumer": "single_active_consumer",
     "x-delivery-limit": "delivery_limit",
+    "x-consumer-timeout": "consumer_timeout",
     "qpid.policy_type": "overflow",
     "qpid.max_count": "max_length",
     "qpid.max_size": "max_octets",
@@ -195,6 +198,10 @@ def _count(name: str, value: Any) -> int:
     return int(value)
 
 
+def _limit(name: str, value: Any) -> int:
+    return -1 if is_whole(value) and value == -1 else _count(name, value)
+
+
 def _priority(name: str, value: Any) -> int:
     level = _count(name, value)
     if level > 255:
@@ -271,7 +278,8 @@ _READERS: Final = {
     "x-dead-letter-routing-key": _text,
     "x-max-priority": _priority,
     "x-single-active-consumer": _truth,
-    "x-delivery-limit": _count,
+    "x-delivery-limit": _limit,
+    "x-consumer-timeout": _positive_seconds,
     "qpid.max_count": _number,
     "qpid.max_size": _number,
     "x-qpid-priorities": _levels,

@@ -5,30 +5,38 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 from zlib import crc32
 
 from ...errors import CodecError
 from .content import FRAMES_OCTETS
 from .exchange import Destination, Exchange, predeclared
-from .faults import Fault, FaultKind
+from .faults import Fault, FaultKind, Postponed
 from .headers import comparable
-from .options import Lifetime
+from .options import Lifetime, as_text
+from .sizes import CONSUMER_OCTETS, QUEUE_OCTETS, octets_of
 from .states import MESSAGE, EntryInput, State, TransactionState
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
+    from collections.abc import Collection, Hashable, Iterator, Mapping
 
     from .content import Content, Filter, Measure, Message
     from .options import QueueOptions
 
 _AVAILABLE: Final = State.AVAILABLE
 _ACQUIRED: Final = State.ACQUIRED
+_ACQUIRE: Final = EntryInput.ACQUIRE
+_CURSOR: Final = 40
+"""Octets of a browser's place in one level."""
 _FEW: Final = 64
 """Stale entries that may remain in excess of the live ones."""
+_CHUNK: Final = 64
+"""Entries that are taken from a level at once to be looked at."""
+_KEPT: Final = 4
+"""Empty levels of priority that a queue keeps."""
 _FOLDED: Final = 2
 """Default number of priority levels: 0 to 4, and 5 and above (0-9-1, basic class)."""
 _MIDDLE: Final = 5
@@ -39,6 +47,15 @@ _NO_GROUP: Final = "qpid.no-group"
 """The group of messages without one, with shared groups (the C++ broker's default)."""
 
 
+class Budget(Protocol):
+    """The part of `Ledger` that counts the work of a turn."""
+
+    room: int
+
+    @property
+    def is_spent(self) -> bool: ...
+
+
 class Command:
     """The base of all commands."""
 
@@ -47,37 +64,60 @@ class Command:
 
 
 class Entry:
-    """A message in a queue, with its state there.
-
-    `redelivered`: it may have been delivered before. `delivery_count` is the number of failed deliveries. `owner` and
-    `consumer` hold it while it is acquired (`consumer` is None after a get or an acquire by name). `transaction` is the
-    open transaction that settles it. `expires` is when it expires, in seconds; None: never. `key` is its value in a
-    last-value queue, `group` its message group, `hold` the group's holder while that has the message.
-    """
+    """A message in a queue, with its state there."""
 
     __slots__ = (
-        "consumer", "delivery_count", "excluded", "expires", "group", "hold", "key", "linked", "message", "owner",
-        "position", "priority", "queue", "redelivered", "state", "transaction",
-    )  # fmt: skip
+        "consumer",
+        "delivery_count",
+        "excluded",
+        "expires",
+        "group",
+        "hold",
+        "key",
+        "linked",
+        "message",
+        "owner",
+        "position",
+        "priority",
+        "queue",
+        "redelivered",
+        "state",
+        "transaction",
+    )
 
     def __init__(self, message: Message, queue: Queue, position: int, priority: int, expires: float | None) -> None:
         self.message = message
+        """Shared with the other queues that hold it."""
         self.queue = queue
+        """Where it is; an entry never moves to another."""
         self.position = position
+        """The order in which messages entered the queue; one that returns keeps it."""
         self.priority = priority
+        """The level that it waits in."""
         self.expires = expires
+        """When it expires, in seconds; None: never."""
         self.state = _AVAILABLE
+        """A row of the table MESSAGE."""
         self.redelivered = False
+        """Whether it may have been delivered before."""
         self.delivery_count = 0
+        """How many deliveries have failed."""
         self.linked = True
+        """Whether it stands in its level, where an acquired one may stay for the case that it comes back."""
         self.owner: Owner | None = None
+        """Who holds it while it is acquired."""
         self.consumer: Consumer | None = None
+        """The one of that owner that it was delivered to; None after a get or an acquire by name."""
         self.transaction: Transaction | None = None
+        """The open one that settles it."""
         self.excluded: tuple[tuple[int, str], ...] = ()
         """The `Consumer.place` of each consumer that may not receive it again (1.0 undeliverable-here)."""
         self.key: Hashable = None
+        """Its value in a last-value queue."""
         self.group: Hashable = None
+        """Its message group."""
         self.hold: Hold | None = None
+        """The group's holder while that has the message."""
 
     def __repr__(self) -> str:
         return f"<Entry {self.position} of {self.queue.name!r}, {self.state.value}>"
@@ -87,12 +127,7 @@ class Window:
     """Remaining room for deliveries: one consumer's credit, the prefetch shared by a channel's consumers, or a gate
     that holds a whole connection.
 
-    `messages` and `octets` are the remaining amounts, None for unlimited; they are negative after a limit was lowered
-    below the amount outstanding. A message counts with `Content.size` octets, or as `Consumer.octets_of` says. With
-    `refills`, settling a message restores its room (prefetch); otherwise only `Grant` adds some. With `overdraws` (a
-    gate), a message passes while `octets` is positive, whatever its size, and counts with all its stored octets and its
-    frames. `idle_octets` is the value of `octets` when nothing is outstanding: in that state a message larger than the
-    window passes too (0-8 and 0-9-1 basic.qos); None: it doesn't.
+    A message counts with `Content.size` octets, or as `Consumer.octets_of` says.
     """
 
     __slots__ = ("consumers", "idle_octets", "messages", "octets", "overdraws", "refills")
@@ -101,25 +136,47 @@ class Window:
         self, messages: int | None = None, octets: int | None = None, *, refills: bool = False, overdraws: bool = False
     ) -> None:
         self.messages = messages
+        """The messages that are left; None: any number. Negative after a limit was lowered below what is
+        outstanding."""
         self.octets = octets
+        """The same in octets."""
         self.refills = refills
+        """Whether settling a message restores its room (prefetch); otherwise only `Grant` adds some."""
         self.overdraws = overdraws
+        """Whether a message passes while `octets` is positive, whatever its size, and counts with all its stored
+        octets and its frames: a gate."""
         self.idle_octets: int | None = None
+        """The value of `octets` when nothing is outstanding: in that state a message larger than the window passes too
+        (0-8 and 0-9-1 basic.qos); None: it doesn't."""
         self.consumers: dict[int, Consumer] = {}
         """Consumers that count their deliveries here, by number; maintained by the model."""
 
 
 class Consumer:
-    """A subscription to one queue. `Subscribe` creates it; `Cancel` or the end of its owner or queue ends it.
-
-    `key` is the front end's name for it. With `acquires` it takes messages away from others; otherwise it browses and
-    sees each message once. `settles` settles every delivery at once. Deliveries need room in each of `windows`.
-    """
+    """A subscription to one queue. `Subscribe` creates it; `Cancel` or the end of its owner or queue ends it."""
 
     __slots__ = (
-        "acquires", "cursors", "exclusive", "filter", "is_cancelled", "key", "measure", "no_local", "number",
-        "owner", "priority", "queue", "served", "settles", "waiting", "windows",
-    )  # fmt: skip
+        "acquires",
+        "again",
+        "cost",
+        "cursors",
+        "exclusive",
+        "filter",
+        "is_cancelled",
+        "kept",
+        "key",
+        "measure",
+        "no_local",
+        "number",
+        "owner",
+        "passed",
+        "priority",
+        "queue",
+        "served",
+        "settles",
+        "waiting",
+        "windows",
+    )
 
     def __init__(
         self,
@@ -138,17 +195,39 @@ class Consumer:
         measure: Measure | None = None,
     ) -> None:
         self.number = number
+        """Unique in the broker; new ones are served behind older ones."""
         self.owner = owner
+        """The channel, session or link that it ends with."""
         self.queue = queue
+        """The one that it takes messages from."""
         self.key = key
+        """The front end's name for it."""
         self.windows = windows
+        """Deliveries need room in each of them."""
         self.acquires = acquires
+        """Whether it takes messages away from others; otherwise it browses, and sees each message once."""
         self.settles = settles
+        """Whether every delivery is settled at once."""
         self.exclusive = exclusive
+        """Whether it is the only one that the queue may have."""
         self.no_local = no_local
+        """Whether it gets nothing that its own connection has published."""
         self.priority = priority
+        """The highest with room is served first."""
         self.filter = filter
+        """What it accepts; None: everything."""
         self.measure = measure
+        """How its windows count the octets of a message; None: by `Content.size`."""
+        self.cost = 1 if filter is None else 1 + filter.cost
+        """Steps that it takes to judge a message."""
+        self.passed: dict[int, int] = {}
+        """By priority level, the position up to which it has declined every available message for good."""
+        self.kept = CONSUMER_OCTETS + octets_of(key) + (0 if filter is None else filter.octets)
+        """What it counts for, in `Ledger.topology`."""
+        if not acquires:
+            self.kept += _CURSOR * (queue.levels_high + 1)
+        self.again: dict[Entry, None] = {}
+        """Messages before that which have come back since, to be judged again."""
         self.cursors: list[int] = []
         """For browsers: by priority level, the position up to which they have seen the queue."""
         self.waiting = False
@@ -156,6 +235,7 @@ class Consumer:
         self.served = 0
         """The number of the queue's last delivery to it; for a new consumer, of the last delivery before it came."""
         self.is_cancelled = False
+        """Set once; what it holds can still be settled."""
 
     @property
     def is_choosy(self) -> bool:
@@ -169,13 +249,40 @@ class Consumer:
 
     def wants(self, entry: Entry) -> bool:
         """Whether a message suits it, regardless of room."""
+        if entry.group is not None and self.acquires and not entry.queue.may_take(entry, self):
+            return False
         if self.no_local and entry.message.publisher == self.owner.connection:
             return False
         if entry.excluded and self.place in entry.excluded:
             return False
-        if entry.group is not None and self.acquires and not entry.queue.may_take(entry, self):
-            return False
         return self.filter is None or self.filter.accepts(entry.message)
+
+    def has_declined(self, entry: Entry) -> bool:
+        """Whether it has judged a message before, and doesn't want it."""
+        passed = self.passed.get(entry.priority)
+        return passed is not None and entry.position <= passed and entry not in self.again
+
+    def decline(self, entry: Entry, floor: int) -> None:
+        """Remember that it doesn't want a message. `floor` is the position in the level up to which the available ones
+        before this were declined by the whole rotation: what is behind a gap would be forgotten."""
+        self.again.pop(entry, None)
+        if floor <= self.passed.get(entry.priority, -1) < entry.position and entry.group is None:
+            self.passed[entry.priority] = entry.position
+
+    def is_passed_by(self, entry: Entry) -> None:
+        """Judge a message again that has come back."""
+        if entry.position <= self.passed.get(entry.priority, -1):
+            self.again[entry] = None
+            if len(self.again) > 2 * self.queue.ready + _FEW:
+                self.again = {each: None for each in self.again if each.state is _AVAILABLE}
+
+    def starts_at(self, level: int) -> int:
+        """Return the position in a level behind which there may be messages that it hasn't declined."""
+        start = self.passed.get(level, -1)
+        for each in self.again:
+            if each.priority == level and each.position <= start and each.state is _AVAILABLE:
+                start = each.position - 1
+        return start
 
     def octets_of(self, message: Message) -> int:
         """Return the octets by which a message counts in windows."""
@@ -203,19 +310,23 @@ class Consumer:
                     return False
         return True
 
-    def take(self, entry: Entry) -> None:
-        """Count a delivery."""
+    def take(self, entry: Entry) -> bool:
+        """Count a delivery; return whether there is room for more."""
+        has_room = True
         for window in self.windows:
-            if window.messages is not None:
-                window.messages -= 1
-            if window.octets is not None:
-                if window.overdraws:
-                    window.octets -= entry.message.octets + FRAMES_OCTETS
-                else:
-                    window.octets -= self.octets_of(entry.message)
+            messages, octets = window.messages, window.octets
+            if messages is not None:
+                window.messages = messages - 1
+                has_room = has_room and messages > 1
+            if octets is not None:
+                message = entry.message
+                octets -= message.octets + FRAMES_OCTETS if window.overdraws else self.octets_of(message)
+                window.octets = octets
+                has_room = has_room and octets > 0
             if len(window.consumers) > 1:
                 # The consumer served last is woken last when the window has room again.
                 window.consumers[self.number] = window.consumers.pop(self.number)
+        return has_room
 
     def __repr__(self) -> str:
         return f"<Consumer {self.key!r} of {self.queue.name!r}>"
@@ -229,27 +340,52 @@ class Owner:
     """
 
     __slots__ = (
-        "children", "connection", "consumers", "created", "exclusive", "held", "is_closed", "links", "number", "parent",
-        "transactions", "user", "vhost",
-    )  # fmt: skip
+        "children",
+        "connection",
+        "consumers",
+        "created",
+        "exclusive",
+        "held",
+        "is_closed",
+        "links",
+        "number",
+        "parent",
+        "searched",
+        "transactions",
+        "user",
+        "vhost",
+    )
 
     def __init__(self, number: int, vhost: VirtualHost, parent: Owner | None, user: str) -> None:
         self.number = number
+        """Unique in the broker."""
         self.vhost = vhost
+        """Whose names it uses."""
         self.parent = parent
+        """The one that it ends with; None: it stands for a connection."""
         self.connection: int = number if parent is None else parent.connection
         """The number of the topmost owner."""
         self.is_closed = False
-        self.links: dict[str, int] = {}
-        """The queues that its 1.0 links use, with the number of links (`LinkQueue`)."""
+        """Set once, when its end begins, which may take several turns."""
+        self.searched: Search | None = None
+        """How far it has looked for a message in the queue that it fetched from last."""
+        self.links: dict[str, tuple[Queue, int]] = {}
+        """The queues that its 1.0 links use, with the number of links (`LinkQueue`); deleted ones too, until the links
+        end."""
         self.user = user
+        """Who has logged in, for texts."""
         self.children: dict[int, Owner] = {}
+        """Those that end with it, by number."""
         self.consumers: dict[int, Consumer] = {}
+        """Those that end with it, by number."""
         self.held: dict[Entry, None] = {}
+        """Messages that it has acquired, in that order."""
         self.created: dict[str, Queue] = {}
         """The dynamic nodes that it created as their link."""
         self.exclusive: dict[str, Queue] = {}
+        """Queues that only it, and those below it, may use, by name."""
         self.transactions: dict[int, Transaction] = {}
+        """Open ones that end with it, by number."""
 
     def is_within(self, other: Owner) -> bool:
         """Whether it is `other` or below it."""
@@ -294,16 +430,21 @@ class Owner:
 
 
 class Transaction:
-    """`number` is unique in the broker; `work` its commands in order; the end of `owner`, if any, ends it."""
+    """The commands that wait for a commit; the end of its owner, if it has one, ends it."""
 
     __slots__ = ("number", "octets", "owner", "state", "vhost", "work")
 
     def __init__(self, number: int, vhost: VirtualHost, owner: Owner | None) -> None:
         self.number = number
+        """Unique in the broker."""
         self.vhost = vhost
+        """Where its commands are carried out."""
         self.owner = owner
+        """The one that it ends with; None: it outlives connections (0-10 dtx)."""
         self.state = TransactionState.ACTIVE
+        """Set to COMMITTED or ROLLED_BACK once, by the table."""
         self.work: list[Command] = []
+        """Its publishes and settlements, in order."""
         self.octets = 0
         """Octets of the contents of its publishes."""
 
@@ -318,25 +459,75 @@ class Hold:
 
     def __init__(self, who: Consumer | Owner) -> None:
         self.who = who
+        """The one that gets all messages of the group."""
         self.count = 0
+        """How many of them it has; at 0 a shared group is free again."""
 
 
 class Queue(Destination):
     """A queue. The model changes it; everybody may read.
 
-    `ready` and `unsettled` count the available and the acquired messages, `octets` the bodies of the available ones.
-    `next_position` counts the messages that have entered it, `delivered` how often one was acquired.
-    `used_at` is the time of its last use, for `QueueOptions.expires`. `links` counts the 1.0 links that use it.
-    `newest` has the newest message of each key (last-value queues); `groups` has the holder of each group.
+    Between commands these hold: `ready` and `unsettled` are the numbers of its available and acquired entries; an
+    acquiring consumer that has room is in the rotation (`turns`) or in `cramped`, unless another is the single active
+    one; what all of these have declined lies below `offered`.
     """
 
     __slots__ = (
-        "active", "alternate", "arguments", "auto_delete", "browsers", "choosy", "consumers", "cramped", "creator",
-        "delivered", "deliveries", "durable", "exclusive_consumer", "exclusive_to", "expiring", "groups",
-        "had_consumer", "is_deleted", "is_keyed", "is_plain", "levels", "lifetime", "links", "lowest", "name", "newest",
-        "next_position", "octets", "offered", "options", "outlives", "ready", "turns", "unsettled", "used_at",
-        "vhost", "was_scanned",
-    )  # fmt: skip
+        "active",
+        "alternate",
+        "arguments",
+        "auto_delete",
+        "blocked_at",
+        "blocking",
+        "browsers",
+        "choosy",
+        "consumers",
+        "cramped",
+        "creator",
+        "delivered",
+        "deliveries",
+        "durable",
+        "exclusive_consumer",
+        "exclusive_to",
+        "expires_at_head",
+        "expiring",
+        "groups",
+        "had_consumer",
+        "held",
+        "is_cut",
+        "is_deleted",
+        "is_keyed",
+        "is_plain",
+        "is_quorum",
+        "judges",
+        "kept",
+        "levels",
+        "levels_high",
+        "lifetime",
+        "links",
+        "lowest",
+        "name",
+        "newest",
+        "next_position",
+        "octets",
+        "offered",
+        "options",
+        "order",
+        "outlives",
+        "ranked",
+        "ready",
+        "regrouped",
+        "returning",
+        "showing",
+        "shows_again",
+        "standby",
+        "turns",
+        "unsettled",
+        "used_at",
+        "vhost",
+        "was_passed",
+        "was_scanned",
+    )
 
     def __init__(
         self,
@@ -353,52 +544,120 @@ class Queue(Destination):
         creator: Owner,
         now: float,
         outlives: bool = False,
+        expires_at_head: bool = False,
     ) -> None:
         self.name = name
+        """Unique in its virtual host."""
         self.vhost = vhost
+        """Where it is found by its name, and its bindings are."""
         self.options = options
+        """Its limits, time-outs and order, as its arguments say."""
         self.durable = durable
+        """Whether it survives `Broker.restart`."""
         self.auto_delete = auto_delete
+        """Whether it goes with its last consumer, once it had one."""
         self.exclusive_to = exclusive_to
+        """Only this owner, and those below it, may use it; None: everybody."""
         self.alternate = alternate
+        """The name of the exchange that takes what it rejects or leaves behind."""
         self.arguments = arguments
+        """As it was declared; a second declaration must have equal ones."""
+        self.kept = QUEUE_OCTETS + 2 * len(name) + octets_of(arguments)
+        """What it counts for, in `Ledger.topology`."""
+        self.expires_at_head = expires_at_head
+        """Whether a message expires only when it is the next one of its priority."""
+        self.is_quorum = as_text(arguments.get("x-queue-type")) == "quorum"
+        """Whether it was declared as a quorum queue, whose deliveries are counted."""
         self.lifetime = lifetime
+        """When a dynamic node goes (1.0 part 3 section 3.5.10); None: it is none."""
         self.creator: Owner | None = creator if lifetime is not None else None
+        """The owner of the link that created that node, until it ends."""
         self.outlives = outlives
+        """Whether an exclusive queue stays when its owner ends."""
         count = options.levels or _FOLDED
         # Priorities up to here share the lowest level (0-10 message.transfer, rule priority-level-implementation).
         self.lowest = max(0, _MIDDLE - (count + 1) // 2)
         if options.levels is None and options.max_priority is not None:
             count, self.lowest = options.max_priority + 1, 0
-        self.levels: tuple[deque[Entry], ...] = tuple([deque() for _ in range(count)])
-        self.ready = self.unsettled = self.octets = 0
+        self.levels_high = count - 1
+        """The highest level of priority."""
+        self.levels: dict[int, deque[Entry]] = {}
+        """The levels that are in use."""
+        self.ranked: tuple[deque[Entry], ...] = ()
+        """The same, the highest first."""
+        self.ready = 0
+        """How many messages are available."""
+        self.unsettled = 0
+        """How many are acquired and not settled."""
+        self.octets = 0
+        """Of the bodies of the available ones."""
         self.next_position = 0
+        """How many messages have entered it."""
         self.delivered = 0
+        """How often a message was acquired."""
         self.expiring: list[tuple[float, int, Entry]] = []
+        """Entries that expire: time, position, entry; the first one first. Some may have left."""
         self.consumers: dict[int, Consumer] = {}
+        """All of them, by number."""
         self.turns: dict[int, deque[Consumer]] = {}
         """The rotation: consumers with room, by priority; the one served last is at the end."""
+        self.order: list[int] = []
+        """The priorities in the rotation, each negative, so that the highest comes first."""
+        self.is_cut = False
+        """Whether `taker` stopped because the turn's budget is spent."""
         self.deliveries = 0
         """Number of deliveries; `Consumer.served` is its value at the consumer's last one."""
         self.browsers: dict[int, Consumer] = {}
+        """Those that don't acquire, by number."""
+        self.showing: deque[Consumer] = deque()
+        """The browsers that are still to be looked at."""
+        self.shows_again = False
+        """Whether all of them are to be looked at once more behind those."""
         self.choosy = 0
         """Number of acquiring consumers that may leave messages to others."""
-        self.offered = [-1] * count
+        self.judges: dict[int, Consumer] = {}
+        """The consumers that remember what they have declined."""
+        self.offered: list[int] = []
         """By level, the position up to which the whole rotation has declined the available messages."""
         self.was_scanned = False
+        """Whether messages were looked at one by one for consumers that may decline them, so that `offered` counts."""
         self.cramped: dict[int, tuple[Consumer, Entry]] = {}
         """Consumers with some room, but too little for their next message, by number, with that message."""
+        self.blocking: dict[tuple[int, int], dict[int, Consumer]] = {}
+        """The same consumers, by the place of that message in the order of delivery."""
+        self.blocked_at: list[tuple[int, int]] = []
+        """These places, in order."""
         self.active: Consumer | None = None
+        """The single active consumer, where the queue allows one only."""
+        self.standby: list[tuple[int, int, Consumer]] = []
+        """Those that wait to be the single active consumer, as a heap; some may be cancelled."""
         self.exclusive_consumer: Consumer | None = None
-        self.had_consumer = self.is_deleted = False
+        """The one that lets no other in."""
+        self.had_consumer = False
+        """Whether it ever had one; only then is it deleted automatically."""
+        self.is_deleted = False
+        """Set once; its end may take several turns."""
         self.is_plain = options.message_ttl is options.max_length is options.max_octets is None
         """Whether messages neither expire nor hit a length limit."""
         self.is_keyed = options.last_value_key is not None or options.group_key is not None
         """Whether headers affect the handling of its messages."""
         self.newest: dict[Hashable, Entry] = {}
+        """Of a last-value queue: the newest message of each key."""
         self.groups: dict[Hashable, Hold] = {}
+        """The holder of each message group that has one."""
+        self.regrouped = 0
+        """Number of changes after which messages may be taken that were looked at before: a group is free, or one of
+        its messages has come back."""
         self.links = 0
+        """How many 1.0 links use it."""
         self.used_at = now
+        """When it was last used, in seconds, for `QueueOptions.expires`."""
+        self.held = 0
+        """Number of chores for whose end its deliveries wait."""
+        self.was_passed = False
+        """Whether it had something to deliver meanwhile."""
+        self.returning: list[tuple[Entry, bool, bool]] | None = None
+        """While it is purged: what comes back, with the flags of `Settling.give_back`."""
 
     @property
     def is_private(self) -> bool:
@@ -420,19 +679,29 @@ class Queue(Destination):
 
     def refuses(self, content: Content) -> bool:
         """Whether it is full and refuses a message like this one (x-overflow)."""
-        options = self.options
-        if options.overflow == "drop-head" or not (
-            (options.max_length is not None and self.ready >= options.max_length)
-            or (options.max_octets is not None and self.octets + content.size > options.max_octets)
-        ):
+        if self.options.overflow == "drop-head" or not self.is_full_for(content):
             return False
         older = self.newest.get(self.key_of(content)) if self.newest else None
         # The message would make room for itself.
         return older is None or older.state is not _AVAILABLE
 
+    def is_full_for(self, content: Content) -> bool:
+        """Whether one more message like this would be above its limits."""
+        options = self.options
+        return (options.max_length is not None and self.ready >= options.max_length) or (
+            options.max_octets is not None and self.octets + content.size > options.max_octets
+        )
+
+    def is_above(self) -> bool:
+        """Whether its messages are above its limits."""
+        options = self.options
+        return (options.max_length is not None and self.ready > options.max_length) or (
+            options.max_octets is not None and self.octets > options.max_octets
+        )
+
     def available(self) -> Iterator[Entry]:
         """Yield the available messages in the order of delivery."""
-        for level in reversed(self.levels):
+        for level in self.ranked:
             for entry in level:
                 if entry.state is _AVAILABLE:
                     yield entry
@@ -441,7 +710,7 @@ class Queue(Destination):
 
     def new_entry(self, message: Message, priority: int, expires: float | None) -> Entry:
         """Create a message's place behind all others of its priority; it isn't available yet."""
-        level = min(max(priority - self.lowest, 0), len(self.levels) - 1)
+        level = 0 if priority <= self.lowest else min(priority - self.lowest, self.levels_high)
         entry = Entry(message, self, self.next_position, level, expires)
         entry.linked = False
         if self.is_keyed:
@@ -461,8 +730,12 @@ class Queue(Destination):
             self._loosen(entry)
         if entry.linked:
             return
+        if self.groups and entry.position < self.next_position - 1:
+            self.regrouped += 1
         entry.linked = True
-        level = self.levels[entry.priority]
+        level = self.levels.get(entry.priority)
+        if level is None:
+            level = self._add_level(entry.priority)
         if not level or level[-1].position < entry.position:
             level.append(entry)
         elif entry.position < level[0].position:
@@ -472,29 +745,41 @@ class Queue(Destination):
 
     def acquire(self, entry: Entry, owner: Owner, consumer: Consumer | None) -> None:
         """Take an available entry out of the others' reach."""
-        entry.state = MESSAGE[entry.state][EntryInput.ACQUIRE]
+        self.hand(entry, owner, consumer)
         self.ready -= 1
         self.octets -= entry.message.content.size
-        self._hand(entry, owner, consumer)
         if entry.linked:
             self._tidy(entry)
         if len(self.expiring) > 2 * self.ready + _FEW:
             self._thin_out()
 
-    def hand(self, entry: Entry, consumer: Consumer) -> None:
-        """Give a new entry to a consumer at once."""
-        entry.state = _ACQUIRED
-        self._hand(entry, consumer.owner, consumer)
+    def hand(self, entry: Entry, owner: Owner, consumer: Consumer | None) -> None:
+        """Give an entry away that isn't counted among the available ones, as a new one."""
+        entry.state = MESSAGE[entry.state][_ACQUIRE]
+        self.unsettled += 1
+        self.delivered += 1
+        entry.owner = owner
+        entry.consumer = consumer
+        if entry.group is not None:
+            self._hold(entry, owner if consumer is None else consumer)
+        if self.cramped:
+            self.leave(entry)
 
     def release(self, entry: Entry) -> None:
         """Make an acquired entry available again, in its place."""
         entry.state = MESSAGE[entry.state][EntryInput.RELEASE]
         self.unsettled -= 1
-        entry.owner = entry.consumer = entry.transaction = None
-        self._let_go(entry)
+        entry.owner = None
+        entry.consumer = None
+        entry.transaction = None
+        if entry.hold is not None:
+            self._let_go(entry, entry.hold)
+        self.regrouped += 1
         if self.was_scanned:
             level = entry.priority
             self.offered[level] = min(self.offered[level], entry.position - 1)
+        for each in self.judges.values():
+            each.is_passed_by(entry)
         self.put(entry)
 
     def archive(self, entry: Entry, why: EntryInput) -> None:
@@ -505,11 +790,15 @@ class Queue(Destination):
             self.ready -= 1
             self.octets -= entry.message.content.size
         entry.state = MESSAGE[entry.state][why]
-        entry.owner = entry.consumer = entry.transaction = None
-        self._let_go(entry)
+        entry.owner = None
+        entry.consumer = None
+        entry.transaction = None
+        if entry.hold is not None:
+            self._let_go(entry, entry.hold)
         if entry.key is not None and self.newest.get(entry.key) is entry:
             del self.newest[entry.key]
-        self.leave(entry)
+        if self.cramped:
+            self.leave(entry)
         if entry.linked:
             self._tidy(entry)
         if len(self.expiring) > 2 * self.ready + _FEW:
@@ -519,7 +808,7 @@ class Queue(Destination):
         """Return the next available message."""
         if not self.ready:
             return None
-        for level in reversed(self.levels):
+        for level in self.ranked:
             while level:
                 entry = level[0]
                 if entry.state is _AVAILABLE:
@@ -528,15 +817,38 @@ class Queue(Destination):
                 entry.linked = False
         return None
 
-    def first_for(self, owner: Owner) -> Entry | None:
-        """Return the next available message for an owner that fetches."""
+    def first_before(self, position: int) -> Entry | None:
+        """Return the next available message among those that entered it before the one with that position."""
+        for level in self.ranked:
+            while level and level[0].state is not _AVAILABLE:
+                level.popleft().linked = False
+            if level and level[0].position < position:
+                return level[0]
+        return None
+
+    def first_for(self, owner: Owner, ledger: Budget) -> Entry | None:
+        """Return the next available message for an owner that fetches.
+
+        Messages whose groups others hold cost a step each, once for each owner until a group is free, or one of them
+        comes back. Raises Postponed where the turn's budget is spent.
+        """
         if not self.groups:
             return self.first()
-        return next((each for each in self.available() if self.may_take(each, owner)), None)
+        searched = owner.searched
+        if searched is None or searched.queue is not self or searched.regrouped != self.regrouped:
+            searched = owner.searched = Search(self)
+        for entry in self.unseen(searched.cursors):
+            if self.may_take(entry, owner):
+                return entry
+            ledger.room -= 1
+            if ledger.room <= 0 and ledger.is_spent:
+                searched.cursors[entry.priority] = entry.position
+                raise Postponed
+        return None
 
     def oldest(self) -> Entry | None:
         """Return the message that a length limit drops first: the oldest one of the lowest priority."""
-        for level in self.levels:
+        for level in reversed(self.ranked):
             for entry in level:
                 if entry.state is _AVAILABLE:
                     return entry
@@ -544,6 +856,9 @@ class Queue(Destination):
 
     def due(self, now: float) -> Entry | None:
         """Return an available message that has expired."""
+        if self.expires_at_head:
+            heads = [each for each in self._heads() if each.expires is not None and each.expires <= now]
+            return heads[0] if heads else None
         expiring = self.expiring
         while expiring:
             when, _, entry = expiring[0]
@@ -555,13 +870,24 @@ class Queue(Destination):
     def next_deadline(self) -> float | None:
         """Return when the next message, or the queue, expires."""
         expiring = self.expiring
-        while expiring and expiring[0][2].state is not _AVAILABLE:
-            heappop(expiring)
-        deadline = expiring[0][0] if expiring else None
+        if self.expires_at_head:
+            deadline = min([each.expires for each in self._heads() if each.expires is not None], default=None)
+        else:
+            while expiring and expiring[0][2].state is not _AVAILABLE:
+                heappop(expiring)
+            deadline = expiring[0][0] if expiring else None
         if self.options.expires is not None and not self.consumers:
             idle = self.used_at + self.options.expires
             deadline = idle if deadline is None else min(deadline, idle)
         return deadline
+
+    def _heads(self) -> Iterator[Entry]:
+        """Yield the first available message of each level."""
+        for level in self.ranked:
+            for entry in level:
+                if entry.state is _AVAILABLE:
+                    yield entry
+                    break
 
     # Keys and groups.
 
@@ -589,37 +915,42 @@ class Queue(Destination):
         consumer.served = self.deliveries
         if not consumer.acquires:
             self.browsers[consumer.number] = consumer
-            consumer.cursors = [-1] * len(self.levels)
+            consumer.cursors = [-1] * (self.levels_high + 1)
         elif consumer.is_choosy:
             self.choosy += 1
         if consumer.exclusive:
             self.exclusive_consumer = consumer
-        if self.active is None and self.options.single_active_consumer and consumer.acquires:
-            self.active = consumer
+        if self.options.single_active_consumer and consumer.acquires:
+            if self.active is None:
+                self.active = consumer
+            else:
+                if len(self.standby) > 2 * len(self.consumers) + _FEW:
+                    self.standby = [each for each in self.standby if not each[2].is_cancelled]
+                    heapify(self.standby)
+                heappush(self.standby, (-consumer.priority, consumer.number, consumer))
 
     def remove_consumer(self, consumer: Consumer) -> None:
         """Remove a consumer; if it was the single active one, another takes its place."""
         del self.consumers[consumer.number]
-        self.cramped.pop(consumer.number, None)
+        self._uncramp(consumer)
         if not consumer.acquires:
             del self.browsers[consumer.number]
         elif consumer.is_choosy:
             self.choosy -= 1
+        self.judges.pop(consumer.number, None)
         if self.groups and not self.options.shared_groups:
             self.groups = {group: hold for group, hold in self.groups.items() if hold.who is not consumer}
+            self.regrouped += 1
             self._look_again()
         if consumer.waiting:
-            consumer.waiting = False
-            turns = self.turns[consumer.priority]
-            turns.remove(consumer)
-            if not turns:
-                del self.turns[consumer.priority]
+            self.rest(consumer)
         if self.exclusive_consumer is consumer:
             self.exclusive_consumer = None
         if self.active is consumer:
-            waiting = [each for each in self.consumers.values() if each.acquires]
-            waiting.sort(key=lambda each: (-each.priority, each.number))
-            self.active = waiting[0] if waiting else None
+            standby = self.standby
+            while standby and standby[0][2].is_cancelled:
+                heappop(standby)
+            self.active = heappop(standby)[2] if standby else None
             if self.active is not None and self.active.has_room():
                 self.wake(self.active)
 
@@ -628,33 +959,75 @@ class Queue(Destination):
         if self.active is not None and consumer is not self.active:
             return
         consumer.waiting = True
-        self.cramped.pop(consumer.number, None)
+        if self.cramped:
+            self._uncramp(consumer)
         if self.was_scanned:
-            self._look_again()
+            self._look_again(None if self.options.group_key is not None else consumer)
         turns = self.turns.get(consumer.priority)
         if turns is None:
-            # Keep higher priorities first.
             self.turns[consumer.priority] = deque((consumer,))
-            self.turns = {each: self.turns[each] for each in sorted(self.turns, reverse=True)}
+            insort(self.order, -consumer.priority)
         elif turns[-1].served < consumer.served:
             turns.append(consumer)
         else:
             turns.insert(bisect_left(turns, consumer.served, key=_served), consumer)
 
-    def taker(self, entry: Entry) -> Consumer | None:
-        """Return the consumer whose turn it is to get `entry`; those without room leave the rotation meanwhile."""
+    def rest(self, consumer: Consumer) -> None:
+        """Remove a consumer from the rotation, until it is woken."""
+        consumer.waiting = False
+        turns = self.turns[consumer.priority]
+        if turns[-1] is consumer:
+            turns.pop()
+        else:
+            del turns[bisect_left(turns, consumer.served, key=_served)]
+        if not turns:
+            self._end_turns(consumer.priority)
+
+    def taker(self, entry: Entry, ledger: Budget, floor: int = -1) -> Consumer | None:
+        """Return the consumer whose turn it is to get `entry`; those without room leave the rotation meanwhile.
+
+        Each look at one costs a step, judging the message its `Consumer.cost`; `is_cut` is set where the turn's budget
+        leaves no room for that. `floor` is that of `Consumer.decline`.
+        """
         choosy = self.choosy or entry.excluded or entry.group is not None
-        for priority in list(self.turns) if len(self.turns) > 1 else self.turns:
+        order = self.order
+        if not choosy and len(order) == 1:
+            # The usual case: all are alike, and the first has room.
+            turns = self.turns[-order[0]]
+            consumer = turns[0]
+            if consumer.has_room_for(entry.message):
+                self.deliveries += 1
+                consumer.served = self.deliveries
+                turns.rotate(-1)
+                return consumer
+        at = 0
+        while at < len(order):
+            priority = -order[at]
             turns = self.turns[priority]
             passed = 0
             for _ in range(len(turns)):
                 consumer = turns[0]
-                wants = not choosy or consumer.wants(entry)
+                if not choosy:
+                    wants = True
+                elif consumer.has_declined(entry):
+                    ledger.room -= 1
+                    wants = False
+                else:
+                    # One is judged in any case, so that a turn brings it further.
+                    if ledger.room < 0 and entry.group is None and ledger.is_spent:
+                        turns.rotate(passed)
+                        self.is_cut = True
+                        return None
+                    ledger.room -= consumer.cost
+                    wants = consumer.wants(entry)
+                    if not wants:
+                        consumer.decline(entry, floor)
+                        self.judges[consumer.number] = consumer
                 if not (consumer.has_room_for(entry.message) if wants else consumer.has_room()):
                     turns.popleft()
                     consumer.waiting = False
                     if consumer.has_room():
-                        self.cramped[consumer.number] = consumer, entry
+                        self._cramp(consumer, entry)
                     continue
                 if wants:
                     self.deliveries += 1
@@ -670,34 +1043,58 @@ class Queue(Destination):
                 turns.rotate(-1)
                 passed += 1
             if not turns:
-                del self.turns[priority]
-                return self.taker(entry) if self.turns else None
+                self._end_turns(priority)
+            else:
+                at += 1
         return None
 
     def unseen(self, cursors: list[int]) -> Iterator[Entry]:
         """Yield the available messages behind a browser's `cursors`, or behind `offered`, in the order of delivery; the
-        cursors advance when the next one is requested."""
-        for number in range(len(self.levels) - 1, -1, -1):
-            fresh: list[Entry] = []
-            for entry in reversed(self.levels[number]):
-                if entry.position <= cursors[number]:
+        cursors advance when the next one is requested. None is yielded that has come meanwhile."""
+        last = self.next_position
+        for number in sorted(self.levels, reverse=True):
+            at = cursors[number]
+            while (level := self.levels.get(number)) is not None:
+                start = bisect_right(level, at, key=_position)
+                chunk = [level[each] for each in range(start, min(start + _CHUNK, len(level)))]
+                if not chunk or chunk[0].position >= last:
                     break
-                fresh.append(entry)
-            for entry in reversed(fresh):
-                # An unavailable message hasn't been seen: it may return.
-                if entry.state is _AVAILABLE:
-                    yield entry
-                    cursors[number] = max(cursors[number], entry.position)
+                at = chunk[-1].position
+                for entry in chunk:
+                    # An unavailable message hasn't been seen: it may return.
+                    if entry.state is _AVAILABLE:
+                        yield entry
+                        cursors[number] = max(cursors[number], entry.position)
 
     def leave(self, entry: Entry) -> None:
         """Return the consumers that had no room for this message to the rotation, now that it is unavailable."""
-        if not self.cramped:
-            return
-        for consumer, blocking in list(self.cramped.values()):
-            if blocking is entry:
+        blocked = self.blocking.get(_order(entry))
+        if blocked is not None:
+            for consumer in list(blocked.values()):
                 self.wake(consumer)
 
     # Internals.
+
+    def _cramp(self, consumer: Consumer, entry: Entry) -> None:
+        """Note that a consumer has some room, but too little for a message."""
+        place = _order(entry)
+        blocked = self.blocking.get(place)
+        if blocked is None:
+            blocked = self.blocking[place] = {}
+            insort(self.blocked_at, place)
+        blocked[consumer.number] = consumer
+        self.cramped[consumer.number] = consumer, entry
+
+    def _uncramp(self, consumer: Consumer) -> None:
+        """Forget what a consumer has no room for."""
+        found = self.cramped.pop(consumer.number, None)
+        if found is not None:
+            place = _order(found[1])
+            blocked = self.blocking[place]
+            del blocked[consumer.number]
+            if not blocked:
+                del self.blocking[place]
+                del self.blocked_at[bisect_left(self.blocked_at, place)]
 
     def _group_of(self, content: Content) -> Hashable:
         options = self.options
@@ -709,15 +1106,6 @@ class Queue(Destination):
         # A group stays with its consumer as long as that lives, so the number of groups must be bounded.
         return None if group is None else crc32(repr(group).encode("utf-8", "surrogatepass")) % _GROUPS
 
-    def _hand(self, entry: Entry, owner: Owner, consumer: Consumer | None) -> None:
-        self.unsettled += 1
-        self.delivered += 1
-        entry.owner = owner
-        entry.consumer = consumer
-        if entry.group is not None:
-            self._hold(entry, owner if consumer is None else consumer)
-        self.leave(entry)
-
     def _hold(self, entry: Entry, who: Consumer | Owner) -> None:
         if self.options.shared_groups:
             entry.hold = self.groups.setdefault(entry.group, Hold(who))
@@ -725,18 +1113,36 @@ class Queue(Destination):
         elif entry.consumer is not None and not entry.consumer.is_cancelled:
             self.groups.setdefault(entry.group, Hold(who))
 
-    def _let_go(self, entry: Entry) -> None:
-        """Release a message; the last one that leaves its holder frees a shared group."""
-        hold, entry.hold = entry.hold, None
-        if hold is not None:
-            hold.count -= 1
-            if not hold.count:
-                del self.groups[entry.group]
-                self._look_again()
+    def _let_go(self, entry: Entry, hold: Hold) -> None:
+        """Release a message from its holder; the last one that leaves it frees a shared group."""
+        entry.hold = None
+        hold.count -= 1
+        if not hold.count:
+            del self.groups[entry.group]
+            self.regrouped += 1
+            self._look_again()
 
-    def _look_again(self) -> None:
-        """Offer declined messages again."""
-        self.offered = [-1] * len(self.levels)
+    def _look_again(self, consumer: Consumer | None = None) -> None:
+        """Offer declined messages again, with a consumer that has come only those that it hasn't declined before."""
+        if consumer is None or not (consumer.passed and self.offered):
+            self.offered = [-1] * (self.levels_high + 1)
+        else:
+            # A new list: a scan that goes on with the old one doesn't count for the consumer.
+            self.offered = [min(each, consumer.starts_at(level)) for level, each in enumerate(self.offered)]
+
+    def _end_turns(self, priority: int) -> None:
+        """Remove a priority without consumers from the rotation."""
+        del self.turns[priority]
+        del self.order[bisect_left(self.order, -priority)]
+
+    def _add_level(self, number: int) -> deque[Entry]:
+        level: deque[Entry] = deque()
+        self.levels[number] = level
+        self._rank()
+        return level
+
+    def _rank(self) -> None:
+        self.ranked = tuple([self.levels[each] for each in sorted(self.levels, reverse=True)])
 
     def _thin_out(self) -> None:
         """Remove the expiry times of entries that are gone, which may lie far in the future."""
@@ -746,16 +1152,19 @@ class Queue(Destination):
 
     def _loosen(self, entry: Entry) -> None:
         """Return consumers to the rotation that had no room for a message behind `entry`, which now precedes it."""
-        for consumer, blocking in list(self.cramped.values()):
-            if (-entry.priority, entry.position) < (-blocking.priority, blocking.position):
-                self.wake(consumer)
+        behind = self.blocked_at[bisect_right(self.blocked_at, _order(entry)) :]
+        for consumer in [each for place in behind for each in self.blocking[place].values()]:
+            self.wake(consumer)
 
     def _tidy(self, entry: Entry) -> None:
         """Remove unavailable entries from the head of a level; occasionally also from its middle."""
         level = self.levels[entry.priority]
         while level and level[0].state is not _AVAILABLE:
             level.popleft().linked = False
-        if len(level) > 2 * self.ready + _FEW:
+        if not level and len(self.levels) > _KEPT:
+            del self.levels[entry.priority]
+            self._rank()
+        elif len(level) > 2 * self.ready + _FEW:
             for each in level:
                 each.linked = each.state is _AVAILABLE
             kept = [each for each in level if each.linked]
@@ -766,22 +1175,44 @@ class Queue(Destination):
         return f"<Queue {self.name!r}, {self.ready} ready, {self.unsettled} unsettled>"
 
 
-class VirtualHost:
-    """The contents of one virtual host; created with the exchanges that every virtual host has.
+class Search:
+    """How far an owner has looked at a queue's messages, whose groups others hold, by level.
 
-    `services` maps the names that a system exchange serves to queues. `sources` maps every bound queue and exchange to
-    the exchanges it is bound to, each with the number of bindings.
+    It counts while `regrouped` is that of the queue.
     """
 
-    __slots__ = ("bindings", "exchanges", "name", "queues", "services", "sources")
+    __slots__ = ("cursors", "queue", "regrouped")
+
+    def __init__(self, queue: Queue) -> None:
+        self.queue = queue
+        """The one that was looked at."""
+        self.regrouped = queue.regrouped
+        """What `Queue.regrouped` was then: with another value the look begins anew."""
+        self.cursors = [-1] * (queue.levels_high + 1)
+        """By level of priority, the position up to which nothing can be taken."""
+
+
+class VirtualHost:
+    """The contents of one virtual host; created with the exchanges that every virtual host has."""
+
+    __slots__ = ("bindings", "exchanges", "leaving", "name", "queues", "services", "sources")
 
     def __init__(self, name: str) -> None:
         self.name = name
+        """Unique in the broker."""
         self.exchanges: dict[str, Exchange] = {each.name: each for each in predeclared()}
+        """Those that aren't deleted, by name."""
         self.queues: dict[str, Queue] = {}
+        """Those that aren't deleted, by name."""
         self.services: dict[str, str] = {}
+        """The names that a system exchange serves, with the queue of each."""
         self.sources: dict[Destination, dict[str, int]] = {}
+        """Every bound queue and exchange, with the names of the exchanges it is bound to and the number of bindings of
+        each."""
         self.bindings = 0
+        """How many there are; `BrokerLimits` bounds them."""
+        self.leaving = 0
+        """Number of deleted queues and exchanges of which there are still bindings."""
 
     def find_exchange(self, name: str) -> Exchange:
         """Return the exchange of that name. Raises Fault NOT_FOUND."""
@@ -813,7 +1244,7 @@ class VirtualHost:
         """Count a binding that was removed."""
         self.bindings -= 1
         sources = self.sources.get(destination)
-        if sources is not None:
+        if sources is not None and source.name in sources:
             sources[source.name] -= 1
             if not sources[source.name]:
                 del sources[source.name]
@@ -829,19 +1260,22 @@ class VirtualHost:
         alternate, if `alternates` is set (0-10 unsets it if the publisher is told instead). The alternate's own
         alternate isn't used (0-10 exchange.declare, rule double-failure), unless `chained` (RabbitMQ).
         """
+        if self.leaving:
+            return self._route_on(exchange, routing_key, content, alternates, chained)
         found = exchange.targets(self, routing_key, content)
         if not found:
             if exchange.alternate is None or not alternates:
                 return []
         elif not exchange.forwards:
             # Without bindings to exchanges, all are queues.
-            return [each for each in found if isinstance(each, Queue)]
+            return list(cast("Collection[Queue]", found))
         return self._route_on(exchange, routing_key, content, alternates, chained)
 
     def _route_on(
         self, exchange: Exchange, routing_key: str, content: Content, alternates: bool, chained: bool
     ) -> list[Queue]:
         queues: dict[Queue, None] = {}
+        tried = 0
         seen: dict[Exchange, None] = {exchange: None}
         reached = [exchange]
         while reached:
@@ -849,6 +1283,9 @@ class VirtualHost:
             # The list grows during the loop.
             for each in reached:
                 targets = each.targets(self, routing_key, content)
+                tried += 1 + each.tried + len(targets)
+                if self.leaving:
+                    targets = [target for target in targets if not target.is_deleted]
                 if not targets:
                     unmatched.append(each)
                 for target in targets:
@@ -867,6 +1304,7 @@ class VirtualHost:
                     following.append(alternate)
             reached = following
             alternates = chained
+        exchange.tried = tried
         return list(queues)
 
     def __repr__(self) -> str:
@@ -883,6 +1321,11 @@ def _header(content: Content, name: str) -> Hashable:
 
 def _position(entry: Entry) -> int:
     return entry.position
+
+
+def _order(entry: Entry) -> tuple[int, int]:
+    """The place of a message in the order of delivery."""
+    return -entry.priority, entry.position
 
 
 def _served(consumer: Consumer) -> int:

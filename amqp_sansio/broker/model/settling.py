@@ -1,162 +1,232 @@
-"""Settling: the outcomes of acquired messages, the ends of transactions and of owners."""
+"""Settling: the outcomes of acquired messages, the ends of transactions and of owners.
+
+What concerns many messages is a `Chore`, which goes on in later turns. A chore holds the queues that it works on, so
+that everybody sees them as they were before it or as they are after it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from .commands import CloseOwner, Outcome, Publish, Settle
+from .chores import Chore
+from .commands import Outcome, Settle
 from .content import Message
+from .delivery import Holding
 from .faults import Fault, FaultKind
+from .outcomes import Outcomes
 from .queue import Owner
 from .states import EntryInput, State, TransactionInput
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Sequence
 
     from . import commands
+    from .chores import Chores
+    from .commands import CloseOwner, Commit
     from .delivery import Delivery
-    from .history import Kind
     from .ledger import Ledger
     from .publishing import Publishing
-    from .queue import Entry, Queue, Transaction
+    from .queue import Consumer, Entry, Queue, Transaction
     from .transactions import Transactions
 
-_KINDS: Final[Mapping[Outcome, Kind]] = {
-    Outcome.ACCEPT: "accepted", Outcome.REJECT: "rejected", Outcome.RELEASE: "released"
-}  # fmt: skip
+_ACQUIRED: Final = State.ACQUIRED
+_OWNER_STEPS: Final = 2
+"""Steps of a turn for an owner that ends, beside what it has."""
+
+
+class Purging(Chore):
+    """The available messages that a queue had when it was purged, but not those that come back meanwhile.
+
+    What comes back waits in `Queue.returning`.
+    """
+
+    __slots__ = ("_before", "_delivery", "_holding", "_outcomes", "_owner", "_queue")
+
+    def __init__(self, outcomes: Outcomes, delivery: Delivery, queue: Queue, owner: Owner) -> None:
+        self._outcomes = outcomes
+        """Gives back what came back meanwhile."""
+        self._delivery = delivery
+        """Deletes the queue if its end waited for its last message."""
+        self._queue = queue
+        """The one that is emptied."""
+        self._owner = owner
+        """Who purged it, for the history."""
+        self._before = queue.next_position
+        """The position that the next message had then: what came later stays."""
+        self._holding = Holding(delivery, (queue,))
+        """It delivers nothing meanwhile."""
+        queue.returning = []
+
+    def go_on(self, ledger: Ledger) -> bool:
+        queue = self._queue
+        while not queue.is_deleted and (entry := queue.first_before(self._before)) is not None:
+            if ledger.room <= 0 and ledger.is_spent:
+                return False
+            ledger.room -= 1
+            queue.archive(entry, EntryInput.DROP)
+            ledger.drop(entry.message)
+            ledger.note("purged", queue, entry.message, self._owner)
+        returning, queue.returning = queue.returning, None
+        self._holding.end()
+        for come_back, redelivered, failed in returning or ():
+            self._outcomes.give_back(come_back, redelivered=redelivered, failed=failed)
+        self._outcomes.keep_lengths((queue,))
+        self._delivery.leave_if_empty(queue)
+        return True
+
+
+class Deciding(Chore):
+    """The outcome of many messages."""
+
+    __slots__ = ("_at", "_back", "_command", "_holding", "_outcomes")
+
+    def __init__(self, outcomes: Outcomes, delivery: Delivery, command: Settle) -> None:
+        self._outcomes = outcomes
+        """Settles one message."""
+        self._command = command
+        """The settlement, with its entries and what becomes of them."""
+        self._at = 0
+        """The place of the next entry."""
+        self._back: dict[Queue, None] = {}
+        """Queues that messages have returned to, whose lengths are kept at the end."""
+        comes_back = command.outcome is not Outcome.ACCEPT
+        self._holding = Holding(delivery, {each.queue: None for each in command.entries} if comes_back else {})
+        """The queues that messages return to deliver nothing meanwhile, so that their order is right."""
+
+    def go_on(self, ledger: Ledger) -> bool:
+        command = self._command
+        entries, owner = command.entries, command.owner
+        while self._at < len(entries):
+            if ledger.room <= 0 and ledger.is_spent:
+                return False
+            ledger.room -= 1
+            entry = entries[self._at]
+            self._at += 1
+            if entry.state is State.ACQUIRED and entry.owner is owner and entry.transaction is None:
+                self._outcomes.decide(entry, command, self._back)
+        self._outcomes.keep_lengths(self._back)
+        self._holding.end()
+        return True
+
+
+class Committing(Chore):
+    """The work of a transaction that was committed. `returned` are the messages that go back to their publishers."""
+
+    __slots__ = ("_at", "_command", "_deciding", "_delivery", "_outcomes", "returned")
+
+    def __init__(self, outcomes: Outcomes, delivery: Delivery, command: Commit) -> None:
+        self._outcomes = outcomes
+        """Performs one command."""
+        self._delivery = delivery
+        """For the settlements among them."""
+        self._command = command
+        """Names the transaction, whose work is done in order."""
+        self._at = 0
+        """The place of the next command."""
+        self._deciding: Deciding | None = None
+        """The settlement under way; None between two."""
+        self.returned: list[Message] = []
+        """Publishes that no queue took, for the answer."""
+
+    def go_on(self, ledger: Ledger) -> bool:
+        work = self._command.transaction.work
+        while self._at < len(work):
+            if self._deciding is not None:
+                if not self._deciding.go_on(ledger):
+                    return False
+                self._deciding = None
+                self._at += 1
+                continue
+            if ledger.room <= 0 and ledger.is_spent:
+                return False
+            ledger.room -= 1
+            settle = self._outcomes.perform(work[self._at], self.returned)
+            if settle is None:
+                self._at += 1
+            else:
+                self._deciding = Deciding(self._outcomes, self._delivery, settle)
+        work.clear()
+        return True
+
+
+class RollingBack(Chore):
+    """Messages that were settled in a transaction that was rolled back, and that no owner has any more, return."""
+
+    __slots__ = ("_at", "_back", "_entries", "_holding", "_outcomes")
+
+    def __init__(self, outcomes: Outcomes, delivery: Delivery, entries: list[Entry]) -> None:
+        self._outcomes = outcomes
+        """Undoes one settlement."""
+        self._entries = entries
+        """Messages that no owner has any more."""
+        self._at = 0
+        """The place of the next one."""
+        self._back: dict[Queue, None] = {}
+        """Queues that messages have returned to."""
+        self._holding = Holding(delivery, {entry.queue: None for entry in entries})
+        """These deliver nothing meanwhile."""
+
+    def go_on(self, ledger: Ledger) -> bool:
+        while self._at < len(self._entries):
+            if ledger.room <= 0 and ledger.is_spent:
+                return False
+            ledger.room -= 1
+            self._outcomes.undo(self._entries[self._at], self._back)
+            self._at += 1
+        self._outcomes.keep_lengths(self._back)
+        self._holding.end()
+        return True
 
 
 class Settling:
     """Carries out settlements, commits and rollbacks; opens and closes owners."""
 
-    __slots__ = ("_delivery", "_history", "_ledger", "_publishing", "_runnable", "_transactions")
+    __slots__ = ("_chores", "_delivery", "_ledger", "_transactions", "outcomes")
 
-    def __init__(self, ledger: Ledger, delivery: Delivery, transactions: Transactions, publishing: Publishing) -> None:
+    def __init__(
+        self, ledger: Ledger, delivery: Delivery, transactions: Transactions, publishing: Publishing, chores: Chores
+    ) -> None:
         self._ledger = ledger
-        self._history = ledger.history
+        """Owners, and the room of this turn."""
+        self._chores = chores
+        """Takes what doesn't fit into a turn."""
         self._delivery = delivery
-        self._runnable = delivery.runnable
+        """Queues and consumers, which go with their owners."""
         self._transactions = transactions
-        self._publishing = publishing
+        """Keeps settlements until the commit."""
+        self.outcomes = Outcomes(ledger, delivery, publishing)
+        """What becomes of single messages."""
 
     def settle(self, command: commands.Settle) -> None:
         """Carry out `Settle`."""
         owner = command.owner
         for entry in command.entries:
-            if entry.owner is not owner or entry.state is not State.ACQUIRED or entry.transaction is not None:
+            if entry.owner is not owner or entry.state is not _ACQUIRED or entry.transaction is not None:
                 text = f"message {entry.position} of queue {entry.queue.name!r} isn't with owner {owner.number}"
                 raise Fault(FaultKind.ILLEGAL_STATE, text)
         if command.transaction is not None:
             self._transactions.add_settle(command.transaction, command)
+        elif len(command.entries) > self._ledger.room and self._ledger.in_turn:
+            self._chores.begin(Deciding(self.outcomes, self._delivery, command))
         else:
-            self._carry_out(command)
+            self._ledger.room -= len(command.entries)
+            self.outcomes.carry_out(command)
 
-    def _carry_out(self, command: commands.Settle) -> None:
-        """Settle now, outside of any transaction."""
-        if self._history is not None:
-            for entry in command.entries:
-                consumer = "" if entry.consumer is None else str(entry.consumer.key)
-                kind = _KINDS[command.outcome]
-                self._ledger.note(kind, entry.queue, entry.message, command.owner, consumer=consumer)
-        if command.outcome is Outcome.ACCEPT:
-            for entry in command.entries:
-                self._accept(entry)
-            return
-        for entry in command.entries:
-            if entry.owner is not None:
-                entry.owner.held.pop(entry, None)
-            had = entry.consumer
-            if command.excluded and had is not None and command.outcome is Outcome.RELEASE:
-                entry.excluded = (*entry.excluded, had.place)
-            if had is not None:
-                # Refill by the content as delivered, before a change to it.
-                self._delivery.refill(entry, had)
-            if command.content is not None:
-                self._replace(entry, command)
-            if command.outcome is Outcome.REJECT and not entry.queue.is_deleted:
-                self._delivery.die(entry, "delivery_limit" if command.unsaid else "rejected", EntryInput.REJECT)
-                self._delivery.leave_if_empty(entry.queue)
-            else:
-                self._give_back(
-                    entry, redelivered=command.redelivered or command.delivery_failed, failed=command.delivery_failed
-                )
+    def purge(self, command: commands.PurgeQueue) -> int:
+        """Carry out `PurgeQueue`."""
+        queue = command.owner.find_queue(command.name)
+        self._delivery.catch_up(queue)
+        count = queue.ready
+        if count:
+            self._chores.begin(Purging(self.outcomes, self._delivery, queue, command.owner))
+        return count
 
-    def _accept(self, entry: Entry) -> None:
-        """Remove an accepted message."""
-        queue = entry.queue
-        consumer = entry.consumer
-        if entry.owner is not None:
-            entry.owner.held.pop(entry, None)
-        queue.archive(entry, EntryInput.ACCEPT)
-        if entry.group is not None:
-            self._delivery.look_again(queue)
-        self._ledger.drop(entry.message)
-        if queue.lifetime is not None:
-            self._delivery.leave_if_empty(queue)
-        if consumer is not None:
-            self._delivery.refill(entry, consumer)
-
-    def _give_back(
-        self, entry: Entry, *, redelivered: bool, failed: bool, late: dict[Queue, None] | None = None
-    ) -> None:
-        """Return a message to its place in its queue. One with too many failed deliveries, or that has expired, is
-        dead-lettered; one whose queue is gone is orphaned. Queues with expired messages are added to `late`, to be
-        handled once all messages are back."""
-        queue = entry.queue
-        if queue.is_deleted:
-            self._delivery.die(entry, "orphaned", EntryInput.DROP)
-            return
-        entry.redelivered = entry.redelivered or redelivered
-        if failed:
-            entry.delivery_count += 1
-            limit = queue.options.delivery_limit
-            if limit is not None and entry.delivery_count > limit:
-                self._delivery.die(entry, "delivery_limit", EntryInput.REJECT)
-                return
-        if queue.is_replaced(entry):
-            self._delivery.drop_replaced(entry)
-            self._delivery.leave_if_empty(queue)
-            return
-        queue.release(entry)
-        if entry.expires is not None:
-            if entry.expires <= self._ledger.now:
-                if late is None:
-                    self._delivery.expire(queue)
-                else:
-                    late[queue] = None
-                return
-            if queue.expiring and queue.expiring[0][2] is entry:
-                self._ledger.watch_for(queue, entry.expires)
-        self._runnable[queue] = None
-
-    def _replace(self, entry: Entry, command: commands.Settle) -> None:
-        """Replace the content by the consumer's version of it; other queues keep the original."""
-        assert command.content is not None
-        old = entry.message
-        new = Message(
-            command.content, old.exchange, old.routing_key, old.number, old.publisher, old.mandatory, old.immediate
-        )
-        entry.message = new
-        self._ledger.hold(new)
-        self._ledger.drop(old)
-
-    def commit(self, command: commands.Commit) -> tuple[Message, ...]:
+    def commit(self, command: commands.Commit) -> Sequence[Message]:
         """Carry out `Commit`."""
-        transaction = command.transaction
-        self._transactions.end(transaction, TransactionInput.COMMIT)
-        returned: list[Message] = []
-        for each in transaction.work:
-            if isinstance(each, Publish):
-                published, message = self._publishing.place(each)
-                if (each.mandatory and not published.routed) or (each.immediate and not published.consumed):
-                    message.mandatory = each.mandatory and not published.routed
-                    returned.append(message)
-            elif isinstance(each, Settle):
-                for entry in each.entries:
-                    entry.transaction = None
-                self._carry_out(each)
-        transaction.work.clear()
-        return tuple(returned)
+        self._transactions.end(command.transaction, TransactionInput.COMMIT)
+        chore = Committing(self.outcomes, self._delivery, command)
+        self._chores.begin(chore)
+        return chore.returned
 
     def rollback(self, command: commands.Rollback) -> None:
         """Carry out `Rollback`."""
@@ -164,18 +234,16 @@ class Settling:
 
     def end(self, transaction: Transaction) -> None:
         """Roll back. Messages settled by an owner that has ended meanwhile return to their queues."""
+        self._chores.begin(self.rolling_back(transaction))
+
+    def rolling_back(self, transaction: Transaction) -> RollingBack:
+        """End a transaction; return the chore that rolls it back."""
         self._transactions.end(transaction, TransactionInput.ROLLBACK)
-        for each in transaction.work:
-            if isinstance(each, Settle):
-                for entry in each.entries:
-                    entry.transaction = None
-                    if entry.owner is None:
-                        consumer = entry.consumer
-                        self._ledger.note("released", entry.queue, entry.message)
-                        self._give_back(entry, redelivered=True, failed=False)
-                        if consumer is not None:
-                            self._delivery.refill(entry, consumer)
+        entries = [entry for each in transaction.work if isinstance(each, Settle) for entry in each.entries]
         transaction.work.clear()
+        for entry in entries:
+            entry.transaction = None
+        return RollingBack(self.outcomes, self._delivery, [entry for entry in entries if entry.owner is None])
 
     def open_owner(self, command: commands.OpenOwner) -> Owner:
         """Carry out `OpenOwner`."""
@@ -198,47 +266,183 @@ class Settling:
         owner = command.owner
         if owner.is_closed:
             return
-        owner.is_closed = True
-        for child in list(owner.children.values()):
-            self.close_owner(CloseOwner(child, command.redelivered, command.heir))
-        left: dict[Queue, None] = {}
-        for consumer in list(owner.consumers.values()):
-            left[consumer.queue] = None
-            self._delivery.remove_consumer(consumer)
-        for transaction in list(owner.transactions.values()):
-            self.end(transaction)
-        late: dict[Queue, None] = {}
-        # The oldest returns last, to the head of its queue; if the queue is gone, the oldest leaves first.
-        orphans = sorted([each for each in owner.held if each.queue.is_deleted], key=lambda each: each.position)
-        for entry in (*orphans, *[each for each in reversed(owner.held) if not each.queue.is_deleted]):
-            if entry.transaction is not None:
-                # Another owner's transaction decides about it.
-                entry.owner = command.heir
-                if command.heir is not None:
-                    command.heir.held[entry] = None
-            else:
-                had = entry.consumer
-                self._ledger.note("released", entry.queue, entry.message, entry.owner)
-                self._give_back(entry, redelivered=command.redelivered, failed=False, late=late)
-                if had is not None:
-                    # Consumers of other owners may share its windows.
-                    self._delivery.refill(entry, had)
-        owner.held.clear()
-        for queue in late:
-            self._delivery.expire(queue)
-            if not queue.is_deleted:
-                # Expired messages may have hidden later deadlines.
-                self._ledger.watch(queue)
-        for name in list(owner.links):
-            self._delivery.unlink(owner, name, owner.links[name])
-        for queue in list(owner.exclusive.values()):
-            self._delivery.leave_owner(queue)
-        for queue in left:
-            self._delivery.leave_if_unused(queue)
-        for queue in list(owner.created.values()):
-            queue.creator = None
-            self._delivery.leave_if_unused(queue)
-        owner.created.clear()
+        owners: list[Owner] = []
+        found = [owner]
+        while found:
+            each = found.pop()
+            owners.append(each)
+            each.is_closed = True
+            # Those already closed are the concern of an earlier command.
+            found += [child for child in each.children.values() if not child.is_closed]
+        self._chores.begin(Closing(self, self._delivery, command, owners))
+
+    def forget_owner(self, owner: Owner) -> None:
+        """Remove an owner that has ended."""
         if owner.parent is not None:
             owner.parent.children.pop(owner.number, None)
         self._ledger.owners.pop(owner.number, None)
+
+
+class Closing(Chore):
+    """The end of an owner and of those below it, each after its own: consumers, transactions, messages, queues."""
+
+    __slots__ = (
+        "_back",
+        "_command",
+        "_delivery",
+        "_holding",
+        "_late",
+        "_left",
+        "_owners",
+        "_part",
+        "_rolling_back",
+        "_settling",
+        "_todo",
+    )
+
+    def __init__(self, settling: Settling, delivery: Delivery, command: CloseOwner, owners: list[Owner]) -> None:
+        """`owners` are in the reverse order of their ends."""
+        self._settling = settling
+        """Forgets an owner when nothing of it is left."""
+        self._delivery = delivery
+        """Ends consumers and queues."""
+        self._command = command
+        """Says how messages return: as redelivered, as failed."""
+        queues = {entry.queue: None for owner in owners for entry in owner.held}
+        queues.update({each.queue: None for owner in owners for each in owner.consumers.values()})
+        self._holding = Holding(delivery, queues)
+        """The queues concerned deliver nothing until all have ended."""
+        self._owners = owners
+        """Those that are left; the last one ends next."""
+        self._part = 0
+        """The place in `_PARTS` of what is being ended of that owner."""
+        self._todo: list[Any] | None = None
+        """What is left of that part, the first one last; None: it hasn't begun."""
+        self._rolling_back: RollingBack | None = None
+        """The transaction under way; None between two."""
+        self._left: dict[Queue, None] = {}
+        """Queues that have lost a consumer, and may be unused now."""
+        self._late: dict[Queue, None] = {}
+        """Queues to which messages returned whose time was over."""
+        self._back: dict[Queue, None] = {}
+        """Queues that messages have returned to, whose lengths are kept."""
+
+    def go_on(self, ledger: Ledger) -> bool:
+        while self._owners:
+            if not self._close(self._owners[-1], ledger):
+                return False
+            self._settling.forget_owner(self._owners.pop())
+        self._holding.end()
+        return True
+
+    def _close(self, owner: Owner, ledger: Ledger) -> bool:
+        if self._rolling_back is not None:
+            if not self._rolling_back.go_on(ledger):
+                return False
+            self._rolling_back = None
+        while self._part < len(_PARTS):
+            if self._part == 0 and self._todo is None:
+                if ledger.room <= 0 and ledger.is_spent:
+                    return False
+                ledger.room -= _OWNER_STEPS
+            of, do = _PARTS[self._part]
+            if self._todo is None:
+                self._todo = of(self, owner)
+                self._todo.reverse()
+            while self._todo:
+                if ledger.room <= 0 and ledger.is_spent:
+                    return False
+                ledger.room -= 1
+                do(self, owner, self._todo.pop())
+                if self._rolling_back is not None and not self._rolling_back.go_on(ledger):
+                    return False
+                self._rolling_back = None
+            self._todo = None
+            self._part += 1
+        self._part = 0
+        return True
+
+    # The parts, in order: what there is of it, and what is done with each.
+
+    def _consumers(self, owner: Owner) -> list[Consumer]:
+        self._left.clear()
+        self._late.clear()
+        self._back.clear()
+        return [*owner.consumers.values()]
+
+    def _end_consumer(self, owner: Owner, consumer: Consumer) -> None:
+        self._left[consumer.queue] = None
+        self._delivery.remove_consumer(consumer)
+
+    def _transactions(self, owner: Owner) -> list[Transaction]:
+        return [*owner.transactions.values()]
+
+    def _roll_back(self, owner: Owner, transaction: Transaction) -> None:
+        self._rolling_back = self._settling.rolling_back(transaction)
+
+    def _messages(self, owner: Owner) -> list[Entry]:
+        # The oldest returns last, to the head of its queue; if the queue is gone, the oldest leaves first.
+        orphans = sorted([each for each in owner.held if each.queue.is_deleted], key=lambda each: each.position)
+        held = [*orphans, *[each for each in reversed(owner.held) if not each.queue.is_deleted]]
+        owner.held.clear()
+        return held
+
+    def _return(self, owner: Owner, entry: Entry) -> None:
+        self._settling.outcomes.give_up(entry, self._command, self._back, self._late)
+
+    def _late_queues(self, owner: Owner) -> list[Queue]:
+        return [*self._late]
+
+    def _expire(self, owner: Owner, queue: Queue) -> None:
+        self._delivery.expire(queue)
+        if not queue.is_deleted:
+            # Expired messages may have hidden later deadlines.
+            self._delivery.watch(queue)
+
+    def _full_queues(self, owner: Owner) -> list[Queue]:
+        return [*self._back]
+
+    def _shorten(self, owner: Owner, queue: Queue) -> None:
+        self._settling.outcomes.keep_lengths((queue,))
+
+    def _links(self, owner: Owner) -> list[str]:
+        return [*owner.links]
+
+    def _unlink(self, owner: Owner, name: str) -> None:
+        self._delivery.unlink(owner, name, owner.links[name][1])
+
+    def _exclusive(self, owner: Owner) -> list[Queue]:
+        return [*owner.exclusive.values()]
+
+    def _leave(self, owner: Owner, queue: Queue) -> None:
+        self._delivery.leave_owner(queue)
+
+    def _left_queues(self, owner: Owner) -> list[Queue]:
+        return [*self._left]
+
+    def _leave_unused(self, owner: Owner, queue: Queue) -> None:
+        self._delivery.leave_if_unused(queue)
+
+    def _created(self, owner: Owner) -> list[Queue]:
+        created = [*owner.created.values()]
+        owner.created.clear()
+        return created
+
+    def _leave_created(self, owner: Owner, queue: Queue) -> None:
+        queue.creator = None
+        self._delivery.leave_if_unused(queue)
+
+    PARTS: ClassVar[tuple[tuple[Callable[..., list[Any]], Callable[..., None]], ...]] = (
+        (_consumers, _end_consumer),
+        (_transactions, _roll_back),
+        (_messages, _return),
+        (_late_queues, _expire),
+        (_full_queues, _shorten),
+        (_links, _unlink),
+        (_exclusive, _leave),
+        (_left_queues, _leave_unused),
+        (_created, _leave_created),
+    )
+
+
+_PARTS: Final = Closing.PARTS

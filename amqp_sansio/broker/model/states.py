@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..._core.state_table import Table, TableEnum
+from ..._ground.state_table import Table, TableEnum
 
 
 class State(TableEnum):

@@ -2,12 +2,14 @@
 
 A lookup makes one pass over the words of the routing key, with all the nodes that the words so far reach: nothing is
 tried twice, however many `#` a pattern has. The cost is that of the nodes reached, so patterns that differ from the key
-at some word cost nothing from there on.
+at some word cost nothing from there on. What may follow a `#` that was reached is found by the word that comes, without
+a look at the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import islice
 from typing import Generic, TypeVar
 
 _D = TypeVar("_D")
@@ -25,10 +27,15 @@ class TopicTrie(Generic[_D]):
     (['queue'], [])
     """
 
-    __slots__ = ("_root",)
+    __slots__ = ("_root", "nodes", "tried")
 
     def __init__(self) -> None:
+        self.nodes = 0
+        """Number of nodes below the root."""
         self._root: _Node[_D] = _Node()
+        """What an empty key reaches."""
+        self.tried = 0
+        """Nodes that the last `match` looked at."""
 
     def add(self, pattern: str, destination: _D) -> None:
         """Add a destination."""
@@ -54,6 +61,7 @@ class TopicTrie(Generic[_D]):
             if not node.is_empty:
                 break
             parent.cut(word)
+            self.nodes -= 1
             node = parent
 
     def match(self, key: str) -> Collection[_D]:
@@ -61,10 +69,17 @@ class TopicTrie(Generic[_D]):
         hits: list[dict[_D, int]] = []
         # A `#` stays reached until the end of the key; its own destinations are hit at once, whatever follows.
         staying: dict[_Node[_D], None] = {}
+        # What may follow those that have few words, by word; `many` has the others.
+        by_word: dict[str, list[_Node[_D]]] = {}
+        many: list[_Node[_D]] = []
         reached = [self._root]
+        tried = 1
         _follow_hashes(reached, hits, staying)
         if key:
-            for word in key.split("."):
+            words = key.split(".")
+            left = len(words)
+            known = 0
+            for word in words:
                 following: list[_Node[_D]] = []
                 # No node comes twice: each has one parent.
                 for node in reached:
@@ -74,11 +89,26 @@ class TopicTrie(Generic[_D]):
                             following.append(child)
                     if node.star is not None:
                         following.append(node.star)
-                for node in staying:
-                    if node.words is not None:
-                        child = node.words.get(word)
-                        if child is not None:
-                            following.append(child)
+                if staying:
+                    if len(staying) > known:
+                        for node in islice(staying, known, None):
+                            if node.words is None:
+                                continue
+                            if len(node.words) > left:
+                                many.append(node)
+                                continue
+                            tried += len(node.words)
+                            for each, follower in node.words.items():
+                                by_word.setdefault(each, []).append(follower)
+                        known = len(staying)
+                    tried += len(many)
+                    for node in many:
+                        if node.words is not None:
+                            child = node.words.get(word)
+                            if child is not None:
+                                following.append(child)
+                    following += by_word.get(word, ())
+                tried += len(following)
                 if following:
                     _follow_hashes(following, hits, staying)
                 elif not staying:
@@ -88,6 +118,7 @@ class TopicTrie(Generic[_D]):
         for node in reached:
             if node.destinations:
                 hits.append(node.destinations)
+        self.tried = tried
         if not hits:
             return ()
         if len(hits) == 1:
@@ -107,6 +138,8 @@ class TopicTrie(Generic[_D]):
 
     def __setstate__(self, state: tuple[list[tuple[str, dict[_D, int]]]]) -> None:
         self._root = _Node()
+        self.nodes = 0
+        self.tried = 0
         for pattern, destinations in state[0]:
             self._node(pattern).destinations = destinations
 
@@ -114,7 +147,11 @@ class TopicTrie(Generic[_D]):
         """Return the node of a pattern, creating it if necessary."""
         node = self._root
         for word in _normal(pattern):
-            node = node.child(word) or node.grow(word)
+            child = node.child(word)
+            if child is None:
+                child = node.grow(word)
+                self.nodes += 1
+            node = child
         return node
 
     def _walk(self) -> Iterator[tuple[str, _Node[_D]]]:
@@ -137,8 +174,11 @@ class _Node(Generic[_D]):
 
     def __init__(self) -> None:
         self.words: dict[str, _Node[_D]] | None = None
+        """What each word leads to; None: there is none."""
         self.star: _Node[_D] | None = None
+        """What any one word leads to."""
         self.hash: _Node[_D] | None = None
+        """What any words lead to, also none."""
         self.destinations: dict[_D, int] = {}
         """Destinations of the pattern that ends here, with the number of times each was added."""
 

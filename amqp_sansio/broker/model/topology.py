@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from .chores import Chore
 from .effects import NodeDeleted
 from .exchange import ALTERNATE, Binding, binding_key, make_exchange, predeclared
 from .faults import Fault, FaultKind
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from . import commands
+    from .chores import Chores
     from .exchange import Destination, Exchange
     from .ledger import Ledger
     from .queue import VirtualHost
@@ -26,13 +28,63 @@ _SINGLE: Final = ("failover",)
 """The types of which a virtual host may have only one exchange (0-10 section 11.1.2.3)."""
 
 
+class Unbinding(Chore):
+    """The end of all bindings to a deleted queue or exchange, and of those from a deleted exchange."""
+
+    __slots__ = ("_destination", "_from_here", "_source", "_sources", "_to_here", "_topology", "_vhost")
+
+    def __init__(
+        self, topology: Topology, vhost: VirtualHost, destination: Destination, source: Exchange | None = None
+    ) -> None:
+        self._topology = topology
+        """Deletes exchanges whose last binding goes."""
+        self._vhost = vhost
+        """Counts the bindings that are left."""
+        self._destination = destination
+        """The deleted queue or exchange."""
+        self._source = source
+        """The same if it is an exchange, whose own bindings go too."""
+        self._from_here = [] if source is None else [*source.bindings.values()][::-1]
+        """Bindings from it that are left, the first one last."""
+        self._sources = list(vhost.sources.pop(destination, ()))[::-1]
+        """Names of exchanges with bindings to it, the first one last."""
+        self._to_here: list[Binding] = []
+        """Bindings of the exchange at hand that are left."""
+        vhost.leaving += 1
+
+    def go_on(self, ledger: Ledger) -> bool:
+        vhost, source = self._vhost, self._source
+        while self._from_here and source is not None:
+            if ledger.room <= 0 and ledger.is_spent:
+                return False
+            ledger.room -= 1
+            vhost.uncount_binding(source, self._from_here.pop().destination)
+        while self._sources:
+            found = vhost.exchanges.get(self._sources[-1])
+            if found is not None:
+                if not self._to_here:
+                    self._to_here = [*found.bindings_to(self._destination)][::-1]
+                while self._to_here:
+                    if ledger.room <= 0 and ledger.is_spent:
+                        return False
+                    ledger.room -= 1
+                    self._topology.forget_binding(vhost, found, self._to_here.pop())
+                self._topology.leave_if_unbound(vhost, found)
+            self._to_here.clear()
+            self._sources.pop()
+        vhost.leaving -= 1
+        return True
+
+
 class Topology:
     """Carries out the commands for exchanges and bindings."""
 
-    __slots__ = ("_ledger",)
+    __slots__ = ("_chores", "_ledger")
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, chores: Chores) -> None:
         self._ledger = ledger
+        self._chores = chores
+        """Takes what doesn't fit into a turn."""
 
     def declare_exchange(self, command: commands.DeclareExchange) -> Exchange:
         """Carry out `DeclareExchange`."""
@@ -67,6 +119,7 @@ class Topology:
         if exchange.type in _SINGLE and any(each.type == exchange.type for each in vhost.exchanges.values()):
             text = f"vhost {vhost.name!r} has its exchange of type {exchange.type!r} and can't have {name!r} beside it"
             raise Fault(FaultKind.NOT_ALLOWED, text, "type")
+        self._ledger.count(exchange.octets, f"exchange {name!r}")
         vhost.exchanges[name] = exchange
         return exchange
 
@@ -117,14 +170,16 @@ class Topology:
         exchange = vhost.bindable(command.exchange)
         self._remove_binding(vhost, exchange, queue, command.routing_key, command.arguments, command.by_arguments)
 
-    def unbind_everywhere(self, vhost: VirtualHost, destination: Destination) -> None:
-        """Remove all bindings to a destination."""
-        for name, count in vhost.sources.pop(destination, {}).items():
-            source = vhost.exchanges.get(name)
-            if source is not None:
-                source.remove_destination(destination)
-                vhost.bindings -= count
-                self._leave_if_unbound(vhost, source)
+    def unbinding(self, vhost: VirtualHost, destination: Destination) -> Unbinding:
+        """Return the chore that removes all bindings to a destination."""
+        return Unbinding(self, vhost, destination)
+
+    def forget_binding(self, vhost: VirtualHost, source: Exchange, binding: Binding) -> None:
+        """Remove a binding to a destination that is gone."""
+        before = source.octets
+        if source.remove(binding.key) is not None:
+            self._ledger.count(source.octets - before, "")
+            vhost.bindings -= 1
 
     def keep_durable(self, vhost: VirtualHost) -> None:
         """Remove the exchanges that don't survive a restart."""
@@ -143,13 +198,17 @@ class Topology:
     ) -> bool:
         source.check(destination, routing_key, arguments, by_arguments=by_arguments)
         binding = Binding(destination, routing_key, arguments, by_arguments=by_arguments)
-        was_bound = source.was_bound
+        was_bound, before = source.was_bound, source.octets
         if not source.add(binding):
             return False
-        if vhost.bindings >= self._ledger.limits.bindings:
+        try:
+            if vhost.bindings >= self._ledger.limits.bindings:
+                raise limit_reached(vhost, "bindings", self._ledger.limits.bindings)
+            self._ledger.count(source.octets - before, f"a binding to {destination.name!r}")
+        except Fault:
             source.remove(binding.key)
             source.was_bound = was_bound
-            raise limit_reached(vhost, "bindings", self._ledger.limits.bindings)
+            raise
         vhost.count_binding(source, destination)
         return True
 
@@ -163,16 +222,19 @@ class Topology:
         by_arguments: bool,
     ) -> None:
         key = binding_key(destination, routing_key, arguments, by_arguments)
+        before = source.octets
         if source.remove(key) is None:
             text = (
                 f"no binding {routing_key!r} between exchange {source.name!r} and {destination.name!r} "
                 f"in vhost {vhost.name!r}"
             )
             raise Fault(FaultKind.BINDING_NOT_FOUND, text, "binding")
+        self._ledger.count(source.octets - before, "")
         vhost.uncount_binding(source, destination)
-        self._leave_if_unbound(vhost, source)
+        self.leave_if_unbound(vhost, source)
 
-    def _leave_if_unbound(self, vhost: VirtualHost, exchange: Exchange) -> None:
+    def leave_if_unbound(self, vhost: VirtualHost, exchange: Exchange) -> None:
+        """Delete an exchange without bindings, if it was declared so."""
         if exchange.auto_delete and exchange.was_bound and not exchange.bindings:
             self._remove_exchange(vhost, exchange)
 
@@ -180,10 +242,10 @@ class Topology:
         if vhost.exchanges.get(exchange.name) is not exchange:
             return
         del vhost.exchanges[exchange.name]
-        for binding in exchange.bindings.values():
-            vhost.uncount_binding(exchange, binding.destination)
-        self.unbind_everywhere(vhost, exchange)
+        exchange.is_deleted = True
+        self._ledger.count(-exchange.octets, "")
         self._ledger.effects.append(NodeDeleted(vhost.name, "exchange", exchange.name))
+        self._chores.begin(Unbinding(self, vhost, exchange, exchange))
 
 
 def _compare_exchange(

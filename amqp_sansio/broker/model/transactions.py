@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
 
 class Transactions:
-    """Collects the work of transactions. `open` are those not ended, by number; `octets` those of their publishes."""
+    """Collects the work of transactions until they are committed."""
 
     __slots__ = ("_ledger", "octets", "open")
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self.open: dict[int, Transaction] = {}
+        """Those not ended, by number."""
         self.octets = 0
+        """Of the publishes of all of them; `BrokerLimits` bounds them."""
 
     def begin(self, command: commands.Begin) -> Transaction:
         """Carry out `Begin`."""

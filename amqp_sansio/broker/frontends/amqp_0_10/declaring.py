@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ....amqp_0_10.codec.records import ExchangeBoundResult, ExchangeQueryResult, QueueQueryResult
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 _SELECTOR: Final = "x-filter-jms-selector"
 """The selector that Qpid's JMS client sends with every binding to a topic exchange; an empty one selects everything."""
+_PER_STEP: Final = 32
+"""Bindings that are compared in a step of a turn."""
 
 # Exchanges.
 
@@ -114,15 +116,18 @@ def bound(front: SessionFrontend, session: ServedSession, command: ExchangeBound
         return ExchangeBoundResult(exchange_not_found=exchange is None, queue_not_found=misses_queue)
     if not exchange.name:
         return _bound_by_default(vhost.queues, command)
-    found: list[Binding] = list(exchange.bindings.values())
     result: dict[str, bool] = {}
+    found: Collection[Binding] = exchange.bindings.values()
     if queue is not None:
-        found = _narrow(found, result, "queue_not_matched", [each for each in found if each.destination is queue])
+        found = _narrow(found, result, "queue_not_matched", exchange.bindings_to(queue))
     key = command.binding_key
     if key is not None:
-        found = _narrow(found, result, "key_not_matched", [each for each in found if each.routing_key == key])
+        # Without a binding to the queue it is asked whether there is one with this key at all.
+        same_key = exchange.bindings_with(key) if queue is None or result else exchange.bindings_of(queue, key)
+        found = _narrow(found, result, "key_not_matched", same_key)
     arguments = command.arguments
     if arguments:
+        front.ledger.room -= len(found) // _PER_STEP
         same = [each for each in found if _equal(each.arguments, arguments)]
         _narrow(found, result, "args_not_matched", same)
     return ExchangeBoundResult(**result)
@@ -194,7 +199,9 @@ def _refuse_unknown(arguments: Mapping[str, Any], text: str) -> None:
         raise Fault(FaultKind.UNKNOWN_ARGUMENT, f"{text}, {name!r} was given", "arguments")
 
 
-def _narrow(found: list[Binding], result: dict[str, bool], name: str, matching: list[Binding]) -> list[Binding]:
+def _narrow(
+    found: Collection[Binding], result: dict[str, bool], name: str, matching: Collection[Binding]
+) -> Collection[Binding]:
     """Return the bindings that match; if none does, note that in `result` and return all."""
     if matching:
         return matching

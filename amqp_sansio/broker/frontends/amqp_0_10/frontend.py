@@ -23,7 +23,7 @@ from ....events import AuthenticationRequested, Failed, Opened, OpenRequested, S
 from ...contents.amqp_0_10 import check_values
 from ...model.commands import OpenOwner, SetWindow
 from ...model.effects import Cancelled, Deliver
-from ...model.faults import Fault
+from ...model.faults import Fault, Postponed
 from . import declaring, publishing, staging, subscribing, transacting
 from .errors import error_of
 from .sessions import Answer, ServedSession, SessionFrontend
@@ -65,8 +65,13 @@ class Frontend_0_10(SessionFrontend):
                 return
             handler = handlers.get(type(event))
             if handler is not None:
+                self.ledger.room -= 1
                 try:
                     handler(self, event)
+                except Postponed:
+                    self.postpone(event)
+                    self.hub.settle()
+                    return
                 except LimitExceeded as error:
                     # The client sends requests without reading the answers.
                     self.client.connection_lost(f"the client reads too little: {error}", self.hub.now)

@@ -63,7 +63,8 @@ def transfer(
     hub = front.hub
     if hub.is_blocked and not session.is_held:
         hold(front, session)
-    content = Content_0_10(stamped(headers, exchange, calendar(front)), event.body, event.has_body)
+    stamped_headers = stamped(headers, exchange, calendar(front), arrival=not front.is_qpid)
+    content = Content_0_10(stamped_headers, event.body, event.has_body)
     owner = session.owner
     work = current_work(front, session)
     tells = explicit and not discards
@@ -111,6 +112,15 @@ def current_work(front: SessionFrontend, session: ServedSession) -> Work | None:
         return session.work
     book = front.register.books.get(session.owner.vhost.name)
     return None if book is None else book.work(front.hub, session.owner.number)
+
+
+def known_work(front: SessionFrontend, session: ServedSession) -> Work | None:
+    """Return the transaction of the session's current work if something was done in it."""
+    if session.work is not None:
+        return session.work
+    book = front.register.books.get(session.owner.vhost.name)
+    xid = None if book is None else book.branches.current(session.owner.number)
+    return None if book is None or xid is None else book.works.get(xid)
 
 
 def foresee(owner: Owner, exchange: str, key: str, content: Content, *, immediate: bool) -> Fate:

@@ -19,17 +19,18 @@ _REDELIVERED: Final = 0x04
 _EMPTY: Final = encode_headers((DeliveryProperties(),))
 
 
-def stamped(headers: Headers, exchange: str, now: float | None) -> Headers:
+def stamped(headers: Headers, exchange: str, now: float | None, *, arrival: bool = True) -> Headers:
     """Return the header segment to store, with the exchange it was published to (delivery-properties.exchange).
 
-    `now` is the Unix time, None if unknown: it sets a missing timestamp, and the expiration if there is a time to live.
+    `now` is the Unix time, None if unknown: it sets the expiration if there is a time to live, and a missing timestamp
+    if the `arrival` is told (by the letter the broker does it, Qpid's brokers don't).
     """
     properties = headers.delivery_properties
     changes: dict[str, Any] = {}
     if properties is None or properties.exchange != exchange:
         changes["exchange"] = exchange
     if now is not None:
-        if properties is None or properties.timestamp is None:
+        if arrival and (properties is None or properties.timestamp is None):
             changes["timestamp"] = int(now)
         if properties is not None and properties.ttl is not None and properties.expiration is None:
             changes["expiration"] = min(int(now) + -(-properties.ttl // 1000), (1 << 64) - 1)

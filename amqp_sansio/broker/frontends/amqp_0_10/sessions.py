@@ -7,6 +7,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ....amqp_0_10.codec.dialect import Dialect
 from ....amqp_0_10.model.dtx import Branches
 from ....amqp_0_10.model.execution import UNAUTHORIZED_ACCESS, ExecutionError
 from ....amqp_0_10.model.open_ids import OpenIds
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ....amqp_0_10.codec.records import FilePublish, Xid
+    from ....amqp_0_10.codec.sequence_set import SequenceSet
     from ....amqp_0_10.codec.structs import Struct
     from ....amqp_0_10.endpoint.connection import Connection
     from ....amqp_0_10.endpoint.session import Session
@@ -61,20 +63,30 @@ class Work:
     """A transaction, with the messages that a rollback gives back to the sessions that accepted them.
 
     `accepted` maps the numbers of session owners to sessions with the transfers that they accepted, by command id;
-    `files` are acknowledged or rejected files: their tags can't be used again, so a rollback returns them to their
-    queues.
+    `deferred` are settlements of some of them that came later, which a rollback carries out; `files` are acknowledged
+    or rejected files: their tags can't be used again, so a rollback returns them to their queues.
     """
 
-    __slots__ = ("accepted", "files", "transaction")
+    __slots__ = ("accepted", "deferred", "files", "transaction")
 
     def __init__(self, transaction: Transaction) -> None:
         self.transaction = transaction
-        self.accepted: dict[int, tuple[ServedSession, dict[int, Entry]]] = {}
+        self.accepted: dict[int, tuple[ServedSession, OpenIds[Entry]]] = {}
+        self.deferred: list[Settle] = []
         self.files: list[Entry] = []
 
     def accept(self, session: ServedSession, entries: dict[int, Entry]) -> None:
         """Record accepted transfers."""
-        self.accepted.setdefault(session.owner.number, (session, {}))[1].update(entries)
+        _, accepted = self.accepted.setdefault(session.owner.number, (session, OpenIds()))
+        for number, entry in entries.items():
+            accepted.add(number, entry)
+
+    def defer(self, session: ServedSession, ids: SequenceSet, outcome: Outcome, *, redelivered: bool) -> None:
+        """Settle otherwise what the session has accepted, once the transaction is rolled back."""
+        _, accepted = self.accepted.get(session.owner.number, (session, None))
+        entries = tuple([accepted.pop(number) for number in accepted.named(ids)]) if accepted else ()
+        if entries:
+            self.deferred.append(Settle(session.owner, entries, outcome, redelivered=redelivered))
 
     def commit(self, hub: HubContext) -> None:
         """Commit the transaction."""
@@ -83,6 +95,10 @@ class Work:
     def roll_back(self, hub: HubContext) -> None:
         """Roll back the transaction."""
         hub.apply(Rollback(self.transaction))
+        for each in self.deferred:
+            kept = tuple([entry for entry in each.entries if entry.owner is each.owner])
+            if kept:
+                hub.apply(Settle(each.owner, kept, each.outcome, redelivered=each.redelivered))
         for entry in self.files:
             if entry.owner is not None:
                 hub.apply(Settle(entry.owner, (entry,), Outcome.RELEASE, redelivered=True))
@@ -145,9 +161,7 @@ class Desk:
     `window` is the prefetch shared by all its file consumers.
     """
 
-    __slots__ = (
-        "awaiting", "octets", "opened", "sending", "staged", "tags", "unacked", "window",
-    )  # fmt: skip
+    __slots__ = ("awaiting", "octets", "opened", "sending", "staged", "tags", "unacked", "window")
 
     def __init__(self) -> None:
         self.opened: deque[str] = deque()
@@ -222,9 +236,30 @@ class ServedSession:
     """
 
     __slots__ = (
-        "accepting", "core", "decisions", "delivered", "desk", "flushing", "front", "gate", "is_held", "is_over", "key",
-        "late", "most_seen", "owner", "refused", "seen", "state", "subscriptions", "taken", "users", "was_held", "work",
-    )  # fmt: skip
+        "accepting",
+        "acquiring",
+        "core",
+        "decisions",
+        "delivered",
+        "desk",
+        "flushing",
+        "front",
+        "gate",
+        "is_held",
+        "is_over",
+        "key",
+        "late",
+        "most_seen",
+        "owner",
+        "refused",
+        "seen",
+        "state",
+        "subscriptions",
+        "taken",
+        "users",
+        "was_held",
+        "work",
+    )
 
     def __init__(self, key: Key, owner: Owner) -> None:
         self.key = key
@@ -244,6 +279,9 @@ class ServedSession:
         """Incomplete message.flush commands, whose clients have much to read first."""
         self.taken: list[int] = []
         self.accepting: Pending[None] | None = None
+        self.acquiring: tuple[list[tuple[Entry, int]], list[int]] | None = None
+        """A message.acquire that is in progress: the messages that it still asks for, the last first, and the command
+        ids that it has acquired."""
         self.late: dict[int, Struct | None] = {}
         self.refused: dict[int, tuple[int, str]] = {}
         """Publishes that couldn't be rejected because it was detached: code and text."""
@@ -252,7 +290,9 @@ class ServedSession:
         self.decisions: list[tuple[Xid, bool]] = []
         """Branches that ended while it was detached, and whether they were committed."""
         self.desk = Desk()
-        self.is_held = self.was_held = self.is_over = False
+        self.is_held = False
+        self.was_held = False
+        self.is_over = False
 
     def is_local(self, publisher: int) -> bool:
         """Whether a message was published by a session of its connection."""
@@ -312,6 +352,12 @@ class SessionFrontend(Frontend):
         few = min(limits.replay, limits.calls) < 2 * _UNTOLD
         self.large = 0 if few else limits.replay_octets // _UNTOLD
         """Messages with more octets than this request their completion individually."""
+
+    @property
+    def is_qpid(self) -> bool:
+        """Whether the behaviour of Qpid's brokers applies where it differs from the letter."""
+        dialect: Dialect = self.connection.config.dialect
+        return dialect is Dialect.QPID
 
     def complete(self, session: ServedSession, number: int, result: Struct | None = None) -> None:
         """Complete an executed command, or record that for when the session is resumed."""
@@ -391,7 +437,9 @@ class Register:
         """Attach a session to a connection, whose window its deliveries use."""
         self._deadlines.pop(session.key, None)
         self._watch_sessions()
-        session.front, session.core, session.state = front, core, None
+        session.front = front
+        session.core = core
+        session.state = None
         front.attached[core.channel] = session
         front.owned[session.owner.number] = session
         self.hub.own(session.owner, front)
@@ -451,7 +499,8 @@ class Register:
         # Flushes and file publishes come again on resuming.
         session.flushing.clear()
         session.desk.awaiting.clear()
-        session.front = session.core = None
+        session.front = None
+        session.core = None
         self.hub.own(session.owner, None)
         self._change_windows(session)
 

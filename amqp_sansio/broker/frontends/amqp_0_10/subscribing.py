@@ -12,11 +12,12 @@ from ....amqp_0_10.model.execution import NOT_FOUND, RESOURCE_DELETED, Execution
 from ....errors import EndpointClosed, LimitExceeded, LocalProtocolError
 from ...model.commands import Acquire, Cancel, Grant, Outcome, Settle, SetWindow, Subscribe
 from ...model.content import FRAMES_OCTETS
+from ...model.faults import Postponed
 from ...model.options import NO_LOCAL
 from ...model.queue import Window
 from . import staging
 from .content_classes import MESSAGES, TransferMeasure
-from .publishing import current_work
+from .publishing import current_work, known_work
 from .sessions import Answer, Subscription
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ def accept(front: SessionFrontend, session: ServedSession, command: MessageAccep
 def reject(front: SessionFrontend, session: ServedSession, command: MessageReject, event: object) -> Result:
     """`message.reject`: to the queue's alternate exchange, if there is one; messages not acquired are unaffected."""
     _settle(front, session, _taken_out(session, command.transfers).values(), Outcome.REJECT)
+    _defer(front, session, command.transfers, Outcome.REJECT)
     return None
 
 
@@ -121,18 +123,30 @@ def release(front: SessionFrontend, session: ServedSession, command: MessageRele
     """`message.release`: return messages to their places."""
     _forget_seen(session, command.transfers)
     entries = _taken_out(session, command.transfers)
-    _settle(front, session, entries.values(), Outcome.RELEASE, redelivered=bool(command.set_redelivered))
+    redelivered = bool(command.set_redelivered)
+    _settle(front, session, entries.values(), Outcome.RELEASE, redelivered=redelivered)
+    _defer(front, session, command.transfers, Outcome.RELEASE, redelivered=redelivered)
     return None
 
 
 def acquire(front: SessionFrontend, session: ServedSession, command: MessageAcquire, event: object) -> Result:
     """`message.acquire`: acquire those still available."""
-    wanted: dict[Entry, int] = {}
-    for number in _named(session.seen, command.transfers):
-        wanted.setdefault(session.seen[number], number)
-    found: tuple[Entry, ...] = front.hub.apply(Acquire(session.owner, tuple(wanted)))
-    numbers = [wanted[entry] for entry in found]
-    session.delivered.put_back({number: session.seen.pop(number) for number in numbers})
+    if session.acquiring is None:
+        wanted: dict[Entry, int] = {}
+        for number in _named(session.seen, command.transfers):
+            wanted.setdefault(session.seen[number], number)
+        session.acquiring = [*wanted.items()][::-1], []
+    wait, numbers = session.acquiring
+    ledger = front.ledger
+    while wait:
+        if ledger.room <= 0 and ledger.is_spent:
+            raise Postponed
+        piece = dict([wait.pop() for _ in range(min(len(wait), max(1, ledger.room)))])
+        found: tuple[Entry, ...] = front.hub.apply(Acquire(session.owner, tuple(piece)))
+        taken = [piece[entry] for entry in found]
+        session.delivered.put_back({number: session.seen.pop(number) for number in taken})
+        numbers += taken
+    session.acquiring = None
     return Acquired(SequenceSet.of(*numbers))
 
 
@@ -158,6 +172,20 @@ def _taken_out(session: ServedSession, ids: SequenceSet | None) -> dict[int, Ent
 def _forget_seen(session: ServedSession, ids: SequenceSet | None) -> None:
     for number in _named(session.seen, ids):
         del session.seen[number]
+
+
+def _defer(
+    front: SessionFrontend,
+    session: ServedSession,
+    ids: SequenceSet | None,
+    outcome: Outcome,
+    *,
+    redelivered: bool = False,
+) -> None:
+    """Keep the settlement of what the transaction has accepted for its rollback."""
+    work = known_work(front, session) if ids else None
+    if work is not None and ids:
+        work.defer(session, ids, outcome, redelivered=redelivered)
 
 
 def _settle(

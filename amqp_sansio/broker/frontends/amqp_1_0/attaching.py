@@ -15,7 +15,7 @@ from ...model.faults import Fault
 from ...model.topology import LONGEST_NAME
 from . import filters
 from .coordination import CAPABILITIES
-from .errors import Refusal, condition_of, refusal_of, short
+from .errors import Refusal, condition_of, fitting, refusal_of, short
 from .filters import Filters, binding_arguments
 from .links import Termini
 from .sources import OutgoingLink
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from ..frontend import HubContext
     from .links import LinkFrontend, LinkKey, NodeLink
     from .management import Management
+    from .own_nodes import OwnNodes
     from .sources import Binding
     from .termini import Expiry
 
@@ -54,12 +55,15 @@ _PRIORITY: Final = Symbol("rabbitmq:priority")
 _ANONYMOUS: Final = Node(NodeKind.ANONYMOUS)
 
 
-def answer(front: LinkFrontend, management: Management, event: LinkRequested) -> None:
+def answer(front: LinkFrontend, management: Management, own_nodes: OwnNodes, event: LinkRequested) -> None:
     """Accept or refuse a link."""
     link = front.connection.session(event.channel).link(event.link)
     attach = event.attach
     try:
-        if management.takes(attach):
+        if (node := own_nodes.find(attach)) is not None:
+            _give_back(_known(front, link))
+            own_nodes.attach(node, link, attach)
+        elif management.takes(attach):
             _give_back(_known(front, link))
             management.attach(link, attach)
         elif isinstance(attach.target, Coordinator):
@@ -74,7 +78,7 @@ def answer(front: LinkFrontend, management: Management, event: LinkRequested) ->
         else:
             _attach_source(front, link, attach)
     except Refusal as refusal:
-        link.refuse_attach(refusal.condition, short(refusal.text))
+        link.refuse_attach(refusal.condition, fitting(refusal.text, front.connection))
     except LocalProtocolError as error:
         # The answer may exceed the client's frame size; a refusal is shorter.
         link.refuse_attach(condition_of(error), short(str(error)))
@@ -115,7 +119,7 @@ def _attach_source(front: LinkFrontend, link: Sender, attach: Attach) -> None:
 
 def _make_source(front: LinkFrontend, link: Sender, attach: Attach, asked: Source, owner: Owner) -> OutgoingLink:
     """Create a terminus, subscribed without credit. Raises Refusal, Fault."""
-    wanted = Filters(asked.filter, front.connection_owner.connection)
+    wanted = Filters(asked.filter, front.connection_owner.connection, front.compiling)
     properties: Mapping[Any, Any] | None = None
     binding: Binding | None = None
     if asked.dynamic:
@@ -180,7 +184,7 @@ def _resume_source(front: LinkFrontend, link: Sender, attach: Attach, known: Out
     known.take_over(front, link)
     try:
         known.expiry = _renewed(known, asked)
-        wanted = Filters(asked.filter, front.connection_owner.connection)
+        wanted = Filters(asked.filter, front.connection_owner.connection, front.compiling)
         known.filter = wanted.filter(bound=_binds(front, known.node, wanted))
         known.source = known.source.replace(filter=wanted.reported or None)
         _move_binding(front, known, wanted)

@@ -16,6 +16,7 @@ from ...addresses import NodeKind
 from ...model.commands import Begin, Commit, Outcome, Rollback, Settle
 from ...model.faults import Fault
 from .errors import Refusal, refusal_of, short
+from .own_nodes import rejected
 from .sources import OutgoingLink
 from .targets import CREDIT, takers
 
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from ....events import Pending
     from ...model.commands import Publish
     from ...model.queue import Entry, Transaction
+    from ...nodes import Attachment, Step
     from .links import LinkFrontend
+    from .own_nodes import OwnNodes
     from .targets import IncomingLink
 
 CAPABILITIES: Final = (LOCAL_TRANSACTIONS, MULTI_TXNS_PER_SSN, MULTI_SSNS_PER_TXN)
@@ -38,10 +41,10 @@ class Work:
     and delivery-tag, `retired` are messages that the controller settled in it, `acquired` those sent in it, and `bound`
     deliveries with an outcome that the controller announced without settling, with that and the message; it has no
     effect for a browser. `unsettled` are deliveries posted in it that their sender settles first, with their future
-    outcomes.
+    outcomes. `steps` are what nodes of the namespace do when it ends, `told` the outcomes of deliveries of theirs.
     """
 
-    __slots__ = ("acquired", "bound", "failed", "promised", "retired", "transaction", "unsettled")
+    __slots__ = ("acquired", "bound", "failed", "promised", "retired", "steps", "told", "transaction", "unsettled")
 
     def __init__(self, transaction: Transaction) -> None:
         self.transaction = transaction
@@ -51,15 +54,18 @@ class Work:
         self.acquired: dict[tuple[OutgoingLink, bytes], Entry] = {}
         self.bound: dict[tuple[OutgoingLink, bytes], tuple[DeliveryState | None, Entry | None]] = {}
         self.unsettled: list[tuple[Delivery, DeliveryState]] = []
+        self.steps: list[Step] = []
+        self.told: list[tuple[Attachment, tuple[bytes, ...], DeliveryState | None]] = []
 
 
 class Coordination:
     """The coordinator of one connection. `work` has each transaction's work, by txn-id."""
 
-    __slots__ = ("front", "resource", "work")
+    __slots__ = ("front", "own_nodes", "resource", "work")
 
-    def __init__(self, front: LinkFrontend) -> None:
+    def __init__(self, front: LinkFrontend, own_nodes: OwnNodes) -> None:
         self.front = front
+        self.own_nodes = own_nodes
         self.resource = Resource(front.connection, acquisition=True)
         self.work: dict[bytes, Work] = {}
 
@@ -186,6 +192,49 @@ class Coordination:
             except Fault as fault:
                 work.failed = work.failed or fault.text
 
+    def post_to_node(self, found: Attachment, event: Delivery, state: TransactionalState) -> None:
+        """Give a message to a node of the namespace, to be visible once the transaction succeeds."""
+        work = self.work.get(_key(state.txn_id))
+        outcome: DeliveryState = Released()
+        if work is not None:
+            try:
+                outcome, step = self.own_nodes.post(found, event)
+            except Refusal as refusal:
+                outcome = rejected(refusal, found)
+                if event.settled:
+                    work.failed = work.failed or refusal.text
+            else:
+                if step is not None:
+                    work.steps.append(step)
+        self.resource.post(event, outcome, settled=found.link.rcv_settle_mode == 0)
+        found.give_credit()
+
+    def retire_at_node(self, found: Attachment, pendings: tuple[Any, ...], state: TransactionalState) -> None:
+        """Have a node of the namespace carry out an outcome once the transaction succeeds (part 4 section 4.4.2).
+
+        A delivery that the controller doesn't settle is settled with the transaction.
+        """
+        sender: Any = found.link
+        booked = self.resource.retire(sender, pendings, state)
+        if booked is None:
+            self._sweep()
+            return
+        work = self.work[booked.txn_id]
+        try:
+            step = self.own_nodes.retire(found, pendings, state)
+        except Refusal as refusal:
+            work.failed = work.failed or refusal.text
+            return
+        if step is not None:
+            work.steps.append(step)
+        for each in pendings:
+            if each.done:
+                found.undecided.pop(each.key[2], None)
+        tags: tuple[bytes, ...] = tuple([each.key[2] for each in pendings if not each.done])
+        if tags:
+            outcome: Any = state.outcome
+            work.told.append((found, tags, outcome))
+
     def acquire(self, link: OutgoingLink, event: CreditChanged) -> bool:
         """Apply the transaction that a flow may name to subsequent deliveries (part 4 section 4.4.3); return False if
         that failed."""
@@ -227,6 +276,9 @@ class Coordination:
         for command in work.promised:
             if not takers(command):
                 return f"no queue takes a message to {command.exchange!r} with {command.routing_key!r} any more"
+        problem = next(filter(None, [step.problem() for step in work.steps]), "")
+        if problem:
+            return problem
         try:
             self._retire(work)
             self.front.hub.apply(Commit(work.transaction))
@@ -234,6 +286,8 @@ class Coordination:
             return fault.text
         except Refusal as refusal:
             return refusal.text
+        for step in work.steps:
+            step.commit()
         return ""
 
     def _retire(self, work: Work) -> None:
@@ -253,6 +307,9 @@ class Coordination:
             link.later(tag, outcome)
         for delivery, told in work.unsettled:
             self._update(delivery, told)
+        for found, tags, outcome in work.told:
+            found.settle(tags, outcome)
+            found.go_on()
 
     def _update(self, delivery: Delivery, state: DeliveryState | None) -> None:
         """Send the outcome of a posted delivery, if its sender hasn't settled it yet."""
@@ -265,6 +322,8 @@ class Coordination:
         the controller; make acquired messages available again (part 4 section 4.4.4)."""
         hub = self.front.hub
         self.resource.undo(booked)
+        for step in work.steps:
+            step.roll_back()
         if work.transaction.number in hub.model.transactions:
             hub.apply(Rollback(work.transaction))
         for (link, tag), entry in work.acquired.items():

@@ -22,6 +22,7 @@ from ....errors import LimitExceeded, LocalProtocolError
 from ...model.faults import FaultKind
 
 if TYPE_CHECKING:
+    from ....amqp_1_0 import Connection
     from ...model.faults import Fault
 
 CONDITIONS: Final[Mapping[FaultKind, Symbol]] = {
@@ -44,6 +45,11 @@ CONDITIONS: Final[Mapping[FaultKind, Symbol]] = {
     FaultKind.LIMIT: RESOURCE_LIMIT_EXCEEDED,
     FaultKind.ILLEGAL_STATE: ILLEGAL_STATE,
 }
+
+_SHORT: Final = 240
+_LONGEST: Final = 1024
+_AROUND: Final = 272
+"""Octets of a description, and of what stands around it in a frame."""
 
 _TOO_LONG: Final = ("1.0/transport/open/max-frame-size", "1.0/transport/error/frame-size-too-small")
 """Rules that an answer longer than the client's frame size breaks."""
@@ -83,4 +89,12 @@ def condition_of(error: Exception) -> Symbol:
 def short(text: str) -> str:
     """Return a description that fits into any frame."""
     octets = text.encode("utf-8", "backslashreplace")
-    return octets[:240].decode("utf-8", "ignore")
+    return octets[:_SHORT].decode("utf-8", "ignore")
+
+
+def fitting(text: str, connection: Connection) -> str:
+    """Return a description that fits into the client's frames; `short` is for any client's."""
+    peer = connection.peer_open
+    room = _LONGEST if peer is None else min(_LONGEST, peer.max_frame_size - _AROUND)
+    octets = text.encode("utf-8", "backslashreplace")
+    return octets[: max(_SHORT, room)].decode("utf-8", "ignore")

@@ -11,10 +11,11 @@ from ....errors import CodecError
 from ...conversion import as_1_0
 from ...model.content import Filter
 from ...model.headers import HeadersIndex
+from ...model.sizes import PAIR_OCTETS, WORD_OCTETS
 from ...model.topic import TopicTrie
 from .errors import Refusal
 from .selecting import Selector
-from .selector import SelectorError
+from .selector import Parsing, SelectorError
 from .value_types import is_map
 
 if TYPE_CHECKING:
@@ -44,6 +45,14 @@ class AllOf(Filter):
 
     def __init__(self, filters: tuple[Filter, ...]) -> None:
         self.filters = filters
+
+    @property
+    def cost(self) -> int:
+        return sum([each.cost for each in self.filters])
+
+    @property
+    def octets(self) -> int:
+        return sum([each.octets for each in self.filters])
 
     def accepts(self, message: Message) -> bool:
         return all([each.accepts(message) for each in self.filters])
@@ -83,6 +92,10 @@ class SubjectLike(Filter):
         self.trie: TopicTrie[bool] = TopicTrie()
         self.trie.add(pattern, True)
 
+    @property
+    def octets(self) -> int:
+        return WORD_OCTETS * (1 + self.trie.nodes)
+
     def accepts(self, message: Message) -> bool:
         subject = subject_of(message)
         if subject is None:
@@ -93,11 +106,16 @@ class SubjectLike(Filter):
 class HeadersLike(Filter):
     """Accepts messages with all or any of the given pairs in their application-properties."""
 
-    __slots__ = ("index",)
+    __slots__ = ("index", "pairs")
 
     def __init__(self, pairs: Mapping[str, Any]) -> None:
         self.index: HeadersIndex[bool] = HeadersIndex()
         self.index.add("", pairs, True)
+        self.pairs = len(pairs)
+
+    @property
+    def octets(self) -> int:
+        return PAIR_OCTETS * (1 + self.pairs)
 
     def accepts(self, message: Message) -> bool:
         return bool(self.index.match(as_1_0(message).headers))
@@ -110,8 +128,10 @@ class Filters:
     exchange, becomes the binding of the link's queue.
     """
 
-    def __init__(self, asked: Mapping[Any, Any] | None, connection: int) -> None:
-        """Raises Refusal for a filter whose value has the wrong type."""
+    def __init__(
+        self, asked: Mapping[Any, Any] | None, connection: int, compiled: Mapping[str, Parsing] | None = None
+    ) -> None:
+        """Raises Refusal for a filter whose value has the wrong type. `compiled` has selectors, by their text."""
         self.reported: dict[Any, Any] = {}
         self.binding: tuple[Symbol, Any] | None = None
         self._filters: list[Filter] = []
@@ -121,9 +141,10 @@ class Filters:
             if kind is None:
                 continue
             self.reported[name] = value
-            found = _filter_of(kind, inner, connection)
+            found = _filter_of(kind, inner, connection, compiled or {})
             if kind in (DIRECT, TOPIC, HEADERS):
-                self.binding, self._binding_filter = (kind, inner), found
+                self.binding = (kind, inner)
+                self._binding_filter = found
             else:
                 self._filters.append(found)
 
@@ -163,7 +184,22 @@ def _kind_of(value: object) -> tuple[Symbol | None, Any]:
     return (Symbol(str(descriptor)) if str(descriptor) in _KNOWN else None), value.value
 
 
-def _filter_of(kind: Symbol, value: Any, connection: int) -> Filter:
+def compile_more(asked: Mapping[Any, Any] | None, compiling: dict[str, Parsing], count: int, most: int) -> int:
+    """Compile the selectors of a filter set, of which some may be done: read `count` tokens more at most, and return
+    how many are left; 0 if it isn't done. `most` is the length of a selector. What is wrong is left to `Filters`."""
+    for value in (asked or {}).values():
+        kind, text = _kind_of(value)
+        if kind != SELECTOR or not isinstance(text, str):
+            continue
+        parsing = compiling.setdefault(text, Parsing(text, most))
+        if not parsing.is_done:
+            count = parsing.go_on(count)
+        if not parsing.is_done:
+            return 0
+    return max(1, count)
+
+
+def _filter_of(kind: Symbol, value: Any, connection: int, compiled: Mapping[str, Parsing]) -> Filter:
     if kind == NO_LOCAL:
         return NoLocal(connection)
     if kind == HEADERS:
@@ -180,6 +216,9 @@ def _filter_of(kind: Symbol, value: Any, connection: int) -> Filter:
     if kind == TOPIC:
         return SubjectLike(value)
     try:
-        return Selector(value)
+        parsing = compiled.get(value)
+        if parsing is not None and parsing.error is not None:
+            raise parsing.error
+        return Selector(value, None if parsing is None else parsing.program)
     except SelectorError as error:
         raise Refusal(INVALID_FIELD, str(error)) from None

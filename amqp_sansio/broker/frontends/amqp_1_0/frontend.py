@@ -13,6 +13,7 @@ from ....amqp_1_0 import (
     LinkRequested,
     Resumed,
     SessionRequested,
+    Source,
     Symbol,
     TransactionalState,
     TransactionRequested,
@@ -35,12 +36,14 @@ from ....sasl import Credentials
 from ...addresses import NodeKind
 from ...model.commands import CloseOwner, OpenOwner, Outcome, Settle
 from ...model.effects import Cancelled, Deliver
-from ...model.faults import Fault
+from ...model.faults import Fault, Postponed
 from . import attaching
 from .coordination import Coordination
 from .errors import condition_of, short
+from .filters import compile_more
 from .links import LinkFrontend, Termini
 from .management import Management
+from .own_nodes import OwnNodes
 from .sources import OutgoingLink
 from .targets import IncomingLink
 from .termini import ANONYMOUS_RELAY, LEGACY_FILTERS, LINK_PAIR, NO_LOCAL, SELECTOR
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
     from ....events import Pending
     from ...model.effects import Effect
     from ...model.queue import Entry
+    from ...nodes import Attachment
     from ..frontend import ClientContext, HubContext
     from .links import NodeLink
 
@@ -57,17 +61,20 @@ CAPABILITIES: Final = (ANONYMOUS_RELAY, LINK_PAIR, LEGACY_FILTERS, NO_LOCAL, SEL
 """Capabilities that the broker's open offers."""
 _VHOST: Final = "vhost:"
 _DEFAULT_VHOST: Final = "/"
+_TOKENS: Final = 3
+"""Tokens of a selector, read or ordered, for a step of a turn."""
 
 
 class Frontend_1_0(LinkFrontend):
     """One connection. `senders` are the links that the broker sends on, by name."""
 
-    __slots__ = ("coordination", "management", "senders")
+    __slots__ = ("coordination", "management", "own_nodes", "senders")
 
     def __init__(self, hub: HubContext, number: int, connection: Connection, client: ClientContext) -> None:
         super().__init__(hub, number, connection, client)
         self.senders: dict[str, OutgoingLink] = {}
-        self.coordination = Coordination(self)
+        self.own_nodes = OwnNodes(self)
+        self.coordination = Coordination(self, self.own_nodes)
         self.management = Management(self)
 
     # Called by Hub and Client.
@@ -78,8 +85,13 @@ class Frontend_1_0(LinkFrontend):
             handler = _HANDLERS.get(type(event))
             if handler is None:
                 continue
+            self.ledger.room -= 1
             try:
                 handler(self, event)
+            except Postponed:
+                self.postpone(event)
+                hub.settle()
+                return
             except EndpointClosed:
                 # It arrived before its link or session ended, and nobody waits for the answer.
                 pass
@@ -108,6 +120,7 @@ class Frontend_1_0(LinkFrontend):
                 each.go_on()
             except (LocalProtocolError, CodecError, EndpointClosed) as error:
                 self._give_up(error)
+        self.own_nodes.caught_up()
 
     def block(self, reason: str) -> None:
         """Grant links no more credit until `unblock`."""
@@ -218,14 +231,27 @@ class Frontend_1_0(LinkFrontend):
         self.open_as(owner)
         offered = tuple([Symbol(each) for each in connection.config.offered_capabilities])
         connection.accept_open(offered_capabilities=tuple(dict.fromkeys((*offered, *CAPABILITIES))))
+        self.own_nodes.opened()
 
     def on_session(self, event: SessionRequested) -> None:
         """Accept a session."""
         self.connection.session(event.channel).accept()
 
     def on_attach(self, event: LinkRequested) -> None:
-        """Answer an attach."""
-        attaching.answer(self, self.management, event)
+        """Answer an attach, once its selectors are compiled: a long one takes several turns."""
+        source: Any = event.attach.source
+        if isinstance(source, Source) and source.filter:
+            ledger = self.ledger
+            most = self.hub.settings.limits.selector
+            room = max(1, ledger.room) * _TOKENS
+            left = compile_more(source.filter, self.compiling, room, most)
+            ledger.room -= (room - left) // _TOKENS
+            if not left:
+                raise Postponed
+        try:
+            attaching.answer(self, self.management, self.own_nodes, event)
+        finally:
+            self.compiling.clear()
 
     def on_deliver(self, event: Delivery) -> None:
         """Handle a received message."""
@@ -233,7 +259,13 @@ class Frontend_1_0(LinkFrontend):
         if isinstance(link, IncomingLink):
             link.receive(event)
         elif link is None:
-            self.management.receive(event)
+            own = self.own_nodes.at(event.channel, event.link)
+            if own is None:
+                self.management.receive(event)
+            elif isinstance(event.state, TransactionalState):
+                self.coordination.post_to_node(own, event, event.state)
+            else:
+                self.own_nodes.receive(own, event)
 
     def on_transact(self, event: TransactionRequested) -> None:
         """Handle the declare or discharge of a transaction."""
@@ -246,12 +278,16 @@ class Frontend_1_0(LinkFrontend):
         if isinstance(link, OutgoingLink):
             if self.coordination.acquire(link, event):
                 link.credit_changed(event)
+        elif (own := self.own_nodes.at(event.channel, event.link)) is not None:
+            self.own_nodes.credit_changed(own, event)
         else:
             self.management.credit_changed(event)
 
     def on_settle(self, event: Settled) -> None:
         """Handle settled deliveries."""
         state = event.state
+        for own, pendings in self._at_own_nodes(event.pendings):
+            self._decide(own, pendings, state, settled=True)
         for link, pendings in self._by_link(event.pendings):
             if isinstance(state, TransactionalState):
                 self.coordination.retire(link, pendings, state)
@@ -269,6 +305,23 @@ class Frontend_1_0(LinkFrontend):
             if link is not None:
                 yield link, tuple(found)
 
+    def _at_own_nodes(self, pendings: tuple[Any, ...]) -> list[tuple[Attachment, tuple[Any, ...]]]:
+        """Group deliveries by their link to a node of the namespace."""
+        if self.own_nodes.peer is None:
+            return []
+        groups: dict[str, list[Any]] = {}
+        for pending in pendings:
+            if pending.key[1] == "out":
+                groups.setdefault(str(pending.key[0]), []).append(pending)
+        found = [(self.own_nodes.sender(name), tuple(each)) for name, each in groups.items()]
+        return [(own, each) for own, each in found if own is not None]
+
+    def _decide(self, own: Attachment, pendings: tuple[Any, ...], state: Any, *, settled: bool) -> None:
+        if isinstance(state, TransactionalState):
+            self.coordination.retire_at_node(own, pendings, state)
+        else:
+            self.own_nodes.decide(own, pendings, state, settled=settled)
+
     def _suspended(self, name: str) -> OutgoingLink | None:
         """Return the source of a link that was detached here but not closed: outcomes of its deliveries count (part 2
         section 2.7.6)."""
@@ -279,6 +332,8 @@ class Frontend_1_0(LinkFrontend):
     def on_update(self, event: Updated) -> None:
         """Handle states of unsettled deliveries."""
         state: Any = event.state
+        for own, pendings in self._at_own_nodes(event.pendings):
+            self._decide(own, pendings, state, settled=False)
         for link, pendings in self._by_link(event.pendings):
             if isinstance(state, TransactionalState):
                 self.coordination.retire(link, pendings, state)
@@ -312,6 +367,7 @@ class Frontend_1_0(LinkFrontend):
             self._link_is_over(event.channel, event.link, resumable=False)
         elif event.scope is Scope.SESSION:
             self._links_are_over(event.channel)
+            self.own_nodes.is_over(event.channel)
             Termini.of(self.hub).session_ended(self.number, event.channel)
         else:
             self._is_over()
@@ -319,6 +375,7 @@ class Frontend_1_0(LinkFrontend):
     def on_closed(self, event: Closed) -> None:
         """Handle the end of a session or the connection."""
         if event.scope is Scope.SESSION:
+            self.own_nodes.is_over(event.channel)
             Termini.of(self.hub).session_ended(self.number, event.channel)
         else:
             self._is_over()
@@ -328,6 +385,7 @@ class Frontend_1_0(LinkFrontend):
         if not self.has_owner or self.connection_owner.is_closed:
             return
         self._links_are_over()
+        self.own_nodes.is_over()
         Termini.of(self.hub).connection_ended(self.number)
         self.hub.apply(CloseOwner(self.connection_owner))
         self.hub.disown(self.connection_owner)
@@ -344,7 +402,7 @@ class Frontend_1_0(LinkFrontend):
             if isinstance(found, OutgoingLink):
                 self.unfinished = {key: state for key, state in self.unfinished.items() if key[0] is not found}
             Termini.of(self.hub).detach(found, closed=not resumable)
-        else:
+        elif not self.own_nodes.link_closed(channel, link):
             self.coordination.control_link_closed(channel, link)
 
     def _give_up(self, error: Exception) -> None:

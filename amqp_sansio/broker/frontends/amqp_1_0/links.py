@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ...model.exchange import Exchange
     from ...model.queue import Consumer, Entry, Owner, Queue, VirtualHost
     from ..frontend import ClientContext, HubContext
+    from .selector import Parsing
     from .termini import Expiry
 
 _RABBITMQ: Final = "RabbitMQ"
@@ -47,19 +48,32 @@ class LinkFrontend(Frontend):
     """
 
     __slots__ = (
-        "_connection_owner", "client", "consumers", "container", "is_rabbitmq", "links", "unfinished", "user", "vhost",
-    )  # fmt: skip
+        "_connection_owner",
+        "client",
+        "compiling",
+        "consumers",
+        "container",
+        "is_rabbitmq",
+        "links",
+        "unfinished",
+        "user",
+        "vhost",
+    )
 
     connection: Connection
 
     def __init__(self, hub: HubContext, number: int, connection: Connection, client: ClientContext) -> None:
         super().__init__(hub, number, connection)
         self.client = client
-        self.user = self.vhost = self.container = ""
+        self.user = ""
+        self.vhost = ""
+        self.container = ""
         self._connection_owner: Owner | None = None
         self.links: dict[tuple[int, int], NodeLink] = {}
         self.consumers: dict[int, Sending] = {}
         self.unfinished: dict[tuple[Sending, bytes], object] = {}
+        self.compiling: dict[str, Parsing] = {}
+        """Selectors of the attach that is being answered, by their text."""
         self.is_rabbitmq = hub.settings.product == _RABBITMQ
 
     @property
@@ -181,7 +195,8 @@ class NodeLink(ABC):
         self.stop()
         self.state = self.link.saved_state()
         gone: Any = None
-        self.front = self.link = gone
+        self.front = gone
+        self.link = gone
         self.hub.own(self.owner, None)
 
     def take_over(self, front: LinkFrontend, link: Any) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ....amqp_1_0 import AmqpValue, Message, Properties, ReceiverSettleMode, Rejected, Source, Target, skip
 from ....amqp_1_0.codec.conditions import INVALID_FIELD, MESSAGE_SIZE_EXCEEDED, NOT_ALLOWED
+from ....amqp_1_0.codec.message import LenientMessage
 from ....errors import CodecError
 from ...addresses import MANAGEMENT
 from .errors import Refusal, short
@@ -65,7 +66,7 @@ class Management:
         if link is None:
             return
         try:
-            self._respond(link.name, Message.from_wire(in_order(event.payload)))
+            self._respond(link.name, LenientMessage.from_wire(in_order(event.payload)))
         except (Refusal, CodecError) as error:
             refusal = error if isinstance(error, Refusal) else Refusal(INVALID_FIELD, str(error))
             if event.settled:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...._core.record import record
+from ...._ground.record import record
 from ....amqp_1_0 import UInt, ULong
 from ....sasl import Credentials
 from ...addresses import BadAddress, decoded, encoded
@@ -188,10 +188,7 @@ class Requests:
                 text = "GET /bindings needs ?src=EXCHANGE and dstq=QUEUE or dste=EXCHANGE; key=KEY is optional"
                 raise _Wrong(_BAD, text)
             exchange = self._found_exchange(wanted["src"])
-            found = [
-                self._shown_binding(exchange, each) for each in exchange.bindings.values() if _is_wanted(each, wanted)
-            ]
-            return Response(_OK, found)
+            return Response(_OK, [self._shown_binding(exchange, each) for each in self._wanted(exchange, wanted)])
         raise _no_method(method, parts)
 
     def _binding(self, method: str, text: str) -> Response:
@@ -202,8 +199,8 @@ class Requests:
             raise _Wrong(_BAD, f"{text!r} names no binding: src=EXCHANGE;dstq=QUEUE;key=KEY;args=HASH does")
         exchange = self._found_exchange(wanted["src"])
         owner = self._front.connection_owner
-        for each in list(exchange.bindings.values()):
-            if not _is_wanted(each, wanted) or _hash(each.arguments) != wanted["args"]:
+        for each in self._wanted(exchange, wanted):
+            if _hash(each.arguments) != wanted["args"]:
                 continue
             destination = each.destination.name
             if isinstance(each.destination, Queue):
@@ -242,6 +239,17 @@ class Requests:
             "arguments": dict(binding.arguments),
             "location": f"/bindings/{where};key={encoded(binding.routing_key)};args={_hash(binding.arguments)}",
         }
+
+    def _wanted(self, exchange: Exchange, wanted: Mapping[str, str]) -> list[Binding]:
+        """Return the bindings of an exchange to the destinations that a query names, with its key if it has one."""
+        vhost = self._front.connection_owner.vhost
+        destinations = vhost.queues.get(wanted.get("dstq", "")), vhost.exchanges.get(wanted.get("dste", ""))
+        found: list[Binding] = []
+        for each in destinations:
+            if each is not None:
+                key = wanted.get("key")
+                found += exchange.bindings_to(each) if key is None else exchange.bindings_of(each, key)
+        return found
 
     def _found_exchange(self, name: str) -> Exchange:
         found = self._front.connection_owner.vhost.exchanges.get(name)
@@ -333,11 +341,6 @@ def _hash(arguments: Mapping[str, Any]) -> str:
     if not arguments:
         return ""
     return sha256(repr(comparable_items(arguments)).encode()).hexdigest()[:16]
-
-
-def _is_wanted(binding: Binding, wanted: Mapping[str, str]) -> bool:
-    name = wanted.get("dstq") if isinstance(binding.destination, Queue) else wanted.get("dste")
-    return binding.destination.name == name and wanted.get("key", binding.routing_key) == binding.routing_key
 
 
 def _pairs(text: str, between: str) -> list[tuple[str, str]]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ....amqp_1_0 import Error, Header, Message, Symbol
+from ....amqp_1_0 import Error, Header, Symbol
+from ....amqp_1_0.codec.message import LenientMessage
 from ...contents.amqp_1_0 import Content_1_0
 from ...conversion import as_1_0
 
@@ -36,7 +37,7 @@ def payload_of(entry: Entry, now: float, *, says_where: bool = False) -> tuple[b
         octets = _with_place(octets, entry)
     if not (entry.redelivered or entry.delivery_count or entry.expires is not None):
         return octets, form
-    message = Message.from_wire(octets)
+    message = LenientMessage.from_wire(octets)
     had = message.header
     header = Header() if had is None else had
     ttl = header.ttl
@@ -51,14 +52,14 @@ def payload_of(entry: Entry, now: float, *, says_where: bool = False) -> tuple[b
 
 
 def _with_place(octets: bytes, entry: Entry) -> bytes:
-    message = Message.from_wire(octets)
+    message = LenientMessage.from_wire(octets)
     place = {_EXCHANGE: entry.message.exchange, _ROUTING_KEY: entry.message.routing_key}
     return message.replace(message_annotations={**message.message_annotations, **place}).encode()
 
 
 def without_delivery_annotations(payload: bytes) -> bytes:
     """Return a message as stored: without delivery-annotations, which are for one hop only (part 3 section 3.2.2)."""
-    message = Message.from_wire(payload)
+    message = LenientMessage.from_wire(payload)
     if not message.delivery_annotations:
         return payload
     return message.replace(delivery_annotations=None).encode()
@@ -70,7 +71,7 @@ def annotated(entry: Entry, annotations: Mapping[Any, Any]) -> Content | None:
     content = as_1_0(entry.message)
     if content.message_format:
         return None
-    message = Message.from_wire(content.payload)
+    message = LenientMessage.from_wire(content.payload)
     merged = {**message.message_annotations, **annotations}
     return Content_1_0(message.replace(message_annotations=merged).encode())
 
@@ -81,7 +82,7 @@ def rejected(entry: Entry, error: Error | None) -> Content | None:
     content = as_1_0(entry.message)
     if content.message_format:
         return None
-    message = Message.from_wire(content.payload)
+    message = LenientMessage.from_wire(content.payload)
     header = message.header or Header()
     count = header.delivery_count + entry.delivery_count + 1
     changed = Header(header.durable, header.priority, header.ttl, False, count)

@@ -30,8 +30,8 @@ push one. ("jump", (truth, place)) continues at `place` if that truth is on top,
 
 _DEEPEST: Final = 100
 """Most levels of parentheses accepted from a client."""
-_LONGEST: Final = 65_536
-"""Most characters accepted from a client."""
+LONGEST: Final = 65_536
+"""Default of the characters accepted from a client (`BrokerLimits.selector`)."""
 _SHOWN: Final = 200
 """Most characters of the selector repeated in an error."""
 
@@ -69,9 +69,12 @@ def parse(text: str) -> Program:
     >>> parse("a = 1 AND NOT b")
     (('name', 'a'), ('value', 1), ('=', None), ('jump', (False, 7)), ('name', 'b'), ('not', None), ('and', None))
     """
-    if len(text) > _LONGEST:
-        raise SelectorError(f"a selector of {len(text)} characters, {_LONGEST} is the most")
-    return _Parser(text).whole()
+    parsing = Parsing(text)
+    while not parsing.is_done:
+        parsing.go_on(len(text) + 1)
+    if parsing.program is None:
+        raise parsing.error or SelectorError("no program")
+    return parsing.program
 
 
 def bounded(value: int) -> int | float:
@@ -79,35 +82,29 @@ def bounded(value: int) -> int | float:
     return value if -(2**63) <= value < 2**64 else float(value)
 
 
-def _tokens(text: str) -> list[_Token]:
-    found: list[_Token] = []
-    pos, end = 0, len(text)
-    while pos < end:
-        char = text[pos]
-        if char.isspace():
+def _token(text: str, pos: int) -> tuple[_Token, int]:
+    """Return the token that begins at a position, and where the next one may."""
+    end = len(text)
+    while pos < end and text[pos].isspace():
+        pos += 1
+    if pos == end:
+        return (_END, "", end), end
+    char, start = text[pos], pos
+    if char in "'\"":
+        value, pos = _quoted(text, pos, char)
+        return (_TEXT if char == "'" else _NAME, value, start), pos
+    if char.isdecimal() or (char == "." and text[pos + 1 : pos + 2].isdecimal()):
+        return _number(text, pos)
+    if char.isalpha() or char in "_$":
+        while pos < end and (text[pos].isalnum() or text[pos] in "_$."):
             pos += 1
-            continue
-        start = pos
-        if char in "'\"":
-            value, pos = _quoted(text, pos, char)
-            found.append((_TEXT if char == "'" else _NAME, value, start))
-        elif char.isdecimal() or (char == "." and text[pos + 1 : pos + 2].isdecimal()):
-            token, pos = _number(text, pos)
-            found.append(token)
-        elif char.isalpha() or char in "_$":
-            while pos < end and (text[pos].isalnum() or text[pos] in "_$."):
-                pos += 1
-            name = text[start:pos]
-            word = name.upper()
-            found.append((_WORD, word, start) if word in _WORDS else (_NAME, name, start))
-        else:
-            sign = next((each for each in _SIGNS if text.startswith(each, pos)), None)
-            if sign is None:
-                raise SelectorError(f"character {char!r} at position {pos} of selector {text[:_SHOWN]!r}")
-            found.append((_SIGN, sign, start))
-            pos += len(sign)
-    found.append((_END, "", end))
-    return found
+        name = text[start:pos]
+        word = name.upper()
+        return ((_WORD, word, start) if word in _WORDS else (_NAME, name, start)), pos
+    sign = next((each for each in _SIGNS if text.startswith(each, pos)), None)
+    if sign is None:
+        raise SelectorError(f"character {char!r} at position {pos} of selector {text[:_SHOWN]!r}")
+    return (_SIGN, sign, start), pos + len(sign)
 
 
 def _quoted(text: str, pos: int, quote: str) -> tuple[str, int]:
@@ -180,26 +177,59 @@ def _check_end(text: str, start: int, pos: int) -> None:
         raise SelectorError(f"{text[start : pos + 1][:_SHOWN]!r} at position {start} of a selector is no number")
 
 
-class _Parser:
-    """Orders the steps of a text. An operator waits until one comes that binds no tighter."""
+class Parsing:
+    """The compilation of a text, in pieces. An operator waits until one comes that binds no tighter."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, most: int = LONGEST) -> None:
+        """`most`: characters accepted."""
         self.text = text
-        self.tokens = _tokens(text)
+        self.program: Program | None = None
+        """The result, once it is done."""
+        self.error: SelectorError | None = None
+        """What is wrong with the text, once it was found."""
+        if len(text) > most:
+            self.error = SelectorError(f"a selector of {len(text)} characters, BrokerLimits.selector allows {most}")
+        self.tokens: list[_Token] = []
+        self.pos = 0
         self.at = 0
         self.steps: list[Step] = []
         self.waiting: list[tuple[str, int]] = []
         """Waiting operators, with an AND's or OR's jump, the choices of an IN, or the negation of a BETWEEN."""
         self.depth = 0
 
-    def whole(self) -> Program:
-        self.operand()
-        while self.tokens[self.at][0] != _END:
+    @property
+    def is_done(self) -> bool:
+        """Whether there is a program, or an error."""
+        return self.program is not None or self.error is not None
+
+    def go_on(self, count: int) -> int:
+        """Read `count` tokens more, or order as many operators; return how many are left."""
+        try:
+            return self._go_on(count)
+        except SelectorError as error:
+            self.error = error
+            return count
+
+    def _go_on(self, count: int) -> int:
+        tokens = self.tokens
+        while not tokens or tokens[-1][0] != _END:
+            if count <= 0:
+                return 0
+            count -= 1
+            token, self.pos = _token(self.text, self.pos)
+            tokens.append(token)
+        if not self.at:
+            self.operand()
+        while tokens[self.at][0] != _END:
+            if count <= 0:
+                return 0
+            count -= 1
             self.operator()
         self.settle(_OR)
         if self.waiting:
             raise self.wrong(")")
-        return tuple(self.steps)
+        self.program = tuple(self.steps)
+        return count
 
     def operand(self) -> None:
         """Read signs, negations and opening parentheses, and then a name or a literal."""

@@ -40,9 +40,23 @@ class OutgoingLink(NodeLink):
     """
 
     __slots__ = (
-        "acquires", "binding", "consumer", "default_outcome", "draining", "filter", "held", "outbox", "priority",
-        "queue", "rcv_settle_mode", "seen", "settles", "source", "txn", "window",
-    )  # fmt: skip
+        "acquires",
+        "binding",
+        "consumer",
+        "default_outcome",
+        "draining",
+        "filter",
+        "held",
+        "outbox",
+        "priority",
+        "queue",
+        "rcv_settle_mode",
+        "seen",
+        "settles",
+        "source",
+        "txn",
+        "window",
+    )
 
     link: Sender
 
@@ -209,6 +223,10 @@ class OutgoingLink(NodeLink):
         limit = link.max_message_size
         if (limit and len(payload) > limit) or len(payload) > link.session.connection.config.limits.bodies:
             # Other consumers may be able to take it.
+            if self.consumer is not None:
+                self.hub.not_sent(
+                    self.consumer, entry, f"it has {len(payload)} octets, the link takes {limit or 'fewer'}"
+                )
             if self.acquires:
                 self.hub.apply(Settle(self.owner, (entry,), Outcome.RELEASE, excluded=True))
             self.hub.apply(Grant(self.window, 1))
@@ -304,6 +322,13 @@ def without(state: LinkState, *tags: bytes) -> LinkState:
     gone = frozenset(tags)
     kept = tuple([each for each in state.unsettled if each.delivery_tag not in gone])
     return LinkState(
-        state.name, state.is_sender, state.source, state.target, state.snd_settle_mode, state.rcv_settle_mode,
-        state.next_tag, kept, state.rounds,
-    )  # fmt: skip
+        state.name,
+        state.is_sender,
+        state.source,
+        state.target,
+        state.snd_settle_mode,
+        state.rcv_settle_mode,
+        state.next_tag,
+        kept,
+        state.rounds,
+    )

@@ -13,12 +13,13 @@ from ....amqp_1_0.codec.conditions import (
     PRECONDITION_FAILED,
     RESOURCE_LIMIT_EXCEEDED,
 )
-from ....errors import CodecError
+from ....amqp_1_0.endpoint.receiver import outcome_in
 from ... import addresses
 from ...addresses import BadAddress, NodeKind
 from ...contents.amqp_1_0 import Content_1_0
 from ...model.commands import Publish, UnlinkQueue
 from ...model.faults import Fault
+from ...model.options import is_whole
 from .errors import Refusal, refusal_of, short
 from .links import NodeLink
 from .rendering import without_delivery_annotations
@@ -38,6 +39,10 @@ CREDIT: Final = 100
 _ACCEPTED: Final = Accepted()
 _RELEASED: Final = Released()
 _FULL: Final = "a queue is full (x-max-length or x-max-length-bytes) and takes no more (x-overflow)"
+_DELAYS: Final = b"x-opt-delivery-"
+_DELAY: Final = Symbol("x-opt-delivery-delay")
+_MOMENT: Final = Symbol("x-opt-delivery-time")
+"""Annotations: milliseconds to wait, and the Unix time in milliseconds at which to deliver."""
 _REJECTED_SYMBOL: Final = Rejected.SYMBOL
 
 
@@ -73,10 +78,10 @@ class IncomingLink(NodeLink):
         front = self.front
         front.publishes = True
         if not event.message_format and front.connection.config.validate_content is False:
-            try:
-                event.message.check()
-            except CodecError as error:
-                self.link.close(error.condition or DECODE_ERROR, short(str(error)))
+            fault = event.fault()
+            if fault is not None:
+                self._unreadable(event, Error(Symbol(fault.condition or DECODE_ERROR), short(str(fault))))
+                self.give_credit()
                 return
         state = event.state
         if isinstance(state, TransactionalState):
@@ -144,7 +149,23 @@ class IncomingLink(NodeLink):
             event.payload if event.message_format else without_delivery_annotations(event.payload), event.message_format
         )
         owner, later = self.front.connection_owner, transaction is not None
-        return Publish(owner, exchange, key, content, mandatory=later, transaction=transaction, promised=later)
+        delay = self._delay_of(event) if _DELAYS in event.payload else 0.0
+        return Publish(
+            owner, exchange, key, content, mandatory=later, transaction=transaction, promised=later, delay=delay
+        )
+
+    def _delay_of(self, event: Delivery) -> float:
+        """Return the seconds for which a message waits by its annotations. Raises Refusal for what is no time."""
+        annotations: Mapping[Any, Any] = {} if event.message_format else event.message.message_annotations
+        delay = annotations.get(_DELAY)
+        moment = annotations.get(_MOMENT)
+        for name, value in ((_DELAY, delay), (_MOMENT, moment)):
+            if value is not None and (not is_whole(value) or value < 0):
+                raise Refusal(INVALID_FIELD, f"annotation {name}: {value!r} is no number of milliseconds")
+        if delay is not None:
+            return float(delay / 1000)
+        hub = self.hub
+        return 0.0 if moment is None else max(0.0, moment / 1000 - hub.settings.epoch - hub.now)
 
     def _node_of(self, event: Delivery) -> Node:
         """Return the node that a message itself names (`properties.to`)."""
@@ -181,6 +202,20 @@ class IncomingLink(NodeLink):
         if self.node.kind is NodeKind.ANONYMOUS:
             raise refusal
         return _ACCEPTED
+
+    def _unreadable(self, event: Delivery, error: Error) -> None:
+        """End what isn't a message as a message is ended, by its outcome, and the link goes on; a strict broker ends
+        the link.
+        """
+        node = self.node
+        exchange, key = ("", node.name) if node.kind is NodeKind.QUEUE else (node.name, node.key or "")
+        content = Content_1_0(event.payload, event.message_format)
+        why = error.description or str(error.condition)
+        self.hub.not_read(self.owner, exchange, key, content, why)
+        if self.hub.settings.strict:
+            self.end_with(event, Refusal(str(error.condition), why))
+        elif not event.settled:
+            self.link.update([event], outcome_in(event.state, Rejected(error)))
 
     def _refuse(self, event: Delivery, refusal: Refusal) -> None:
         """Reject a message, or end the link if only that tells the client; a settled message may be lost for lack of

@@ -10,9 +10,11 @@ from ...model.commands import NO_ARGUMENTS, Acquire, Cancel, DeclareQueue, Get, 
 from ...model.options import is_whole
 from ...model.queue import Window
 from ...model.states import State
-from . import direct_reply
+from ...rabbitmq import deprecated
+from . import direct_reply, timeouts
 from .channel import BASIC, FILE, STREAM, ClassFilter, ClassicConsumer, class_of
-from .errors import PRECONDITION_FAILED, Refusal
+from .contents import counted
+from .errors import NOT_IMPLEMENTED, PRECONDITION_FAILED, Refusal
 from .topology import queue_name
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ def qos(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     """
     limit = method.prefetch_count, method.prefetch_size
     per_consumer = front.is_rabbit and not front.is_old
+    if per_consumer and method.global_ and not front.release.global_qos:
+        raise Refusal(NOT_IMPLEMENTED, deprecated("global_qos"), is_hard=True)
     if per_consumer and not method.global_:
         channel.prefetch = limit
     elif per_consumer or not method.global_:
@@ -68,6 +72,7 @@ def consume(front: ChannelFrontend, channel: ClassicChannel, method: Any, class_
     settles = class_id == STREAM or method.no_ack
     if queue == direct_reply.PSEUDO_QUEUE and front.is_rabbit:
         queue = direct_reply.begin(front, channel, settles)
+    _check_global(front, channel, queue)
     consumer = ClassicConsumer(channel, tag, class_id, settles)
     model = front.hub.apply(
         Subscribe(
@@ -85,6 +90,14 @@ def consume(front: ChannelFrontend, channel: ClassicChannel, method: Any, class_
     )
     front.add_consumer(consumer, model)
     return front.named[f"{method.NAME}-ok"](tag)
+
+
+def _check_global(front: ChannelFrontend, channel: ClassicChannel, name: str) -> None:
+    """Refuse a quorum queue's consumer beside a prefetch that the channel's consumers share, as RabbitMQ does."""
+    queue = channel.owner.vhost.queues.get(name)
+    if queue is not None and queue.is_quorum and channel.shared[0] and front.is_rabbit and not front.is_old:
+        text = f"queue '{name}' in vhost '{channel.owner.vhost.name}' does not support global qos"
+        raise Refusal(NOT_IMPLEMENTED, text, is_hard=True)
 
 
 def _windows(front: ChannelFrontend, channel: ClassicChannel, settles: bool) -> tuple[Window, ...]:
@@ -123,6 +136,8 @@ def _get(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
         return front.named["basic.get-empty"]()
     message = entry.message
     content = front.content_of(message)
+    if entry.delivery_count and entry.queue.is_quorum:
+        content = counted(content, entry)
     engine = channel.engine
     tag = engine.last_tag + 1
     reply = front.named["basic.get-ok"](
@@ -139,6 +154,8 @@ def _get(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
         raise Refusal(PRECONDITION_FAILED, f"the message can't be sent: {error}") from error
     if not method.no_ack:
         channel.entries[tag] = entry
+        if front.is_rabbit and not front.is_old:
+            timeouts.note(front, channel, tag)
     return None
 
 
@@ -146,7 +163,7 @@ def _first(front: ChannelFrontend, channel: ClassicChannel, name: str, settles: 
     """Return the first message of a queue; in 0-8 the first one of the basic class."""
     hub, owner = front.hub, channel.owner
     queue = owner.vhost.queues.get(name)
-    first = queue.first_for(owner) if queue is not None and front.is_old else None
+    first = queue.first_for(owner, front.ledger) if queue is not None and front.is_old else None
     if queue is None or first is None or class_of(first.message) == BASIC:
         found: Entry | None = hub.apply(Get(owner, name, settles))
         return found

@@ -12,19 +12,22 @@ from ...model.commands import SetWindow
 from ...model.content import Filter
 from ...model.queue import Window
 from ...model.states import State
+from ...rabbitmq import RELEASES
 from ..frontend import Frontend
 from .contents import ClassContent
 from .errors import speaks_rabbit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ...._classic.endpoint.channel import Channel
     from ...._classic.endpoint.connection import Connection
     from ....events import Pending
     from ...model.content import Message
     from ...model.queue import Consumer, Entry, Owner, Transaction
+    from ...rabbitmq import Release
     from ..frontend import HubContext
+    from .errors import Refusal
 
 BASIC: Final = 60
 FILE: Final = 70
@@ -89,6 +92,7 @@ class ClassicChannel:
     """
 
     __slots__ = (
+        "committed",
         "current",
         "engine",
         "entries",
@@ -96,6 +100,8 @@ class ClassicChannel:
         "flow",
         "flow_stopped",
         "held_up",
+        "is_watched",
+        "marks",
         "number",
         "own_consumers",
         "owner",
@@ -104,12 +110,13 @@ class ClassicChannel:
         "replies",
         "settled_to",
         "shared",
+        "shortest_wait",
         "tags",
         "tickets",
         "transaction",
         "undecided",
         "window",
-    )  # fmt: skip
+    )
 
     def __init__(self, number: int, owner: Owner, engine: Channel) -> None:
         self.number = number
@@ -132,9 +139,17 @@ class ClassicChannel:
         self.published = False
         self.replies = ""
         """The address for direct replies; "" while nobody consumes them."""
-        self.tags = self.tickets = 0
+        self.tags = 0
+        self.tickets = 0
         self.transaction: Transaction | None = None
+        self.committed: Sequence[Message] | None = None
+        """What a commit returns that isn't done yet."""
         self.files: Files | None = None
+        self.marks: list[tuple[float, int]] = []
+        """When deliveries with tags from a number on began, for `timeouts`."""
+        self.is_watched = False
+        self.shortest_wait = 0.0
+        """Seconds that the delivery may take whose end is watched for."""
 
     def new_tag(self) -> str:
         """Return a consumer tag that is unused on the channel."""
@@ -181,9 +196,19 @@ class ChannelFrontend(Frontend):
     """
 
     __slots__ = (
-        "channels", "consumers", "dialect", "is_old", "is_rabbit", "named", "owner", "tables", "user", "version",
-        "whole", "window",
-    )  # fmt: skip
+        "channels",
+        "consumers",
+        "dialect",
+        "is_old",
+        "is_rabbit",
+        "named",
+        "owner",
+        "tables",
+        "user",
+        "version",
+        "whole",
+        "window",
+    )
 
     def __init__(self, hub: HubContext, number: int, connection: Connection) -> None:
         super().__init__(hub, number, connection)
@@ -205,9 +230,18 @@ class ChannelFrontend(Frontend):
         self.tables = self.dialect.tables
         self.is_rabbit = speaks_rabbit(self.dialect)
 
+    @property
+    def release(self) -> Release:
+        """The release of RabbitMQ that the broker is."""
+        return RELEASES[self.hub.settings.rabbitmq]
+
     @abstractmethod
     def deliver(self, consumer: ClassicConsumer, entry: Entry, redelivered: bool = False) -> None:
         """Send a message to a consumer of this connection."""
+
+    @abstractmethod
+    def refuse(self, channel: ClassicChannel | None, refusal: Refusal, cause: Any = None) -> None:
+        """Close a channel or the connection because of a failed request."""
 
     def content_of(self, message: Message) -> ClassicContent:
         """Return a message's content in this version."""

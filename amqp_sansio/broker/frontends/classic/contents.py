@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ...._classic.codec.methods import BasicProperties
+from ...._classic.codec.table import Typed
 from ....errors import CodecError
 from ...contents.classic import ClassicContent
 
@@ -18,11 +19,27 @@ if TYPE_CHECKING:
     from ...._classic.codec.table_rules import TableRules
     from ....versions import Version
     from ...model.content import Death
+    from ...model.queue import Entry
 
 _SHARED: Final = (
-    "content_type", "content_encoding", "headers", "priority", "reply_to", "message_id", "timestamp", "cluster_id",
-)  # fmt: skip
+    "content_type",
+    "content_encoding",
+    "headers",
+    "priority",
+    "reply_to",
+    "message_id",
+    "timestamp",
+    "cluster_id",
+)
 """Properties that the file class shares with the basic class; the stream class has most of them too."""
+
+
+_COUNT: Final = "x-delivery-count"
+
+
+def counted(content: ClassicContent, entry: Entry) -> ClassicContent:
+    """Return a message with the number of its failed deliveries, as RabbitMQ's quorum queues deliver it."""
+    return content.with_headers({_COUNT: Typed("l", entry.delivery_count)})
 
 
 class ClassContent(ClassicContent):

@@ -54,6 +54,7 @@ _LOCKED: Final = (
     "cannot obtain exclusive access to locked queue '{}' in vhost '{}'. It could be originally declared on another "
     "connection or the exclusive property value does not match that of the original declaration."
 )
+_LONGEST: Final = 255
 _SOFT: Final = False
 _HARD: Final = True
 
@@ -120,7 +121,15 @@ class Refusal(Exception):
     @property
     def reply_text(self) -> str:
         """The text of the close, prefixed with the code's name as in RabbitMQ."""
-        return f"{NAMES[self.code]} - {self.text}"
+        return _short(f"{NAMES[self.code]} - {self.text}")
+
+
+def _short(text: str) -> str:
+    """Return a text as RabbitMQ cuts it: a reply text has 255 octets at most."""
+    octets = text.encode("utf-8", "surrogateescape")
+    if len(octets) <= _LONGEST:
+        return text
+    return octets[: _LONGEST - 3].decode("utf-8", "ignore") + "..."
 
 
 def speaks_rabbit(dialect: Dialect) -> bool:

@@ -22,9 +22,11 @@ from ....events import (
 from ...contents.classic import ClassicContent
 from ...model.commands import CloseOwner, OpenOwner, Outcome, Settle, SetWindow
 from ...model.effects import Cancelled, Deliver, Effect
-from ...model.faults import Fault
-from . import basic, files, old_classes, publishing, topology
+from ...model.faults import Fault, Postponed
+from ..frontend import REQUEST_STEPS
+from . import basic, files, old_classes, publishing, timeouts, topology
 from .channel import BASIC, FILE, ChannelFrontend, ClassicChannel, ClassicConsumer
+from .contents import counted
 from .errors import (
     ACCESS_REFUSED,
     CONNECTION_FORCED,
@@ -58,7 +60,9 @@ class ClassicFrontend(ChannelFrontend):
     def __init__(self, hub: HubContext, number: int, connection: Connection, client: ClientContext) -> None:
         super().__init__(hub, number, connection)
         self.client = client
-        self.takes_blocked = self.takes_cancel = self.told_blocked = False
+        self.takes_blocked = False
+        self.takes_cancel = False
+        self.told_blocked = False
 
     # Called by Hub and Client.
 
@@ -72,6 +76,9 @@ class ClassicFrontend(ChannelFrontend):
             if take is not None:
                 try:
                     take(self, event)
+                except Postponed:
+                    self.postpone(event)
+                    return
                 except EndpointClosed:
                     # The event precedes the loss of the transport: nobody can receive an answer.
                     pass
@@ -150,6 +157,8 @@ class ClassicFrontend(ChannelFrontend):
                 return
             if type(content) is not ClassicContent or content.tables is not self.tables:
                 content = self.content_of(message)
+            if entry.delivery_count and entry.queue.is_quorum:
+                content = counted(content, entry)
             tag = channel.engine.forward(
                 content.body,
                 content.raw_properties,
@@ -163,8 +172,11 @@ class ClassicFrontend(ChannelFrontend):
         except LimitExceeded as error:
             self.refuse(channel, Refusal(RESOURCE_ERROR, str(error)))
             return
-        except LocalProtocolError:
-            # This version's octets can't express the message: it is for dead letters, or other consumers.
+        except LocalProtocolError as error:
+            # This version's octets can't express the message, or its frame is above what the client takes: it is for
+            # dead letters, or other consumers.
+            if model is not None:
+                self.hub.not_sent(model, entry, str(error))
             if model is not None and not model.settles:
                 owner = channel.owner
                 if entry.queue.options.dead_letter_exchange is not None:
@@ -174,6 +186,8 @@ class ClassicFrontend(ChannelFrontend):
             return
         if model is None or not model.settles:
             channel.entries[tag] = entry
+            if self.is_rabbit and not self.is_old:
+                timeouts.note(self, channel, tag)
 
     # Channels.
 
@@ -288,6 +302,7 @@ class ClassicFrontend(ChannelFrontend):
 
     def _request(self, event: Request) -> None:
         method: Any = event.method
+        self.ledger.room -= REQUEST_STEPS
         if event.channel == 0:
             self._connection_request(method)
             return

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ...._classic.endpoint.events import Published
-from ...contents.classic import ClassicContent, read_expiration
+from ...contents.classic import ClassicContent
 from ...model.commands import Begin, Commit, Publish, Rollback
+from ...model.delayed import DELAY
+from ...model.faults import Postponed
+from ...model.options import as_text
 from . import direct_reply
 from .channel import BASIC, FILE, class_of
 from .errors import NAMES, NO_CONSUMERS, NO_ROUTE, NOT_IMPLEMENTED, PRECONDITION_FAILED, Refusal
@@ -19,8 +22,17 @@ if TYPE_CHECKING:
     from .channel import ChannelFrontend, ClassicChannel
 
 _REPLY_TO: Final = 0x02
+_HEADERS: Final = 0x20
+_MOST_COPIES: Final = 1000
+"""Routing keys that a message may have in its headers; each is routed at once."""
+_KINDS: Final[Mapping[type, str]] = {str: "longstr", bytes: "binary", bool: "bool", int: "signedint", float: "double"}
+"""RabbitMQ's names for types of values in tables."""
+_DELIVERY_MODE: Final = 0x10
 _CHECKED: Final = 0x03
 """Flags of reply-to and expiration, in the first octet of the properties."""
+_MODES: Final = (1, 2)
+_LONGEST_TTL: Final = (1 << 32) - 1
+"""Milliseconds that RabbitMQ takes at most."""
 _USER_ID: Final = 0x10
 """The flag of user-id, in the second octet."""
 
@@ -31,6 +43,13 @@ def publish(front: ChannelFrontend, channel: ClassicChannel, event: Published) -
     content = ClassicContent(front.version, raw, event.tables, event.body)
     if front.is_rabbit and (raw[0] & _CHECKED or raw[1] & _USER_ID):
         content = _checked(front, channel, content)
+    if raw[0] & _DELIVERY_MODE and front.is_rabbit and event.properties.delivery_mode not in _MODES:
+        text = f"invalid message: {{delivery_mode_unknown,{event.properties.delivery_mode}}}"
+        raise Refusal(PRECONDITION_FAILED, text)
+    also: tuple[str, ...] = ()
+    if raw[0] & _HEADERS and front.is_rabbit and not front.is_old:
+        content, also = _copies(content)
+        _check_delay(front, channel, event.exchange, content)
     if event.immediate and front.is_rabbit:
         raise Refusal(NOT_IMPLEMENTED, "immediate=true", is_hard=True)
     if not channel.published:
@@ -39,7 +58,14 @@ def publish(front: ChannelFrontend, channel: ClassicChannel, event: Published) -
     number = event.number
     published = front.hub.apply(
         Publish(
-            channel.owner, event.exchange, event.routing_key, content, event.mandatory, event.immediate, transaction
+            channel.owner,
+            event.exchange,
+            event.routing_key,
+            content,
+            event.mandatory,
+            event.immediate,
+            transaction,
+            also=also,
         )
     )
     if published is None:
@@ -87,7 +113,8 @@ def publish_class(
 
 
 def _first_publish(front: ChannelFrontend, channel: ClassicChannel) -> None:
-    front.publishes = channel.published = True
+    front.publishes = True
+    channel.published = True
     if front.hub.is_blocked:
         front.block(front.hub.is_blocked)
 
@@ -100,12 +127,60 @@ def _checked(front: ChannelFrontend, channel: ClassicChannel, content: ClassicCo
         text = f"user_id property set to '{user}' but authenticated user was '{front.user}'"
         raise Refusal(PRECONDITION_FAILED, text)
     expiration = properties.expiration
-    if expiration is not None and read_expiration(expiration) is None:
-        text = f"invalid expiration '{expiration}': it has to be a number of milliseconds in decimal digits"
-        raise Refusal(PRECONDITION_FAILED, text)
+    if expiration is not None:
+        wrong = _wrong_expiration(expiration)
+        if wrong:
+            raise Refusal(PRECONDITION_FAILED, f"invalid expiration '{expiration}': {wrong}")
     if content.raw_properties[0] & _REPLY_TO:
         return direct_reply.address(front, channel, content)
     return content
+
+
+def _copies(content: ClassicContent) -> tuple[ClassicContent, tuple[str, ...]]:
+    """Return a message without its header BCC, and the routing keys in CC and BCC. Raises Refusal."""
+    headers = content.headers
+    keys: list[str] = []
+    for name in ("CC", "BCC"):
+        value: object = headers.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, (list, tuple)):
+            kind = next((word for each, word in _KINDS.items() if type(value) is each), "table")
+            text = f'invalid message: {{unacceptable_type_in_header,"{name}",{kind}}}'
+            raise Refusal(PRECONDITION_FAILED, text)
+        # RabbitMQ takes the texts of the array, and leaves other elements out.
+        values = cast("Sequence[object]", value)
+        keys += [text for text in map(as_text, values) if text is not None]
+    if len(keys) > _MOST_COPIES:
+        raise Refusal(PRECONDITION_FAILED, f"{len(keys)} routing keys in CC and BCC, at most {_MOST_COPIES} are taken")
+    return (content.with_headers({}, ("BCC",)) if "BCC" in headers else content), tuple(keys)
+
+
+def _check_delay(front: ChannelFrontend, channel: ClassicChannel, name: str, content: ClassicContent) -> None:
+    """Warn of a delay that nothing honours."""
+    if DELAY in content.headers:
+        exchange = channel.owner.vhost.exchanges.get(name)
+        if exchange is not None and not exchange.delays:
+            vhost = channel.owner.vhost.name
+            text = (
+                f"header {DELAY!r} of a message to exchange {name!r} in vhost {vhost!r} delays nothing: "
+                f"the exchange is of type {exchange.type or 'direct'!r}, not 'x-delayed-message'"
+            )
+            front.hub.warn((DELAY, vhost, name), text)
+
+
+def _wrong_expiration(text: str) -> str:
+    """Return what RabbitMQ says of an expiration that it refuses, "" of any other."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    count = len(digits) - len(digits.lstrip("0123456789"))
+    if not count:
+        return "no_integer"
+    if count < len(digits):
+        return f'{{leftover_string,"{digits[count:]}"}}'
+    number = int(text)
+    if number < 0:
+        return f"{{value_negative,{number}}}"
+    return f"{{value_too_big,{number}}}" if number > _LONGEST_TTL else ""
 
 
 def _return(
@@ -148,7 +223,13 @@ def _tx_select(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> 
 
 def _tx_commit(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     assert channel.transaction is not None
-    returned = front.hub.apply(Commit(channel.transaction))
+    returned = channel.committed
+    channel.committed = None
+    if returned is None:
+        returned = front.hub.apply(Commit(channel.transaction))
+        if front.must_wait:
+            channel.committed = returned
+            raise Postponed
     channel.undecided.clear()
     channel.transaction = front.hub.apply(Begin(channel.owner))
     for message in returned:

@@ -17,7 +17,10 @@ from ...model.commands import (
     UnbindExchange,
 )
 from ...model.faults import Fault, FaultKind
+from ...model.options import ARGUMENTS, NO_ARGUMENTS, WITHOUT_EFFECT, as_text
+from ...rabbitmq import deprecated
 from . import direct_reply
+from .errors import INTERNAL_ERROR, PRECONDITION_FAILED, Refusal
 
 if TYPE_CHECKING:
     from ...model.exchange import Exchange
@@ -31,6 +34,23 @@ _QUEUE_0_9_1: Final = ("durable", "exclusive", "arguments")
 _EXCHANGE_0_8: Final = ("type",)
 """Properties that a repeated declaration must match: 0-8 ignores most (exchange.declare, queue.declare)."""
 
+
+_OF_STREAMS: Final = (
+    "x-max-age",
+    "x-stream-max-segment-size-bytes",
+    "x-stream-filter-size-bytes",
+    "x-initial-cluster-size",
+)
+_OF_OTHER_TYPES: Final[Mapping[str, frozenset[str]]] = {
+    "classic": frozenset(
+        {
+            *("x-delivery-limit", "x-quorum-initial-group-size", "x-dead-letter-strategy"),
+            *("x-max-in-memory-length", "x-max-in-memory-bytes", *_OF_STREAMS),
+        }
+    ),
+    "quorum": frozenset({"x-max-priority", "x-queue-mode", "x-queue-version", "x-queue-master-locator", *_OF_STREAMS}),
+}
+"""RabbitMQ's arguments that a queue of a type can't have."""
 
 _NOT_BOUND: Final = FaultKind.BINDING_NOT_FOUND, FaultKind.NOT_FOUND
 """The binding, or one of the ends that it would have, doesn't exist."""
@@ -102,12 +122,9 @@ def _is_bound(exchange: Exchange, queue: Queue | None, routing_key: str) -> bool
     if not exchange.name:
         # Every queue is bound to the nameless exchange by its own name.
         return queue is not None and routing_key in ("", queue.name)
-    return any(
-        [
-            (queue is None or each.destination is queue) and (not routing_key or each.routing_key == routing_key)
-            for each in exchange.bindings.values()
-        ]
-    )
+    if queue is None:
+        return bool(exchange.bindings_with(routing_key) if routing_key else exchange.bindings)
+    return bool(exchange.bindings_of(queue, routing_key) if routing_key else exchange.bindings_to(queue))
 
 
 def _missing(queue: str, routing_key: str) -> tuple[int, str]:
@@ -128,12 +145,16 @@ def _declare_queue(front: ChannelFrontend, channel: ClassicChannel, method: Any)
         messages, consumers = direct_reply.look(channel, method.queue)
         channel.current = method.queue
         return front.named["queue.declare-ok"](method.queue, messages, consumers)
-    if front.is_rabbit:
-        compare: tuple[str, ...] = _QUEUE_RABBIT
-    else:
+    compare: tuple[str, ...] = _QUEUE_RABBIT
+    if not front.is_rabbit:
         compare = () if front.is_old else _QUEUE_0_9_1
-    # In 0-8 an exclusive queue is deleted after its last use.
-    exclusive_goes = method.exclusive and front.is_old and not front.is_rabbit
+    elif not method.passive:
+        _check_type(channel, method)
+        if not front.is_old:
+            _check_release(front, channel, method)
+            _check_known(front, channel, method)
+    # By the letter of 0-8 an exclusive queue is deleted after its last use; Qpid's brokers keep it with its connection.
+    exclusive_goes = method.exclusive and front.is_old and front.dialect.strict
     queue = front.hub.apply(
         DeclareQueue(
             channel.owner,
@@ -144,10 +165,68 @@ def _declare_queue(front: ChannelFrontend, channel: ClassicChannel, method: Any)
             exclusive_to=front.owner if method.exclusive else None,
             arguments=method.arguments,
             compare=compare,
+            expires_at_head=front.is_rabbit and not front.is_old,
+            delivery_limit=front.release.delivery_limit if front.is_rabbit and not front.is_old else None,
         )
     )
     channel.current = queue.name
     return front.named["queue.declare-ok"](queue.name, queue.ready, len(queue.consumers))
+
+
+def _check_type(channel: ClassicChannel, method: Any) -> None:
+    """Raise Refusal for an argument that RabbitMQ has for queues of other types only."""
+    arguments = method.arguments
+    if not arguments:
+        return
+    kind = as_text(arguments.get("x-queue-type", "classic"))
+    others = _OF_OTHER_TYPES.get(kind or "")
+    if others is None:
+        # The model refuses the type.
+        return
+    for name in arguments:
+        if name in others:
+            where = f"queue '{method.queue}' in vhost '{channel.owner.vhost.name}'"
+            text = f"invalid arg '{name}' for {where} of queue type rabbit_{kind}_queue"
+            raise Refusal(PRECONDITION_FAILED, text)
+
+
+def _check_release(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> None:
+    """Raise Refusal for a new queue that the release of RabbitMQ doesn't make."""
+    arguments: Mapping[str, Any] = method.arguments or NO_ARGUMENTS
+    where = f"queue '{method.queue}' in vhost '{channel.owner.vhost.name}'"
+    is_new = not method.queue or method.queue not in channel.owner.vhost.queues
+    release = front.release
+    if as_text(arguments.get("x-queue-type", "classic")) == "quorum":
+        if not method.queue:
+            text = "Cannot declare a server-named queue for type rabbit_quorum_queue"
+            raise Refusal(PRECONDITION_FAILED, text)
+        for wrong, name in (
+            (method.auto_delete, "auto-delete"),
+            (method.exclusive, "exclusive-owner"),
+            (not method.durable, "non-durable"),
+        ):
+            if wrong and is_new:
+                raise Refusal(PRECONDITION_FAILED, f"invalid property '{name}' for {where}")
+        return
+    if not release.storage_arguments:
+        for name in ("x-queue-mode", "x-queue-version"):
+            if name in arguments and (name == "x-queue-mode" or arguments[name] == 1):
+                text = f"invalid arg '{name}' for {where} of queue type rabbit_classic_queue"
+                raise Refusal(PRECONDITION_FAILED, text)
+    if is_new and not release.transient_queues and not method.durable and not method.exclusive:
+        raise Refusal(INTERNAL_ERROR, deprecated("transient_nonexcl_queues"), is_hard=True)
+
+
+def _check_known(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> None:
+    """Warn of arguments that the broker doesn't know, which RabbitMQ ignores too."""
+    for name in method.arguments or ():
+        if name not in ARGUMENTS and name not in WITHOUT_EFFECT and name.startswith("x-"):
+            where = f"queue {method.queue!r} in vhost {channel.owner.vhost.name!r}"
+            from difflib import get_close_matches  # Declarations without a mistake don't load it.
+
+            near = get_close_matches(name, sorted({*ARGUMENTS, *WITHOUT_EFFECT}), 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            front.hub.warn(("argument", name), f"argument {name!r} of {where} isn't known and has no effect{hint}")
 
 
 def _bind(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
