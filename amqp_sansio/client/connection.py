@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ..uri import AmqpUri
+    from .metrics import Metrics
 
 _E = TypeVar("_E", bound=Event)
 _C = TypeVar("_C", bound="BaseClient[Any]")
@@ -27,8 +28,11 @@ class AnyConnection(Generic[_C]):
     """
 
     def __init__(self, client: _C, uri: AmqpUri) -> None:
+        # The machine below, which the driver moves.
         self._client = client
+        # Where it first connected to; recovery may be elsewhere.
         self.uri = uri
+        client.where = f"{uri.host}:{uri.port}"
 
     @property
     def core(self) -> Any:
@@ -41,11 +45,18 @@ class AnyConnection(Generic[_C]):
         return self._client.is_open
 
     @property
+    def metrics(self) -> Metrics:
+        """Its counters and gauges, which live on when it recovers, and can be read after its end."""
+        return self._client.metrics
+
+    @property
     def report(self) -> CloseReport | None:
-        """Why it ended, once it has."""
+        """Why it ended, once it has; while a lost connection is opened again, why it was lost, and the `hint` says what
+        recovery does.
+        """
         report = self._client.report
         self._client.seen(report)
-        return report
+        return report if report is not None else self._client.loss
 
     @overload
     def events(self, *, limit: int = 1000) -> EventStream[Event]: ...
@@ -65,7 +76,7 @@ class AnyConnection(Generic[_C]):
         """Wait until the connection has ended, by either side, and its transport is closed; return how it ended."""
         client = self._client
         if not client.lost.done:
-            await client.wait(client.lost)
+            await client.until(client.lost)
         report = self.report
         assert report is not None
         return report
@@ -85,7 +96,7 @@ class AnyConnection(Generic[_C]):
 
     def __repr__(self) -> str:
         report = self._client.report
-        state = "open" if self.is_open else f"closed: {report}" if report else "closing"
+        state = "open" if self.is_open else f"closed: {report}" if report else self._client.recovering or "closing"
         return f"<{type(self).__name__} to {self.uri}, {state}>"
 
 

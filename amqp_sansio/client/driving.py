@@ -8,152 +8,93 @@ coroutines of this package; each wait in them is a `Pending` that the driver was
 
 from __future__ import annotations
 
-import copy
 import sys
 from collections import deque
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from functools import partial
+from heapq import heappop
+from typing import TYPE_CHECKING, Any
 
-from ..endpoint import CloseHint, Endpoint, Role
-from ..errors import AmqpError, EndpointClosed, Scope, VersionRefused
-from ..events import By, Closed, CloseReport, Event, Failed, Opened, Pending, Signal
+from ..endpoint import CloseHint, Role
+from ..errors import AmqpError, AnswerTimeout, EndpointClosed, Scope, VersionRefused
+from ..events import Again, By, Closed, CloseReport, Event, Failed, Opened, Pending, Signal
 from ..versions import HEADER_BEGIN, HEADER_SIZE, Version, version_of
+from .driver import Config, Core, CoreT, Driver, NoDriver
 from .inbox import Inbox, Streams
-from .recovery import Again, Recovered, Recovery, RecoveryPolicy, State
+from .leaving import Late, Part
+from .metrics import Metrics
+from .notes import Note
+from .recovery import Recovered, Recovery, RecoveryPolicy, State
+from .waits import ROOM, Waiting
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from ..limits import Limits
     from .hooks import Hooks
+    from .metrics import OnMetrics
 
 ERROR = 300
 """Reply codes from here on tell of an error."""
 FLUSH_OCTETS = 64 * 1024
 """Octets above which a caller that publishes gives way to the driver's writing."""
-NOTES = 1000
-"""Lines for a log that are kept for the driver; the oldest go first."""
-STOPPED_TIMERS = 32
-"""Timers that nobody waits for any more, of which so many may stay behind others that haven't ended."""
 
 
-class Config(Protocol):
-    """The fields that every version's configuration has."""
-
-    @property
-    def close_timeout(self) -> float: ...
-    @property
-    def handshake_timeout(self) -> float: ...
-    @property
-    def limits(self) -> Limits: ...
-
-
-class Core(Endpoint, Protocol):
-    """A client's connection of any version."""
-
-    @property
-    def config(self) -> Config: ...
-    @property
-    def report(self) -> CloseReport | None: ...
-    @property
-    def failure(self) -> CloseReport | None: ...
-    @property
-    def is_open(self) -> bool: ...
-
-
-class Driver(Protocol):
-    """The impure part below a client: its transport, its clock, and how a caller waits."""
-
-    @property
-    def congested(self) -> bool:
-        """Whether a caller that publishes must `pace` first, because the transport takes nothing at the moment."""
-        ...
-
-    def wait(self, pending: Pending[Any]) -> Awaitable[object]:
-        """Return an awaitable that ends when `pending` is done.
-
-        It adds to `pending.waiters` what it has to wake when `completed()` returns the pending.
-        """
-        ...
-
-    def flush_soon(self) -> None:
-        """Write what is queued, at the latest before anything is read."""
-        ...
-
-    def flush_later(self) -> None:
-        """Do the same, but more is likely to follow at once that can be written together with it."""
-        ...
-
-    def pace(self) -> Awaitable[object]:
-        """Return an awaitable that ends when the transport has taken what is queued, or can take no more at once."""
-        ...
-
-    def close_soon(self) -> None:
-        """Write what is queued even if the transport's buffer is full: a close's deadline starts when it is written."""
-        ...
-
-    def reading_changed(self) -> None:
-        """Read, or don't: whether `receive_budget` is 0 may have changed."""
-        ...
-
-    def ring(self) -> None:
-        """Call `take_dropped` soon. Unlike the others this may be called in any thread, and by a destructor."""
-        ...
-
-
-CoreT = TypeVar("CoreT", bound=Core)
-_R = TypeVar("_R")
-_Error = TypeVar("_Error", bound=AmqpError)
-
-
-class BaseClient(Generic[CoreT]):
+class BaseClient(Waiting[CoreT]):
     """The state of one client connection that every version has; a subclass routes the version's events.
 
-    `streams` take events of the connection as a whole. `opened` ends when the connection is open, or can't be; `lost`
-    when its transport is gone. `full` counts full inboxes: nothing is read while there are any, unless somebody waits
-    for an answer, which may come behind what fills them. `hold` counts open batches: what is queued then may be written
-    together at their end. `first_octets` are the peer's first 8: its protocol header, if it sends one. `unseen` are the
-    failures that no caller has been told. `notes` are lines for the driver's log: what was opened, and what was closed
-    and why.
+    It lives longer than its core: with `recovery` a lost connection is opened again with a new one. From the loss until
+    that is open and restored, `restored` is pending, and calls that can be made again wait in `redo`.
 
-    With `recovery` a lost connection is opened again. From the loss until then `restored` is pending, and `redo` are
-    the calls to make again. `kept` counts the octets of messages that might have to be sent again; publishers wait
-    while it is above `kept_high`.
+    `close_timeout` of the configuration bounds each end; `Waiting` has what bounds the other waits.
     """
 
     def __init__(self, core: CoreT) -> None:
-        self._serial = 0
-        self.core = core
+        super().__init__(core)
+        # The inboxes of users that read events of the connection as a whole.
         self.streams: Streams = []
-        self.full = 0
+        # Open batches: while there are any, what is queued may wait to be written together at their end.
         self.hold = 0
+        # Parts that are opened again while the connection lives: their answers are read soon, although nobody may wait
+        # for them.
+        self.reopening = 0
+        # The peer's first 8: its protocol header, if it sends one. A new core begins them anew.
         self.first_octets = b""
-        self.unseen: dict[object, EndpointClosed] = {}
+        # Ends when the first connection is open, or can't be; those of recovery change nothing of it.
         self.opened: Pending[None] = self.pending()
-        self.lost: Pending[None] = self.pending()
+        # Octets that wait to be sent above which publishers give way to the writing.
         self.backlog_high = core.config.limits.backlog_high
+        # The application's functions for each message; None: no message costs a call.
         self.hooks: Hooks | None = None
-        self.notes: deque[str] = deque(maxlen=NOTES)
+        # Counters that go on through recovery.
+        self.metrics = Metrics(self)
+        # Called with the metrics when the connection opens, is lost, restored, blocked or ends.
+        self.on_metrics: OnMetrics | None = None
+        # Since when the server takes no publishes, in seconds, as far as it is counted; None while it does.
+        self._blocked_since: float | None = None
+        # Octets that wait to be sent above which a publish asks the driver to write at once.
         self.flush_octets = min(FLUSH_OCTETS, self.backlog_high)
-        self._driver: Driver | None = None
-        self._completed: list[Pending[Any]] = []
-        self._waiting: dict[int, Pending[Any]] = {}
-        self._late: dict[Pending[Any], Callable[[Any], object]] = {}
+        # The first error of the connection (0) and of each of its parts by number, for the cause of what callers get.
         self._failures: dict[object, AmqpError] = {}
+        # Work of objects that users dropped, for the driver's next turn; destructors of any thread add to it.
         self._dropped: deque[Callable[[], object]] = deque()
-        self._starting: list[tuple[float, Pending[None]]] = []
-        self._deadlines: list[tuple[float, int, Pending[None]]] = []
-        self._bounded: dict[Pending[None], Pending[Any]] = {}
-        self._stopped = 0
-        self._gate: list[Pending[None]] = []
+        # Whether the transport is to be closed without the peer's answer, at the next `handle_timeout`.
+        self._is_cut = False
+        # Parts that were given up before the peer answered their end: while it owes one of these, no other end waits.
+        self._owing: list[Part] = []
+        # Whether and when to connect again; None: a lost connection stays lost.
         self.recovery: Recovery | None = None
-        self.restored: Pending[None] | None = None
+        # Calls of the lost connection, to be made again in this order once the new one is restored.
         self.redo: deque[Again] = deque()
+        # Octets of messages that may have to be sent again.
         self.kept: int = 0
+        # Publishers wait while `kept` is at this or above (`RecoveryPolicy.in_doubt_octets`).
         self.kept_high = sys.maxsize
+        # Whether there is no transport now: the last one is gone, and the next one isn't there yet.
         self._is_detached = False
+        # What the attempt under way may take until the core is open.
+        self._opening_seconds = 0.0
+        # When octets last came, in seconds.
+        self._arrived = 0.0
 
     # Endpoint.
 
@@ -165,6 +106,10 @@ class BaseClient(Generic[CoreT]):
         """Queue octets that arrived at `now`, in seconds. Raises LimitExceeded above `receive_budget`."""
         if len(self.first_octets) < HEADER_SIZE:
             self.first_octets = (self.first_octets + bytes(data))[:HEADER_SIZE]
+        self.metrics.octets_in += len(data) if isinstance(data, bytes) else memoryview(data).nbytes
+        if self._blocked_since is not None:
+            self._count_blocked(now)
+        self._arrived = now
         self.core.receive_data(data, now)
 
     def receive_eof(self, now: float) -> None:
@@ -185,6 +130,7 @@ class BaseClient(Generic[CoreT]):
             self.start_timers(now)
         self.before_sending()
         octets = self.core.data_to_send(now, max_bytes)
+        self.metrics.octets_out += len(octets)
         if self._gate and self.core.send_backlog <= self.core.config.limits.backlog_low:
             self._open_gate()
         return octets
@@ -194,13 +140,21 @@ class BaseClient(Generic[CoreT]):
         if self.full and not self._waiting and self.core.receive_budget:
             # Nobody reads because inboxes are full, so the peer's silence isn't its own.
             self.core.receive_data(b"", now)
+        if self._blocked_since is not None:
+            self._count_blocked(now)
         if not self._is_detached:
+            if self._is_cut:
+                self.core.connection_lost("the end of a part of it wasn't answered, or the wait was interrupted", now)
+            if self.recovery is not None and self.recovery.is_late(now):
+                late = self.recovery.late or f"it wasn't open within {self._opening_seconds:g} seconds"
+                self.core.connection_lost(late, now)
             self.core.handle_timeout(now)
         if self.recovery is not None and self.recovery.handle_timeout(now):
             self._give_up()
         while self._deadlines and self._deadlines[0][0] <= now:
             timer = heappop(self._deadlines)[2]
             self.complete(timer)
+            self.time_over(timer)
             bounded = self._bounded.pop(timer, None)
             if bounded is not None:
                 self.complete(bounded)
@@ -208,6 +162,8 @@ class BaseClient(Generic[CoreT]):
     @property
     def next_deadline(self) -> float | None:
         """When to call `handle_timeout`, in seconds; None: never."""
+        if self._is_cut and self.core.report is None:
+            return 0.0
         deadline = None if self._is_detached else self.core.next_deadline
         if self.restored is not None and self.recovery is not None:
             due = self.recovery.next_deadline
@@ -245,11 +201,6 @@ class BaseClient(Generic[CoreT]):
     # For drivers.
 
     @property
-    def config(self) -> Config:
-        """The configuration of the core's connection."""
-        return self.core.config
-
-    @property
     def report(self) -> CloseReport | None:
         """Why the connection ended, once it has; a lost one that is opened again has not."""
         if self.restored is not None:
@@ -272,12 +223,33 @@ class BaseClient(Generic[CoreT]):
         self.recovery = Recovery(policy, addresses, seed)
         self.kept_high = policy.in_doubt_octets
 
-    def reconnect(self, core: CoreT) -> None:
-        """Go on with a new core: the driver is about to open a transport to `recovery.take_wanted()`."""
+    def reconnect(self, core: CoreT, seconds: float | None = None) -> None:
+        """Go on with a new core: the driver has a transport to `recovery.take_wanted()`.
+
+        The attempt may take `seconds` from its beginning until the core is open; None: as long as the core's own
+        `handshake_timeout` says.
+        """
+        if self.recovery is not None and seconds is not None:
+            self.recovery.may_take(seconds)
+            self._opening_seconds = seconds
         self.core = core
         self.first_octets = b""
         self._failures.clear()
         self._is_detached = False
+
+    def not_connected(self, reason: str, now: float) -> None:
+        """Note at `now` that the attempt under way has found no transport, and why."""
+        recovery = self.recovery
+        if recovery is not None and recovery.is_under_way:
+            # The new connection has no story: its report would tell of a server that hung up.
+            recovery.keeps(CloseReport(By.TRANSPORT, 0, reason))
+            self.transport_ended(reason, now)
+
+    def forgo_recovery(self) -> None:
+        """Open nothing again from now on: nobody has got the connection, because its opening was given up."""
+        self.stop_recovery()
+        if self.restored is None:
+            self.recovery = None
 
     def stop_recovery(self) -> None:
         """Give a lost connection up because its user closes it."""
@@ -298,30 +270,15 @@ class BaseClient(Generic[CoreT]):
             return EndpointClosed(text, report)
         return VersionRefused(text, report, header)
 
-    def start_timers(self, now: float) -> None:
-        """Start what `after` asked for; `data_to_send` does it too. For drivers that can't write at the moment."""
-        for seconds, timer in self._starting:
-            if not timer.done:
-                self._serial += 1
-                heappush(self._deadlines, (now + seconds, self._serial, timer))
-        self._starting.clear()
+    def not_in_time(self, where: object, seconds: float) -> TimeoutError:
+        """Return the error of a connection that wasn't open within so many seconds."""
+        core: Any = self.core
+        state = getattr(core.state, "value", core.state)
+        return TimeoutError(f"no connection to {where} within {seconds:g} seconds, it is {state}")
 
     def attach(self, driver: Driver) -> None:
         """Let `driver` move this client's octets and time."""
-        self._driver = driver
-
-    def completed(self) -> list[Pending[Any]]:
-        """Take the pendings that are done since the last call, and that somebody waits for."""
-        completed = self._completed
-        if completed:
-            self._completed = []
-        return completed
-
-    def take_notes(self) -> list[str]:
-        """Take the lines for a log of what happened since the last call."""
-        notes = list(self.notes)
-        self.notes.clear()
-        return notes
+        self.driver = driver
 
     def untaken(self, event: Event) -> str:
         """Return a line for a log if an event that nobody asked for means that something was lost, else ""."""
@@ -346,10 +303,11 @@ class BaseClient(Generic[CoreT]):
             if event is None:
                 self._give_up()
             else:
-                text = (
-                    f"lost: {event.report}; attempt {event.attempt} at {event.address} in {event.seconds:.3g} seconds"
-                )
-                self.notes.append(text)
+                tried = self.recovery.attempts
+                what = f"attempt {event.attempt - 1} at {tried[-1].address} failed" if tried else "lost"
+                self.metrics.failed_attempts += bool(tried)
+                then = f"attempt {event.attempt} at {event.address} in {event.seconds:.3g} seconds"
+                self.note(f"{what}: {event.report}; {then}", warns=True)
                 offer(self.streams, event)
             return
         if self._waiting or not self.core.report:
@@ -364,155 +322,96 @@ class BaseClient(Generic[CoreT]):
 
     # For the parts of the client.
 
-    @property
-    def driver(self) -> Driver:
-        """The driver. Raises RuntimeError before `attach`."""
-        if self._driver is None:
-            raise RuntimeError("this client has no driver yet: call attach(driver)")
-        return self._driver
+    # Ends.
 
-    def pending(self) -> Pending[Any]:
-        """Return a pending of this client's own, to be ended by `complete`."""
-        self._serial += 1
-        return Pending(("client", self._serial))
+    async def leave(
+        self, part: Part, what: str, end: Callable[[], Awaitable[object]], error: BaseException | None = None
+    ) -> None:
+        """Let `end` end a part and wait for the peer's answer, for `close_timeout` seconds at most.
 
-    def after(self, seconds: float) -> Pending[None]:
-        """Return a pending that is done `seconds` after the next octets are written; `stop` it if it comes too late."""
-        pending: Pending[None] = self.pending()
-        self._starting.append((seconds, pending))
-        self.driver.flush_soon()
-        return pending
-
-    def bound(self, timer: Pending[None], pending: Pending[Any]) -> None:
-        """End a pending of this client's own, with the result None, when a timer from `after` is done.
-
-        A timer bounds one pending at a time, the last.
+        If that takes longer, or is interrupted, the part is given up: it is over for this side, which ignores what
+        still comes for it. As long as the peer owes the answer, no other end waits for one. Raises AnswerTimeout then,
+        which says `what` wasn't answered; but `error`, which leaves a context, goes on with a note.
         """
-        if timer.done:
-            self.complete(pending)
-        else:
-            self._bounded[timer] = pending
+        is_known, seconds = self.is_overdue, self.end_limit
+        text = f"no answer within {seconds:g} seconds"
+        if is_known:
+            text = "not waited for, since the peer owes the answer to an earlier end"
+        late = Late(partial(self._give_up_part, part, f"{what}: {text}"))
+        timer = self.after(seconds)
+        timer.again = late
+        try:
+            await end()
+        except BaseException as failure:
+            self._interrupted(part, what, failure)
+            raise
+        finally:
+            timer.again = None
+            self.stop(timer)
+        if late.has_come and not is_known:
+            unanswered = self.unanswered(what, seconds)
+            if error is None:
+                raise unanswered
+            error.add_note(str(unanswered))
 
-    def stop(self, timer: Pending[None]) -> None:
-        """Let nothing happen any more when the time of a timer is over."""
-        self._bounded.pop(timer, None)
-        if not timer.done:
-            self.complete(timer)
-            self._stopped += 1
-            if self._stopped > STOPPED_TIMERS and self._stopped > len(self._deadlines) // 2:
-                self._deadlines = [each for each in self._deadlines if not each[2].done]
-                heapify(self._deadlines)
-                self._stopped = 0
+    async def finish(self, part: Part, what: str, work: Awaitable[object], error: BaseException | None = None) -> None:
+        """Do the last work of a context, which bounds its waits; the part that can't go on without its answer is given
+        up if that doesn't come in time, or the work is interrupted.
 
-    def complete(self, pending: Pending[Any], result: object = None) -> None:
-        """End a pending, and wake who waits for it; a second time does nothing."""
-        if not pending.done:
-            pending.complete(result)
-            if pending.again is not None:
-                self.take_again(pending).answered(pending)
-            self.done(pending)
-
-    def done(self, pending: Pending[Any]) -> None:
-        """Have those woken that `wait` for a pending, which is done."""
-        if pending.waiters is not None:
-            self._completed.append(pending)
-            self._waiting.pop(id(pending), None)
-
-    def wake(self, pending: Pending[Any]) -> None:
-        """End a pending, and wake who `sleep`s until then."""
-        pending.complete(None)
-        self._completed.append(pending)
-
-    def wait(self, pending: Pending[Any]) -> Awaitable[object]:
-        """Return an awaitable that ends when a pending is done, which is read for meanwhile."""
-        self.watch(pending)
-        return self.driver.wait(pending)
-
-    def watch(self, pending: Pending[Any]) -> None:
-        """Have a pending returned by `completed` when it is done, and octets read for it meanwhile."""
-        if pending.waiters is None:
-            pending.waiters = []
-            self._waiting[id(pending)] = pending
-            if self.full:
-                self.driver.reading_changed()
-
-    def reading_changed(self) -> None:
-        """Have the driver look whether to read."""
-        if self._driver is not None:
-            self._driver.reading_changed()
-
-    def nudge(self) -> None:
-        """Have the driver look at `completed()` soon: something ended although no octets came."""
-        if self._driver is not None:
-            self._driver.flush_soon()
-
-    def sleep(self, pending: Pending[Any]) -> Awaitable[object]:
-        """Do the same for a pending that isn't an answer of the peer: full inboxes stop the reading meanwhile."""
-        pending.waiters = []
-        return self.driver.wait(pending)
-
-    async def result(self, pending: Pending[_R], late: Callable[[_R], object] | None = None) -> _R:
-        """Wait for an answer and return it. `late` gets it if the caller is interrupted before.
-
-        Raises the call's error.
+        Raises AnswerTimeout then; but `error`, which leaves the context, goes on with a note that begins with `what`.
         """
-        self.driver.flush_soon()
-        if not pending.done:
-            try:
-                await self.wait(pending)
-            except BaseException:
-                if late is not None:
-                    self.abandon(pending, late)
+        try:
+            await work
+        except AnswerTimeout as failure:
+            self._give_up_part(part, str(failure))
+            if error is None:
                 raise
-        if pending.error is not None:
-            raise self.error_of(pending)
-        return pending.result
+            error.add_note(f"{what}: {failure}")
+        except BaseException as failure:
+            self._interrupted(part, what, failure)
+            raise
 
-    def abandon(self, pending: Pending[_R], late: Callable[[_R], object]) -> None:
-        """Call `late` with the answer of a call whose caller is gone, when it comes and isn't an error."""
-        if not pending.done:
-            self._late[pending] = late
-        elif pending.error is None:
-            # On a connection that is being closed nothing is left to give back.
-            with suppress(EndpointClosed):
-                late(pending.result)
-            self.driver.flush_soon()
+    def _interrupted(self, part: Part, what: str, failure: BaseException) -> None:
+        """Give up a part whose end has failed, unless the library says why it did."""
+        if not isinstance(failure, AmqpError):
+            self._give_up_part(part, f"{what}: the wait for the answer was interrupted")
 
-    def expect(self, pending: Pending[_R], hook: Callable[[_R], object]) -> None:
-        """Call `hook` with the answer of a call before the next event is taken."""
-        self._late[pending] = hook
-        self.driver.flush_soon()
+    def _give_up_part(self, part: Part, text: str) -> bool:
+        """Take a part as over, unless it is; return whether it wasn't."""
+        if part.closed.done:
+            return False
+        part.give_up(CloseReport(By.LOCAL, 0, text))
+        self._owing.append(part)
+        self.nudge()
+        return True
 
-    def error_of(self, pending: Pending[Any]) -> AmqpError:
-        """Return the error that a caller gets for a call that failed."""
-        error = pending.error
-        assert error is not None
-        return self.for_caller(error)
+    @property
+    def is_overdue(self) -> bool:
+        """Whether an end of a part was given up, and the peer still owes the answer."""
+        while self._owing and not self._owing[-1].is_overdue:
+            self._owing.pop()
+        return bool(self._owing)
 
-    def for_caller(self, error: _Error) -> _Error:
-        """Return an error for one more caller, with its cause, and note that a caller has been told.
-
-        It is a copy: each raising adds to an exception's traceback.
+    async def end_connection(self) -> None:
+        """Wait until the connection, which is being closed, has ended: at once if the peer owes the answer to an
+        earlier end. An interruption cuts the transport.
         """
-        found = copy.copy(error)
-        found.__cause__ = error.__cause__
-        self.seen(getattr(error, "report", None))
-        return found
+        if self.is_overdue:
+            self.cut()
+        self.driver.close_soon()
+        if not self.lost.done:
+            try:
+                await self.until(self.lost)
+            except BaseException:
+                self.cut()
+                raise
 
-    def seen(self, report: CloseReport | None) -> None:
-        """Note that a caller has been told of a failure."""
-        for key, error in list(self.unseen.items()):
-            if key == 0 or error.report == report:
-                del self.unseen[key]
-
-    def take_unseen(self, before: dict[object, EndpointClosed]) -> EndpointClosed | None:
-        """Take the failures that no caller has been told; return the first.
-
-        `before` is a copy of `unseen` before the close of somebody who doesn't show its report to anybody.
+    def cut(self) -> None:
+        """Have the transport closed once what is queued is written, whatever the peer still owes: at the next
+        `handle_timeout`, which is due.
         """
-        unseen = before | self.unseen
-        self.unseen.clear()
-        return next(iter(unseen.values()), None)
+        self._is_cut = True
+        self.driver.close_soon()
 
     def closed_error(self) -> EndpointClosed:
         """Return the error of a call on a connection that has ended."""
@@ -522,19 +421,10 @@ class BaseClient(Generic[CoreT]):
         error.__cause__ = self._failures.get(0)
         return error
 
-    async def room(self) -> None:
-        """Give way to the writing, and wait while the peer reads too slowly."""
-        await self.driver.pace()
-        while self.core.send_backlog >= self.core.config.limits.backlog_high and not self.lost.done:
-            pending: Pending[None] = self.pending()
-            self._gate.append(pending)
-            await self.wait(pending)
-
     def drop_later(self, work: Callable[[], object]) -> None:
         """Do some work at the driver's next turn. This may be called in any thread, and by a destructor."""
         self._dropped.append(work)
-        if self._driver is not None:
-            self._driver.ring()
+        self.driver.ring()
 
     # Recovery.
 
@@ -546,7 +436,7 @@ class BaseClient(Generic[CoreT]):
     async def until_restored(self) -> None:
         """Wait while a lost connection is opened again. Raises EndpointClosed if it is given up."""
         while self.restored is not None:
-            await self.wait(self.restored)
+            await self.until(self.restored)
             if self.recovery is not None and self.recovery.state is State.ENDED:
                 raise self.closed_error()
 
@@ -559,8 +449,12 @@ class BaseClient(Generic[CoreT]):
         if report is None or not recovery.keeps(report):
             return False
         if recovery.state is not before:
+            is_first = self.restored is None
             self.restored = self.restored or self.pending()
             self.on_lost()
+            if is_first:
+                self.metrics.lost += 1
+                self.state_changed()
         return True
 
     def reopen(self, pending: Pending[Any]) -> None:
@@ -607,11 +501,14 @@ class BaseClient(Generic[CoreT]):
             return
         told = event(*recovery.done())
         self.restored = None
+        self.metrics.recovered += 1
+        self.metrics.in_doubt += len(told.in_doubt)
         self.complete(restored)
         doubt = f", {len(told.in_doubt)} messages in doubt" if told.in_doubt else ""
-        self.notes.append(f"open again after {told.attempts} attempts, at {told.address}{doubt}")
+        self.note(f"open again after {told.attempts} attempts, at {told.address}{doubt}")
         offer(self.streams, told)
         self.nudge()
+        self.state_changed()
 
     def _give_up(self) -> None:
         """End everything of a connection that is not opened again."""
@@ -620,6 +517,7 @@ class BaseClient(Generic[CoreT]):
             return
         report = recovery.report
         assert report is not None
+        self.note(f"closed: {report}", warns=not is_own_close(report))
         self.restored = None
         self._over(report, None)
         self.end_parts(report)
@@ -634,6 +532,71 @@ class BaseClient(Generic[CoreT]):
         self._open_gate()
         self.complete(self.lost)
         self.nudge()
+
+    # Metrics.
+
+    @property
+    def published_count(self) -> int:
+        """Messages published on channels that are open, which `metrics.sent` doesn't have yet."""
+        return 0
+
+    @property
+    def accepted_count(self) -> int:
+        """Messages accepted on channels that are open, which `metrics.taken` doesn't have yet."""
+        return 0
+
+    @property
+    def channel_count(self) -> int:
+        """Channels that are open, in 0-10 and 1.0 sessions."""
+        raise NotImplementedError
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the server takes no publishes at the moment."""
+        return self._blocked_since is not None
+
+    @property
+    def recovering(self) -> str:
+        """What a lost connection that is opened again is doing, and why it was lost; "" for others."""
+        recovery = self.recovery
+        if self.restored is None or recovery is None:
+            return ""
+        return f"recovering, {recovery.progress}"
+
+    @property
+    def loss(self) -> CloseReport | None:
+        """Why the connection was lost that is being opened again; its hint says what recovery does."""
+        recovery = self.recovery
+        if self.restored is None or recovery is None or recovery.lost is None:
+            return None
+        return recovery.lost.but(hint=self.recovering)
+
+    @property
+    def is_recovering(self) -> bool:
+        """Whether the connection is lost, and is being opened again."""
+        return self.restored is not None
+
+    def blocked_changed(self, is_blocked: bool) -> None:
+        """Note that the server takes no publishes, or does again, as of the last octets that came."""
+        if is_blocked != self.is_blocked:
+            if not is_blocked:
+                self._count_blocked(self._arrived)
+            self._blocked_since = self._arrived if is_blocked else None
+            self.state_changed()
+
+    def state_changed(self) -> None:
+        """Tell the application that the metrics have changed by more than messages."""
+        if self.on_metrics is not None:
+            try:
+                self.on_metrics(self.metrics)
+            except Exception as error:  # It is the application's, and the connection goes on.
+                self.note(f"on_metrics has failed: {error!r}", warns=True)
+
+    def _count_blocked(self, now: float) -> None:
+        since = self._blocked_since
+        if since is not None and now > since:
+            self.metrics.blocked_seconds += now - since
+            self._blocked_since = now
 
     # Hooks of a version.
 
@@ -657,12 +620,6 @@ class BaseClient(Generic[CoreT]):
             if hook is not None and pending.error is None:
                 hook(pending.result)
         self.done(pending)
-
-    def take_again(self, pending: Pending[Any]) -> Again:
-        """Take how a call that has ended would be made again."""
-        again: Again = pending.again
-        pending.again = None
-        return again
 
     def _failed_all(self, pendings: tuple[Pending[Any], ...], cause: AmqpError | None) -> None:
         """Wake callers whose calls have failed; `cause` is the cause of each error.
@@ -688,7 +645,16 @@ class BaseClient(Generic[CoreT]):
         what = "" if event.scope is Scope.CONNECTION else f"{event.scope.value} {event.channel} "
         if event.scope is Scope.LINK:
             what = f"session {event.channel} link {getattr(event, 'name', '')!r} "
-        self.notes.append(f"{what}open" if isinstance(event, Opened) else f"{what}closed: {event.report}")
+        if isinstance(event, Opened):
+            self.note(f"{what}open")
+            if event.scope is Scope.CONNECTION:
+                self.metrics.opened += 1
+                if self.restored is None:
+                    self.state_changed()
+        elif event.scope is not Scope.CONNECTION:
+            self.note(f"{what}closed: {event.report}")
+        elif not self.keeps():
+            self.note(f"closed: {event.report}", warns=self.opened.done and event.report.by is By.TRANSPORT)
 
     def _over(self, report: CloseReport, cause: AmqpError | None) -> None:
         """Note that the connection has ended, or is given up: its streams end, and nobody waits for room any more.
@@ -704,6 +670,7 @@ class BaseClient(Generic[CoreT]):
         if report.by is By.TRANSPORT or cause is not None or (report.by is By.LOCAL and not is_own):
             self.unseen[0] = error
         end_streams(self.streams, None if is_own else error)
+        self.state_changed()
         if not self.opened.done:
             self.opened.fail(error)
             self.done(self.opened)
@@ -719,14 +686,9 @@ class BaseClient(Generic[CoreT]):
         self._over(report, event.error)
         return True
 
-    def _open_gate(self) -> None:
-        waiting, self._gate = self._gate, []
-        for pending in waiting:
-            self.complete(pending)
-
     def __getstate__(self) -> dict[str, object]:
         state = dict(self.__dict__)
-        state.update(hooks=None, _driver=None, _waiting={}, _completed=[])
+        state.update(hooks=None, on_metrics=None, driver=NoDriver(), _waiting={}, _completed=[])
         return state
 
 
@@ -751,4 +713,4 @@ def end_streams(streams: Streams, error: AmqpError | None) -> None:
         inbox.end(error)
 
 
-__all__ = ["BaseClient", "Config", "Core", "CoreT", "Driver", "Inbox", "end_streams", "offer"]
+__all__ = ["ROOM", "BaseClient", "Config", "Core", "CoreT", "Driver", "Inbox", "Note", "end_streams", "offer"]

@@ -72,8 +72,11 @@ class Hooks:
         on_deliver: OnDeliver | None = None,
         on_settle: OnSettle | None = None,
     ) -> None:
+        # Gets exchange or address, routing key and headers, and may add headers, before the message is encoded.
         self.on_publish = on_publish
+        # Gets each delivery when the application takes it.
         self.on_deliver = on_deliver
+        # Gets the outcome of a delivery when that is queued, with what `on_deliver` returned.
         self.on_settle = on_settle
 
     # For the parts of the client.

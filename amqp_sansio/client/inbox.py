@@ -33,23 +33,31 @@ class Owner(Protocol):
 
 
 class Inbox(Generic[_E]):
-    """Items in order of arrival.
+    """Items in order of arrival, until they are taken.
 
     `limit` of them, or FULL_OCTETS in their bodies, make it full, which stops the reading; OVERRUN times that end it.
-    `counted` applies these bounds: a consumer that the peer's prefetch bounds needs none.
     """
 
     __slots__ = ("counted", "ended", "error", "full", "items", "limit", "octets", "owner", "sleepers")
 
     def __init__(self, owner: Owner, limit: int, counted: bool = True) -> None:
+        # The client, whose `full` counts this inbox.
         self.owner = owner
+        # What arrived and wasn't taken, the oldest first.
         self.items: deque[_E] = deque()
+        # Readers that wait for an item, the first one first; an item wakes one of them.
         self.sleepers: deque[Pending[Any]] = deque()
+        # Items that make it full.
         self.limit = limit
+        # Whether the bounds apply: a consumer that the peer's prefetch bounds needs none.
         self.counted = counted
+        # Of the bodies of `items`, where they are counted.
         self.octets = 0
+        # Whether the owner counts it; it goes on when it is half empty.
         self.full = False
+        # Whether nothing comes any more; what is in it can still be taken.
         self.ended = False
+        # What a reader gets behind the last item; None: the iteration ends.
         self.error: AmqpError | None = None
 
     @staticmethod
@@ -85,7 +93,12 @@ class Inbox(Generic[_E]):
     def taken(self, item: _E) -> None:
         """Count an item that was removed."""
         self.octets -= self.size(item)
-        if self.full and len(self.items) <= self.limit // 2 and self.octets <= FULL_OCTETS // 2:
+        if self.full:
+            self.emptied()
+
+    def emptied(self) -> None:
+        """Let the reading go on if a full inbox has room again."""
+        if len(self.items) <= self.limit // 2 and self.octets <= FULL_OCTETS // 2:
             self._not_full()
 
     def wake(self) -> None:
@@ -173,7 +186,9 @@ class EventStream(Generic[_E]):
     __slots__ = ("_inbox", "_streams")
 
     def __init__(self, inbox: Inbox[_E], streams: Streams) -> None:
+        # Its events.
         self._inbox = inbox
+        # Where the events come from: closing it takes its inbox out of there.
         self._streams = streams
 
     def __aiter__(self) -> EventStream[_E]:

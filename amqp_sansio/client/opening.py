@@ -27,7 +27,9 @@ class Opening(Generic[_T]):
     __slots__ = ("_begin", "_opened")
 
     def __init__(self, begin: Callable[[], Coroutine[Any, Any, _T]]) -> None:
+        # Makes the coroutine that opens it, once.
         self._begin = begin
+        # What its context closes at the end.
         self._opened: _T | None = None
 
     def __await__(self) -> Generator[Any, None, _T]:

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..sasl import client_mechanisms, with_nonce
-from ..uri import AmqpUri, UriError
+from ..sasl import MECHANISMS, client_mechanisms, with_nonce
+from ..uri import FIELDS, AmqpUri, UriError
 from ..versions import Version
 
 if TYPE_CHECKING:
-    from ..sasl import ClientMechanism
+    from ..sasl import ClientMechanism, MechanismRegistry
 
 Draw: TypeAlias = Callable[[int], str]
 """Returns unpredictable text from so many random octets, in letters of URLs, as `secrets.token_urlsafe` does."""
 
-OWN_OPTIONS: Final = ("connection_name", "hooks")
+ANSWER_TIMEOUT: Final = 60.0
+"""Seconds for which a call waits for an answer that the server owes, without an option that says otherwise."""
+OUTCOME_TIMEOUT: Final = 300.0
+"""The same for what becomes of a message: its outcome, and credit or room before it is sent."""
+OWN_OPTIONS: Final = ("answer_timeout", "connection_name", "hooks", "on_metrics", "outcome_timeout")
 """Options of every version that aren't fields of its `Config`."""
 URL_OPTIONS: Final = ("connection_name", "version")
 """The parameters of a URL that a client reads beside those of `AmqpUri`."""
-_URL_FIELDS: Final = (
-    "heartbeat", "channel_max", "frame_max", "connection_timeout", "auth_mechanism",
-    "cacertfile", "certfile", "keyfile", "verify", "server_name_indication",
-)  # fmt: skip
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -65,7 +65,7 @@ def check_options(version: Version, uri: AmqpUri, options: Mapping[str, Any], kn
             raise TypeError(f"connect takes no {name!r} in AMQP {version.label}{nearest(name, known)}")
     for name, value in uri.options:
         if name not in URL_OPTIONS:
-            text = f"the URL has an unknown parameter {name!r}{nearest(name, (*_URL_FIELDS, *URL_OPTIONS))}"
+            text = f"the URL has an unknown parameter {name!r}{nearest(name, (*FIELDS, *URL_OPTIONS))}"
             raise UriError(text, "query")
         if name == "version" and version_named(value) is not version:
             raise UriError(
@@ -84,20 +84,29 @@ def named(properties: Mapping[str, Any], name: str | None) -> Mapping[str, Any]:
     return properties if name is None else {**properties, "connection_name": name}
 
 
-def login(
-    uri: AmqpUri, given: ClientMechanism | tuple[ClientMechanism, ...] | None, names: Sequence[str], draw: Draw
-) -> tuple[ClientMechanism, ...]:
-    """Return the mechanisms `given`, or those called `names` with the user of the URL, each with fresh randomness for
-    SCRAM.
+def login(uri: AmqpUri, options: Mapping[str, Any], names: Sequence[str], draw: Draw) -> tuple[ClientMechanism, ...]:
+    """Return the mechanisms of the option `sasl`, or those called `names` with the user of the URL, each with fresh
+    randomness for SCRAM.
 
-    Without a user name in the URL, user and password are guest.
+    Without a user name in the URL, user and password are guest. Names are those of the option `registry`.
     """
+    given: ClientMechanism | tuple[ClientMechanism, ...] | None = options.get("sasl")
     if given is None:
+        registry: MechanismRegistry = options.get("registry", MECHANISMS)
         user = "guest" if uri.user is None else uri.user
         password = "guest" if uri.user is None and uri.password is None else uri.password or ""
-        given = client_mechanisms(uri.auth_mechanism or names, user, password)
+        given = client_mechanisms(uri.auth_mechanism or names, user, password, registry=registry)
     # 24 random octets are 192 bits; RFC 5802 requires an unpredictable nonce.
     return tuple([with_nonce(each, draw(24)) for each in (given if isinstance(given, tuple) else (given,))])
+
+
+def wait_limits(options: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """Return `answer_timeout` and `outcome_timeout`. Raises ValueError unless they are above 0, or None."""
+    limits = options.get("answer_timeout", ANSWER_TIMEOUT), options.get("outcome_timeout", OUTCOME_TIMEOUT)
+    for name, seconds in zip(("answer_timeout", "outcome_timeout"), limits, strict=True):
+        if seconds is not None and not seconds > 0:
+            raise ValueError(f"{name} is in seconds, above 0, or None for no bound, not {seconds!r}")
+    return limits
 
 
 def random_name(draw: Draw) -> str:
@@ -106,6 +115,8 @@ def random_name(draw: Draw) -> str:
 
 
 __all__ = [
+    "ANSWER_TIMEOUT",
+    "OUTCOME_TIMEOUT",
     "OWN_OPTIONS",
     "URL_OPTIONS",
     "Draw",
@@ -116,4 +127,5 @@ __all__ = [
     "nearest",
     "random_name",
     "version_named",
+    "wait_limits",
 ]

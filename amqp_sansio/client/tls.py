@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .._core.record import record
-from ..uri import AmqpUri
+from .._ground.record import record
+from ..uri import AmqpUri, secured
 
 NO_FILE = "the URL names a file for TLS that isn't there"
 """The text of an adapter's FileNotFoundError, before the path."""
@@ -38,7 +38,7 @@ def tls_settings(uri: AmqpUri, own_checks_name: bool | None) -> TlsSettings | No
     own = own_checks_name is not None
     if not uri.tls:
         if own:
-            raise ValueError("an ssl context was given for an amqp:// URL; write amqps://")
+            raise ValueError(f"an ssl context was given for an {uri.scheme}:// URL; write {secured(uri.scheme)}://")
         return None
     if own and any(value is not None for value in (uri.cacertfile, uri.certfile, uri.keyfile, uri.verify)):
         raise ValueError("TLS is set up by the URL and by an ssl context; use one of them")

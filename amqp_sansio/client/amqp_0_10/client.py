@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from ...amqp_0_10 import (
     CommandReceived,
+    Completed,
     Connection,
     CreditChanged,
     MessageBegun,
@@ -17,6 +18,7 @@ from ...amqp_0_10 import (
 from ...errors import Scope, SessionEnded
 from ...events import (
     Abandoned,
+    Again,
     Closed,
     CloseReport,
     Event,
@@ -31,22 +33,27 @@ from ...events import (
 )
 from ...versions import AMQP_0_10, Version
 from ..driving import offer
-from ..recovery import Again, Recovered
+from ..recovery import Recovered
 from .publishing import Published, Republish
 from .restoring import Restoring
 from .routes import RoutesClient, session_ended
 
 
 class Client(RoutesClient):
-    """A client of 0-10, below a driver. With recovery, `restoring` attaches lost sessions again."""
+    """A client of 0-10, below a driver."""
 
     def __init__(self, core: Connection) -> None:
         super().__init__(core)
+        # The steps that attach lost sessions again; None while nothing is lost.
         self.restoring: Restoring | None = None
 
     @property
     def version(self) -> Version:
         return AMQP_0_10
+
+    @property
+    def channel_count(self) -> int:
+        return len(self.sessions)
 
     def connection_lost(self, reason: str, now: float) -> None:
         # Accepted messages belong to a session's state for resuming.
@@ -65,8 +72,11 @@ class Client(RoutesClient):
             if type(event) is MessageReceived:
                 state = sessions.get(event.channel)
                 if state is not None:
+                    self.metrics.delivered += 1
                     state.message_received(event)
             elif type(event) is Settled:
+                if type(event.state) is not Completed:
+                    self.metrics.outcome(event.state, len(event.pendings))
                 for pending in event.pendings:
                     again: Published | Again | None = pending.again
                     if again is not None:
@@ -111,9 +121,8 @@ class Client(RoutesClient):
         self.sessions.clear()
         self.lost_sessions.clear()
 
-    def take_again(self, pending: Pending[Any]) -> Again:
-        again: Again | Published = super().take_again(pending)
-        return Republish(again) if isinstance(again, tuple) else again
+    def _republish(self, published: Published) -> Again:
+        return Republish(published)
 
     def on_lost(self) -> None:
         if self.restoring is not None:
@@ -150,7 +159,7 @@ class Client(RoutesClient):
             self._answered(event.pending)
 
     def _resumed(self, event: Resumed) -> None:
-        self.notes.append(f"session {event.channel} resumed")
+        self.note(f"session {event.channel} resumed")
         state = self.sessions.get(event.channel)
         if state is not None:
             state.resumed(event)
@@ -196,7 +205,7 @@ class Client(RoutesClient):
 
     def _session_closed(self, event: SessionClosed) -> None:
         kept = ", it can be resumed" if event.resumable else ""
-        self.notes.append(f"session {event.channel} closed: {event.report}{kept}")
+        self.note(f"session {event.channel} closed: {event.report}{kept}")
         self.keeps()
         state = self.sessions.pop(event.channel, None)
         if state is not None and self.restoring is not None and self.restoring.session is state:

@@ -82,7 +82,7 @@ class Connection(AnyConnection[Client]):
         client.stop_recovery()
         client.before_sending()
         client.core.close(code, text)
-        client.driver.close_soon()
+        await client.end_connection()
         return await self.wait_closed()
 
     async def _open_session(self, name: str | bytes | None, timeout: int | None, force: bool) -> Session:
@@ -93,7 +93,7 @@ class Connection(AnyConnection[Client]):
         opening = core.opening
         assert opening is not None
         # A caller that is gone has no session to close.
-        await state.result(opening, lambda _: state.leave())
+        await state.result(opening, lambda _: state.leave(), f"session.attach of {core.name!r}")
         session = Session(state)
         if timeout != 0:
             try:
@@ -112,7 +112,7 @@ class Connection(AnyConnection[Client]):
         opening = core.opening
         assert opening is not None
         # A caller that is gone still has the kept state, and may try again.
-        await state.result(opening, lambda _: state.core.detach())
+        await state.result(opening, lambda _: state.core.detach(), f"session.attach of {core.name!r}")
         return Session(state)
 
 

@@ -20,7 +20,7 @@ from ...errors import AmqpError, EndpointClosed
 from ...events import Accepted, Rejected, Released
 from ..bodies import wrong_body
 from ..recovery import TRIES, InDoubt, Repeated
-from .routes import Recall
+from .routes import OUTCOME, Recall
 
 if TYPE_CHECKING:
     from ...events import Pending
@@ -47,8 +47,10 @@ class Republish(Repeated["SessionRoutes"]):
     __slots__ = ("accept_mode", "exchange", "message", "repeats", "tries")
 
     def __init__(self, published: Published) -> None:
+        # Kept until its outcome is known: `kept` of the client counts its octets.
         self.message, self.exchange, self.accept_mode, state, self.repeats = published
         super().__init__(state)
+        # How often it was sent; the policy bounds that.
         self.tries = 1
 
     def answered(self, pending: Pending[Any]) -> None:
@@ -61,7 +63,7 @@ class Republish(Repeated["SessionRoutes"]):
         assert client.recovery is not None
         if not self.repeats:
             return False
-        if client.recovery.policy.in_doubt == "report":
+        if self.is_doubtful(client.recovery.policy, pending, self.tries):
             key = self.message.delivery_properties.routing_key or ""
             client.doubts.append(InDoubt((self.exchange, key), self.message.body, self.message))
             return False
@@ -85,6 +87,7 @@ class Republish(Repeated["SessionRoutes"]):
         self.tries = tries
         pending: Pending[Any] = sent.completion if sent.outcome is None else sent.outcome
         pending.again = self
+        self.state.client.metrics.sent += 1
         self.state.client.resent += 1
 
     def release(self) -> None:
@@ -103,7 +106,9 @@ class SentMessage:
     __slots__ = ("_pending", "_publisher")
 
     def __init__(self, publisher: Publisher, pending: Pending[Any]) -> None:
+        # Of its session, which brings the outcome about by asking for it.
         self._publisher = publisher
+        # Of its transfer, or of the command.
         self._pending = pending
 
     @property
@@ -136,12 +141,20 @@ class Publisher:
     __slots__ = ("_count", "_epoch", "_most", "_most_octets", "_octets", "_state", "_sync")
 
     def __init__(self, state: SessionRoutes) -> None:
+        # The session's routes: credit, turns, its client.
         self._state = state
         limits = state.client.config.limits
+        # Commands without an answer from which on the next one waits: a share of `Limits.replay`.
         self._most = max(1, limits.replay // _SHARE)
+        # The same in octets, a share of `Limits.replay_octets`.
         self._most_octets = max(1, limits.replay_octets // _SHARE)
-        self._count = self._octets = 0
+        # Messages since the last execution.sync that was asked for.
+        self._count = 0
+        # Of headers and bodies of these.
+        self._octets = 0
+        # The session of the peer that these were sent in: another one begins the counts anew.
         self._epoch = 0
+        # The execution.sync under way: its end confirms all before it.
         self._sync: Pending[None] | None = None
 
     def try_send(self, message: Message, exchange: str, accept_mode: int, wait: bool) -> Pending[Any] | None:
@@ -174,6 +187,7 @@ class Publisher:
         except EndpointClosed:
             state.check_open()
             raise
+        state.client.metrics.sent += 1
         self._count += 1
         self._octets += len(message.headers.raw) + len(message.body)
         driver = state.client.driver
@@ -241,10 +255,12 @@ class Publisher:
 
     def sync(self) -> Pending[None]:
         """Request the execution of everything sent so far."""
-        self._count = self._octets = 0
+        self._count = 0
+        self._octets = 0
         state = self._state
         self._epoch = state.epoch
-        sync = self._sync = state.core.sync()
+        sync = state.core.sync()
+        self._sync = sync
         if state.asked is not None:
             sync.again = Recall(state, ExecutionSync())
         self._state.client.driver.flush_soon()
@@ -257,9 +273,11 @@ class Publisher:
             await state.client.until_restored()
         state.begin()
         pending = self.sync()
-        await state.wait(pending, seconds)
-        if seconds is None:
-            state.answer(pending)
+        if seconds is not None:
+            await state.wait(pending, seconds)
+            return
+        await state.within(state.client.answer_limit, pending, "execution.sync")
+        state.answer(pending)
 
     async def result(self, pending: Pending[Any]) -> Any:
         """Wait for the outcome or result of something sent, and return it."""
@@ -269,7 +287,11 @@ class Publisher:
         if not pending.done:
             state.check_open()
             self.prompt(id_of(pending))
-            await state.wait(pending)
+            client = state.client
+            if is_outcome(pending):
+                await state.decided(pending)
+            else:
+                await state.within(client.answer_limit, pending, f"command {id_of(pending)}")
         return state.answer(pending)
 
     async def _may_send(self, exchange: str) -> bool:
@@ -278,12 +300,12 @@ class Publisher:
         await self.room()
         client = state.client
         while client.kept >= client.kept_high and state.core.pending:
-            await state.wait(state.core.pending[0])
+            await state.within(client.outcome_limit, state.core.pending[0], OUTCOME)
         while self._count >= self._most or self._octets >= self._most_octets:
             sync = self._sync
             if sync is None or sync.done:
                 sync = self.sync()
-            await state.result(sync)
+            await state.result(sync, None, "execution.sync")
         if exchange not in state.turns.waiting:
             return False
         await state.turns.wait(exchange, False)

@@ -33,6 +33,7 @@ class ReplyInbox(SubscriptionInbox):
 
     def __init__(self, session: SessionRoutes, destination: str) -> None:
         super().__init__(session, destination, WINDOW, _CREDIT, None)
+        # The requests without an answer, by correlation-id.
         self.waiting: dict[bytes, Pending[MessageReceived]] = {}
 
     def put(self, item: MessageReceived) -> None:
@@ -71,11 +72,17 @@ class Requests:
     __slots__ = ("_count", "_inbox", "_publisher", "_queue", "_started", "_state")
 
     def __init__(self, state: SessionRoutes, publisher: Publisher) -> None:
+        # The session's routes.
         self._state = state
+        # Sends the requests in turn with the session's other messages.
         self._publisher = publisher
+        # Takes the replies.
         self._inbox = ReplyInbox(state, "amqp-sansio-replies")
+        # The name of the queue for replies, which each request names.
         self._queue = f"{state.core.name.decode('utf-8', 'backslashreplace')}.replies"
+        # The subscription of that queue, begun with the first request; None before.
         self._started: Pending[None] | None = None
+        # The last number of a correlation-id.
         self._count = 0
 
     async def call(self, message: Message, exchange: str, accept_mode: int) -> MessageReceived:
@@ -89,7 +96,7 @@ class Requests:
             self._started = state.send(inbox.command)
             state.subscriptions[inbox.destination] = inbox
             state.core.top_up(inbox.destination, _CREDIT, None)
-        await state.result(self._started)
+        await state.result(self._started, None, "message.subscribe to the replies")
         number = message.message_properties.correlation_id
         if number is None:
             self._count += 1
@@ -105,7 +112,7 @@ class Requests:
             if outcome is not None and not isinstance(outcome, Accepted):
                 raise NotAccepted(f"the request was not accepted: {outcome!r}", outcome)
             try:
-                return await client.result(pending)
+                return await client.outcome(pending, f"reply to the request {number!r}")
             except EndpointClosed:
                 state.check_open()
                 raise

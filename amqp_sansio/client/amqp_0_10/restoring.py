@@ -18,28 +18,38 @@ from .routes import RoutesClient, SessionRoutes, SubscriptionInbox, session_ende
 if TYPE_CHECKING:
     from ...events import Pending
 
-RESOURCE_LOCKED: Final = 405
+_HELD: Final = frozenset({403, 405})
+"""unauthorized-access and resource-locked: what a peer answers while an earlier connection holds a queue."""
 _PASSING: Final = frozenset({"session-busy", "transport-busy"})
 """The codes of session.detached with which a resumption may succeed later."""
 _REFUSED: Final = "refused when the session was attached again"
 
 
 class Restoring(Steps):
-    """The steps after a connection is open again. `session` is the one that is attached now.
-
-    `is_over`: the connection was lost once more.
-    """
+    """The steps after a connection is open again: one session after the other."""
 
     def __init__(self, client: RoutesClient) -> None:
+        # What is restored.
         self.client = client
+        # Whether the connection was lost once more: a late answer does nothing then.
         self.is_over = False
+        # The one that is attached now; None between two.
         self.session: SessionRoutes | None = None
+        # Those that are left.
         self._sessions = deque(client.lost_sessions)
+        # What is left for that session: attach, then what it declared, then its subscriptions.
         self._steps: deque[tuple[str, Any]] = deque()
+        # The one under way: its kind, and what it is about.
         self._step: tuple[str, Any] = ("start", None)
+        # Whether the session goes on where it was; otherwise it begins anew under its name.
         self._resumes = False
+        # Seconds of the pauses for sessions that are busy; the policy's patience bounds them.
+        self._waited = 0.0
+        # What the peer refused, and its words, for `Recovered`.
         self._failed: list[tuple[str, str]] = []
+        # Names of sessions that went on, for `Recovered`.
         self._resumed: list[str] = []
+        # Names of sessions that began anew.
         self._replaced: list[str] = []
 
     def next(self) -> None:
@@ -94,7 +104,7 @@ class Restoring(Steps):
             return
         elif kind == "attach" and report.by is By.REMOTE and not report.code:
             self._give_up(session, report)
-        elif kind == "attach" or report.code == RESOURCE_LOCKED:
+        elif kind == "attach" or (report.code in _HELD and self._may_wait):
             # The peer hasn't noticed the end of the lost connection.
             self._pause(session)
             return
@@ -111,7 +121,8 @@ class Restoring(Steps):
         """Attach a session; return whether there is something to wait for."""
         if session.error is not None:
             return False
-        self.session, self._step = session, ("attach", None)
+        self.session = session
+        self._step = ("attach", None)
         try:
             self._resumes = resume and not session.starting
             try:
@@ -162,9 +173,19 @@ class Restoring(Steps):
             self._failed.append((f"subscription {item.destination}", str(report)))
             item.missing(f"{_REFUSED}: {report}")
 
+    @property
+    def _may_wait(self) -> bool:
+        """Whether what somebody holds is worth another wait: the rest of the connection waits too."""
+        assert self.client.recovery is not None
+        policy = self.client.recovery.policy
+        limit = policy.patience if policy.deadline is None else min(policy.patience, policy.deadline / 2)
+        return self._waited < limit
+
     def _pause(self, session: SessionRoutes) -> None:
         assert self.client.recovery is not None
-        timer = self.client.after(self.client.recovery.policy.first_delay)
+        delay = self.client.recovery.policy.first_delay
+        self._waited += delay
+        timer = self.client.after(delay)
         self._step = ("pause", session)
         timer.again = self
 

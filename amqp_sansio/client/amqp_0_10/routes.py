@@ -34,6 +34,7 @@ from ...amqp_0_10 import (
 )
 from ...errors import (
     AmqpError,
+    AnswerTimeout,
     ConsumerEnded,
     EndpointClosed,
     LimitExceeded,
@@ -42,19 +43,21 @@ from ...errors import (
     StaleDelivery,
     TransactionFailed,
 )
-from ...events import By, CloseReport, Pending
+from ...events import Again, By, CloseReport, Pending
 from ..driving import BaseClient, end_streams, is_own_close, offer
 from ..inbox import Inbox, Streams
-from ..recovery import InDoubt, Repeated, Steps
+from ..recovery import InDoubt, Repeated, Steps, in_doubt
 
 if TYPE_CHECKING:
     from ...amqp_0_10 import Command, Message, SessionState, Struct
     from ...amqp_0_10 import Session as CoreSession
-    from ..recovery import Again
+
 
 _R = TypeVar("_R")
 
 _NOT_IMPLEMENTED: Final = 540
+OUTCOME: Final = "outcome of a message.transfer"
+"""What a publisher waits for, for the error of one that has waited too long."""
 _LEAST_LIMIT: Final = 1000
 WHILE_LOST: Final = CloseReport(By.LOCAL, 200, "closed while the connection was lost")
 _OVER: Final = frozenset({"message.flush", "message.stop", "message.cancel", "message.subscribe", "tx.rollback"})
@@ -71,7 +74,9 @@ class Recall(Repeated["SessionRoutes"]):
 
     def __init__(self, state: SessionRoutes, command: Command[Any], message: Message | None = None) -> None:
         super().__init__(state)
+        # The one that was sent.
         self.command = command
+        # The content of a command that isn't a transfer; None for most.
         self.message = message
 
     def answered(self, pending: Pending[Any]) -> None:
@@ -98,20 +103,19 @@ class Recall(Repeated["SessionRoutes"]):
 
 
 class RoutesClient(BaseClient[Connection]):
-    """A client of 0-10, as its sessions see it.
-
-    `collected` are the sessions with messages to accept before octets are sent.
-
-    With recovery, `lost_sessions` are those to attach again. `doubts` are the messages to report as in doubt, and
-    `resent` counts those that were sent again.
-    """
+    """A client of 0-10, as its sessions see it."""
 
     def __init__(self, core: Connection) -> None:
         super().__init__(core)
+        # By channel: those that are attached, or being attached.
         self.sessions: dict[int, SessionRoutes] = {}
+        # Sessions with messages to accept before octets are sent.
         self.collected: list[SessionRoutes] = []
+        # Those of the lost connection, to attach again.
         self.lost_sessions: list[SessionRoutes] = []
+        # Messages to be reported as in doubt once all is restored.
         self.doubts: list[InDoubt] = []
+        # How many messages were sent again.
         self.resent = 0
 
     def end_session(self, state: SessionRoutes, error: SessionEnded, cause: AmqpError | None) -> None:
@@ -125,14 +129,7 @@ class RoutesClient(BaseClient[Connection]):
 
 
 class SubscriptionInbox(Inbox[MessageReceived]):
-    """The messages of one subscription that came and nobody has taken, and what became of it.
-
-    It keeps `credit` messages of `most_octets` octets coming (None: any number of octets); with 0 its user grants
-    credit. `closing`: it is cancelled. `failure` is why it ended otherwise. `shown_as` is the user's object for it.
-
-    `command` is the one that made it. While its session is lost, `aside` are the messages that nobody has taken; the
-    first `old` of its items are from a session that is gone, and can't be completed.
-    """
+    """The messages of one subscription that came and nobody has taken, and what became of it."""
 
     __slots__ = (
         *("aside", "closing", "command", "credit", "destination", "failure", "flow_mode", "granted", "most_octets"),
@@ -149,17 +146,29 @@ class SubscriptionInbox(Inbox[MessageReceived]):
         command: Command[None] | None = None,
     ) -> None:
         super().__init__(session.client, max(_LEAST_LIMIT, 2 * credit))
+        # The routes that its messages come through.
         self.session = session
+        # Its name, which the peer's transfers have.
         self.destination = destination
+        # CREDIT or WINDOW (message.set-flow-mode).
         self.flow_mode = flow_mode
+        # Messages that are kept coming; 0: the user grants credit.
         self.credit = credit
+        # The octets of these; None: any number.
         self.most_octets = most_octets
+        # Whether this end cancels it.
         self.closing = False
+        # Why it ended otherwise.
         self.failure: EndpointClosed | None = None
+        # The user's object for it, which `Session.subscriptions` gives out.
         self.shown_as: Any = None
+        # The message.subscribe that made it: a session that begins anew sends it again.
         self.command = command
+        # While its session is lost: the messages that nobody has taken, which a resumed session still has.
         self.aside: list[MessageReceived] = []
+        # While its session is lost: the credit that was left, messages and octets.
         self.granted: tuple[int | None, int | None] = (0, 0)
+        # How many of the first items are from a session that is gone: they can't be completed.
         self.old = 0
 
     @property
@@ -273,12 +282,14 @@ class SubscriptionInbox(Inbox[MessageReceived]):
         """End it, because the peer refuses to make it again."""
         name = self.destination
         self.session.subscriptions.pop(name, None)
+        self.session.left_by(self)
         self.failure = ConsumerEnded(f"subscription {name!r}: {text}", CloseReport(By.REMOTE, 0, text), name)
         self.end(self.failure)
 
     def _cancel(self) -> Pending[None] | None:
         session = self.session
         session.subscriptions.pop(self.destination, None)
+        session.left_by(self)
         if session.is_lost:
             return None
         try:
@@ -291,7 +302,9 @@ class Resending(Steps):
     """The turn of the messages to an exchange that are sent again: before all callers."""
 
     def __init__(self, turns: Turns, exchange: str) -> None:
+        # The session's, in which this is one.
         self.turns = turns
+        # Where the messages go.
         self.exchange = exchange
 
     def answered(self, pending: Pending[Any]) -> None:
@@ -300,17 +313,18 @@ class Resending(Steps):
 
 
 class Turns:
-    """Callers of one session that wait for credit to send, in order, by exchange (message.flow).
-
-    `resending` are messages to send again as soon as there is credit, in one turn.
-    """
+    """Callers of one session that wait for credit to send, in order, by exchange (message.flow)."""
 
     __slots__ = ("_client", "_session", "resending", "waiting")
 
     def __init__(self, session: SessionRoutes) -> None:
+        # Makes and ends what they wait for.
         self._client = session.client
+        # Whose credit it is.
         self._session = session
+        # By exchange: the first one has its turn when there is credit.
         self.waiting: dict[str, deque[Pending[None]]] = {}
+        # By exchange: messages to send again as soon as there is credit, in one turn before all callers.
         self.resending: dict[str, deque[Again]] = {}
 
     def resend_later(self, exchange: str, again: Again) -> None:
@@ -351,7 +365,7 @@ class Turns:
             waiting.append(pending)
         try:
             # Credit is an answer: the connection must be read while somebody waits for it.
-            await client.wait(pending)
+            await client.within(client.outcome_limit, pending, f"credit for exchange {exchange!r}")
         except BaseException:
             if pending in waiting:
                 waiting.remove(pending)
@@ -393,22 +407,13 @@ class Turns:
 class SessionRoutes:
     """A session's routes: where its events go, and what its user's objects share.
 
-    `subscriptions` are the inboxes by destination. `accepted` are messages to accept before the next octets are sent.
-    `selected` is "tx" or "dtx" if the session works in transactions; `selecting` ends when somebody has selected it.
-    `named` counts the subscriptions that got a name here. `leaving`: this end leaves the session. `closed` ends
-    when it is detached, and `error` says why then.
-
-    With recovery it lives on when its connection is lost: `asked` are the name and timeout to attach it again with
-    (None: it isn't), `declared` the commands that made what is declared now, and `epoch` counts the peer's sessions.
-    `opening` is the caller who waits for its first attachment, `first_opening`. `starting`: it begins anew, and not all
-    is declared again. `broken`: a transaction was under way, and is lost;
-    `branches` counts the started ones of distributed transactions.
+    With recovery it lives on when its connection is lost, with another session of the core.
     """
 
     __slots__ = (
         *("accepted", "asked", "branches", "broken", "client", "closed", "core", "declared", "epoch", "error"),
-        *("first_opening", "is_lost", "leaving", "named", "opening", "selected", "selecting", "starting", "streams"),
-        *("subscriptions", "transaction_open", "turns"),
+        *("first_opening", "given_up", "is_lost", "leaving", "named", "opening", "selected", "selecting"),
+        *("starting", "streams", "subscriptions", "transaction_open", "turns"),
     )
 
     def __init__(
@@ -418,24 +423,52 @@ class SessionRoutes:
         state: SessionState | None = None,
         asked: tuple[str | bytes | None, int | None] | None = None,
     ) -> None:
+        # Whose session it is.
         self.client = client
+        # The session of this connection; recovery puts another in its place.
         self.core = core
+        # The inboxes by destination.
         self.subscriptions: dict[str, SubscriptionInbox] = {}
+        # The inboxes of users that read its events.
         self.streams: Streams = []
+        # Who waits for credit to send.
         self.turns = Turns(self)
+        # Messages to accept before the next octets are sent, by command-id; a dict for its order.
         self.accepted: dict[int, None] = {}
+        # "tx" or "dtx" if the session works in transactions, else "".
         self.selected = ""
+        # Ends when somebody has selected it; None while nobody does.
         self.selecting: Pending[None] | None = None
+        # Whether a tx transaction is open: a session has one at a time.
         self.transaction_open = False
+        # How many subscriptions got a name here; a resumed session begins where no name repeats.
         self.named = 0 if state is None else state.sending.next_id
+        # Whether this end leaves the session.
         self.leaving = False
+        # Whether this end took it as over before the peer had answered its detach.
+        self.given_up = False
+        # Ends when it is detached for good.
         self.closed: Pending[None] = client.pending()
+        # Why it ended, once it has.
         self.error: SessionEnded | None = None
+        # Name and timeout to attach it again with; None: it isn't.
         self.asked = None if client.recovery is None else asked
+        # The commands that made what is declared now, by what they declare: a session that begins anew sends them
+        # again.
         self.declared: dict[tuple[object, ...], Command[Any]] = {}
-        self.epoch = self.branches = 0
-        self.is_lost = self.starting = self.broken = False
+        # Counts the peer's sessions: what came in an earlier one can't be settled.
+        self.epoch = 0
+        # How many branches of distributed transactions are started.
+        self.branches = 0
+        # Whether its connection is lost, and it isn't attached again.
+        self.is_lost = False
+        # Whether it begins anew, and not all is declared again.
+        self.starting = False
+        # Whether a transaction was under way when the connection was lost: it fails at its end.
+        self.broken = False
+        # The caller who waits for its first attachment, through a loss.
         self.opening: Pending[Any] | None = None
+        # The pending of that attachment in the core.
         self.first_opening = core.opening
         if state is not None:
             self.selected = state.selected
@@ -509,8 +542,10 @@ class SessionRoutes:
             self.client.complete(pending)
             self.client.nudge()
 
-    async def wait(self, call: Pending[Any], seconds: float | None = None) -> None:
-        """Wait until a call has its answer, or none will come on this connection; for `seconds` at most."""
+    async def wait(self, call: Pending[Any], seconds: float | None = None) -> bool:
+        """Wait until a call has its answer, or none will come on this connection; for `seconds` at most. Return whether
+        they are over.
+        """
         client = self.client
         pending = self.awaiting(call)
         timer = None if seconds is None else client.after(seconds)
@@ -522,8 +557,39 @@ class SessionRoutes:
             self.forget(call, pending)
             raise
         finally:
+            is_over = timer is not None and timer.done
             if timer is not None:
                 client.stop(timer)
+        return is_over and not call.done
+
+    async def within(self, seconds: float | None, call: Pending[Any], what: str) -> None:
+        """Do the same; the time begins anew with each connection. Raises AnswerTimeout, which says `what` wasn't
+        answered.
+        """
+        client = self.client
+        while True:
+            core = client.core
+            if not await self.wait(call, seconds) or self.error is not None:
+                return
+            if client.restored is None and client.core is core:
+                assert seconds is not None
+                raise client.unanswered(what, seconds)
+
+    async def decided(self, sent: Pending[Any]) -> None:
+        """Wait until it is known what becomes of a message that was sent, as `BaseClient.decided` does."""
+        limit = self.client.outcome_limit
+        if limit is None:
+            pending = self.awaiting(sent)
+            try:
+                await self.client.wait(pending)
+            except BaseException:
+                self.forget(sent, pending)
+                raise
+            return
+        try:
+            await self.within(limit, sent, OUTCOME)
+        except AnswerTimeout as error:
+            raise in_doubt(sent, error) from None
 
     def answer(self, pending: Pending[_R]) -> _R:
         """Return the answer of a call that was waited for. Raises its error, or that of the session."""
@@ -533,12 +599,21 @@ class SessionRoutes:
             raise self.client.for_caller(self.error)
         raise self.client.error_of(pending) if pending.done else self.client.closed_error()
 
-    async def result(self, pending: Pending[_R], late: Callable[[_R], object] | None = None) -> _R:
-        """Wait for a call's answer and return it. `late` gets it if the caller is interrupted before."""
+    async def result(
+        self,
+        pending: Pending[_R],
+        late: Callable[[_R], object] | None = None,
+        what: str = "the command",
+        seconds: float | None = None,
+    ) -> _R:
+        """Wait for a call's answer and return it. `late` gets it if the caller is interrupted before.
+
+        Raises AnswerTimeout after `seconds`, or else `answer_timeout`, which says `what` wasn't answered.
+        """
         self.client.driver.flush_soon()
         if not pending.done:
             try:
-                await self.wait(pending)
+                await self.within(self.client.answer_limit if seconds is None else seconds, pending, what)
             except BaseException:
                 if late is not None:
                     self.client.abandon(pending, late)
@@ -550,13 +625,14 @@ class SessionRoutes:
         client = self.client
         self.check_open()
         while self.selecting is not None:
-            await client.wait(self.selecting)
+            await client.within(client.answer_limit, self.selecting, f"{command.NAME} of another task")
             self.check_open()
         if self.selected == _kind(command):
             return
-        mine = self.selecting = client.pending()
+        mine = client.pending()
+        self.selecting = mine
         try:
-            await self.result(self.send(command))
+            await self.result(self.send(command), None, command.NAME)
         finally:
             self.selecting = None
             client.complete(mine)
@@ -651,6 +727,17 @@ class SessionRoutes:
 
     # The end.
 
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it was given up, and the peer still owes its detach."""
+        return self.given_up and self.client.sessions.get(self.core.channel) is self
+
+    def give_up(self, report: CloseReport) -> None:
+        """Take it as over although the peer hasn't answered; it is ended for the peer too."""
+        self.leave()
+        self.given_up = True
+        self.client.end_session(self, session_ended(self.core.name, report), None)
+
     def leave(self) -> None:
         """End the session for good."""
         if self.is_lost and self.core.report is not None and self.error is None:
@@ -665,7 +752,7 @@ class SessionRoutes:
     async def wait_closed(self) -> CloseReport:
         """Wait until the session is detached; return how it ended."""
         await self.wait_detached()
-        report = self.core.report
+        report = self.report
         assert report is not None
         self.client.seen(report)
         return report
@@ -675,7 +762,7 @@ class SessionRoutes:
         client = self.client
         if not self.closed.done and (client.sessions.get(self.core.channel) is self or self.is_lost):
             client.driver.flush_soon()
-            await client.wait(self.closed)
+            await client.until(self.closed)
 
     def failed(self, report: CloseReport, cause: AmqpError) -> None:
         """Take an error of the session, whose detach follows."""
@@ -711,6 +798,8 @@ class SessionRoutes:
     @property
     def report(self) -> CloseReport | None:
         """Why it ended, once it has."""
+        if self.given_up and self.error is not None:
+            return self.error.report
         return None if self.error is None and self.client.restored is not None else self.core.report
 
     def note(self, command: Any) -> None:
@@ -725,11 +814,25 @@ class SessionRoutes:
             declared.pop(("exchange.bind", command.queue, command.exchange, command.binding_key), None)
         elif name in ("queue.delete", "exchange.delete"):
             kind = name.partition(".")[0]
-            gone = getattr(command, kind)
-            declared.pop((f"{kind}.declare", gone), None)
-            place = 1 if kind == "queue" else 2
-            for key in [each for each in declared if each[0] == "exchange.bind" and each[place] == gone]:
-                del declared[key]
+            self._forget(kind, getattr(command, kind))
+
+    def left_by(self, inbox: SubscriptionInbox) -> None:
+        """Note that a subscription has ended: an auto-delete queue ends with the last one."""
+        queue = getattr(inbox.command, "queue", None)
+        sessions = self.client.sessions.values()
+        if any(_queue_of(each) == queue for session in sessions for each in session.subscriptions.values()):
+            return
+        for session in {*sessions, self}:
+            declared = session.declared.get(("queue.declare", queue))
+            if getattr(declared, "auto_delete", False):
+                session._forget("queue", queue)
+
+    def _forget(self, kind: str, gone: object) -> None:
+        """Forget a queue or exchange, and its bindings."""
+        self.declared.pop((f"{kind}.declare", gone), None)
+        place = 1 if kind == "queue" else 2
+        for key in [each for each in self.declared if each[0] == "exchange.bind" and each[place] == gone]:
+            del self.declared[key]
 
     def stale(self) -> StaleDelivery:
         """Return the error for a message of an earlier session that can't be settled any more."""
@@ -759,7 +862,8 @@ class SessionRoutes:
 
     def restored(self) -> None:
         """Note that it is as it was."""
-        self.is_lost = self.starting = False
+        self.is_lost = False
+        self.starting = False
 
     def attach(self, resume: bool) -> Pending[Any]:
         """Attach it again, as it was or as a new one of that name; return the call. Raises AmqpError."""
@@ -797,12 +901,33 @@ class SessionRoutes:
             self.client.answer(opening, self.core)
 
     def _check_room(self, command: Any) -> None:
+        """Forget what is likeliest to be gone, or else the oldest, if there is no room for a declaration."""
         recovery = self.client.recovery
-        if recovery is not None and command.NAME in _DECLARING:
-            count, most = sum(len(each.declared) for each in self.client.sessions.values()), recovery.policy.declared
-            if count >= most:
-                text = f"{count} exchanges, queues and bindings are kept for recovery, RecoveryPolicy.declared allows"
-                raise LimitExceeded(f"{command.NAME}: {text} {most}; delete some, or allow more")
+        if recovery is None or command.NAME not in _DECLARING or self.asked is None:
+            return
+        count, most = sum(len(each.declared) for each in self.client.sessions.values()), recovery.policy.declared
+        if count < most or not self.declared:
+            return
+        used = {_queue_of(each) for each in self.subscriptions.values()}
+        fleeting = (key for key, each in self.declared.items() if _is_fleeting(each) and key[1] not in used)
+        key = next(fleeting, None) or next(iter(self.declared))
+        text = f"{most} exchanges, queues and bindings are kept for recovery: {key[1]!r} is forgotten"
+        self.client.note(f"{text}, and not declared again after a loss; see RecoveryPolicy.declared", warns=True)
+        if key[0] == "exchange.bind":
+            del self.declared[key]
+        else:
+            self._forget(str(key[0]).partition(".")[0], key[1])
+
+
+def _queue_of(inbox: SubscriptionInbox) -> object:
+    return getattr(inbox.command, "queue", None)
+
+
+def _is_fleeting(command: Any) -> bool:
+    """Whether a command declares a queue that the server ends by itself."""
+    arguments: Any = getattr(command, "arguments", None) or ()
+    is_queue = command.NAME == "queue.declare"
+    return is_queue and bool(command.auto_delete or command.exclusive or "x-expires" in arguments)
 
 
 def session_ended(name: bytes, report: CloseReport, resumable: bool = False) -> SessionEnded:
@@ -817,4 +942,13 @@ def _kind(command: TxSelect | DtxSelect) -> str:
     return "tx" if isinstance(command, TxSelect) else "dtx"
 
 
-__all__ = ["WHILE_LOST", "Recall", "RoutesClient", "SessionRoutes", "SubscriptionInbox", "Turns", "session_ended"]
+__all__ = [
+    "OUTCOME",
+    "WHILE_LOST",
+    "Recall",
+    "RoutesClient",
+    "SessionRoutes",
+    "SubscriptionInbox",
+    "Turns",
+    "session_ended",
+]

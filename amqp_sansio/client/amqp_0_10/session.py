@@ -53,16 +53,21 @@ class Session:
 
     If the server can't execute a command it ends the session: waiting callers get SessionEnded, with the `code` and
     `condition` of execution.exception. If the connection is lost and the session has a `timeout`, SessionEnded is
-    `resumable`.
+    `resumable`. A command that isn't answered within `answer_timeout` seconds raises AnswerTimeout.
     """
 
     __slots__ = ("_client", "_names", "_publisher", "_requests", "_state")
 
     def __init__(self, state: SessionRoutes) -> None:
+        # The routes, which go on through recovery.
         self._state = state
+        # Whose session it is, for waits and hooks.
         self._client = state.client
+        # Sends its messages in turn.
         self._publisher = Publisher(state)
+        # Made with the first `request`.
         self._requests: Requests | None = None
+        # The last number of a queue that got its name here.
         self._names = 0
 
     @property
@@ -139,7 +144,7 @@ class Session:
         if message is not None:
             await self._publisher.room()
         await self._client.until_restored()
-        return await self._state.result(self._state.send(command, message))
+        return await self._state.result(self._state.send(command, message), None, command.NAME)
 
     async def sync(self) -> None:
         """Wait until the server has executed everything sent before (execution.sync). Raises SessionEnded."""
@@ -210,12 +215,7 @@ class Session:
         if not wait:
             return SentMessage(publisher, sent)
         if not sent.done:
-            pending = state.awaiting(sent)
-            try:
-                await self._client.wait(pending)
-            except BaseException:
-                state.forget(sent, pending)
-                raise
+            await state.decided(sent)
         return state.answer(sent)
 
     async def publish_text(
@@ -289,7 +289,7 @@ class Session:
         state = self._state
         # The query says how the declaration ended, too: a refusal ends the session.
         state.send(QueueDeclare(queue, alternate_exchange, passive, durable, exclusive, auto_delete, arguments))
-        found: QueueQueryResult = await state.result(state.send(QueueQuery(queue)))
+        found: QueueQueryResult = await state.result(state.send(QueueQuery(queue)), None, "queue.query")
         return found
 
     async def delete_queue(self, queue: str, *, if_unused: bool = False, if_empty: bool = False) -> None:
@@ -411,7 +411,9 @@ class Session:
         if not messages:
             return ()
         ids = await self._ids(messages)
-        result: Acquired = await self._state.result(self._settle(self._state.core.acquire, ids))
+        result: Acquired = await self._state.result(
+            self._settle(self._state.core.acquire, ids), None, "message.acquire"
+        )
         return result.transfers or ()
 
     # Transactions.
@@ -481,14 +483,16 @@ class Session:
         state = self._state
         await state.client.until_restored()
         state.begin()
-        granted = await state.result(state.guarded(state.core.request_timeout, seconds))
+        asked = state.guarded(state.core.request_timeout, seconds)
+        granted = await state.result(asked, None, "session.request-timeout")
         if state.asked is not None:
             state.asked = state.asked[0], seconds
         return granted
 
     async def detach(self) -> SessionState:
         """Leave the channel without ending the session, and return the state to continue with:
-        `connection.resume_session(state)`. Waiting callers get SessionEnded.
+        `connection.resume_session(state)`. Waiting callers get SessionEnded. Raises AnswerTimeout after `close_timeout`
+        seconds: the session is given up, and has no state to continue with before its connection has ended.
 
         Raises LocalProtocolError for a session without `timeout`, which isn't kept.
 
@@ -502,9 +506,13 @@ class Session:
         if self.timeout == 0:
             raise LocalProtocolError("a session with the timeout 0 can't be resumed; close it")
         state.begin()
-        state.leaving = True
-        state.guarded(state.core.detach)
-        await state.wait_closed()
+
+        async def end() -> None:
+            state.leaving = True
+            state.guarded(state.core.detach)
+            await state.wait_closed()
+
+        await self._client.leave(state, f"session.detach of {self.name!r}", end)
         return self.detached_state()
 
     def detached_state(self) -> SessionState:
@@ -516,10 +524,11 @@ class Session:
         return self._state.core.detached_state()
 
     async def close(self) -> CloseReport:
-        """End the session for good, once the server has executed everything sent, or after `close_timeout` seconds;
-        return how it ended. On an ended session this does nothing.
+        """End the session for good, once the server has executed everything sent, or after half of `close_timeout`;
+        return how it ended. On an ended session this does nothing. Raises AnswerTimeout after `close_timeout` seconds:
+        the session is given up.
         """
-        await self._leave()
+        await self._leave(None)
         return await self._state.wait_closed()
 
     async def wait_closed(self) -> CloseReport:
@@ -533,7 +542,7 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # A caller that only leaves the context hasn't seen why the session had ended before.
-        await self._leave()
+        await self._leave(error)
 
     def __repr__(self) -> str:
         name = self.name.decode("utf-8", "backslashreplace")
@@ -543,14 +552,17 @@ class Session:
 
     # Internals.
 
-    async def _leave(self) -> None:
+    async def _leave(self, error: BaseException | None) -> None:
+        await self._client.leave(self._state, f"session.detach of {self.name!r}", self._end, error)
+
+    async def _end(self) -> None:
         """End the session, and wait for that."""
         state = self._state
         try:
             if self.is_open and state.error is None:
                 # The session is left in any case.
                 with suppress(EndpointClosed, LimitExceeded):
-                    await self._publisher.executed(self._client.config.close_timeout)
+                    await self._publisher.executed(self._client.end_limit / 2)
         finally:
             state.leave()
         await state.wait_detached()
@@ -561,6 +573,7 @@ class Session:
         return self._state.guarded(step, *ids, **fields)
 
     def _told(self, outcome: str, messages: tuple[ReceivedMessage | int, ...]) -> None:
+        self._client.metrics.settled(outcome, len(messages))
         if self._client.hooks is not None:
             self._client.hooks.settled(outcome, messages)
 

@@ -12,9 +12,10 @@ from ..settings import OWN_OPTIONS, check_options, connection_name, login, named
 if TYPE_CHECKING:
     from ...amqp_0_10 import Dialect
     from ...limits import Limits
-    from ...sasl import ClientMechanism
+    from ...sasl import ClientMechanism, MechanismRegistry
     from ...uri import AmqpUri
     from ..hooks import Hooks
+    from ..metrics import OnMetrics
     from ..settings import Draw
 
 DEFAULT_MECHANISMS: Final = ("SCRAM-SHA-256", "PLAIN")
@@ -24,10 +25,16 @@ class ConfigOptions(TypedDict, total=False):
     """The fields of `amqp_sansio.amqp_0_10.Config` that `connect` takes by keyword; they override the URL.
 
     `connection_name` goes into the client's properties, where operators see it.
+
+    `answer_timeout` bounds the wait for each answer that the server owes, 60 seconds by default; `outcome_timeout`
+    bounds the wait for what becomes of a message, and for room to send it, 300 seconds by default. None: no bound.
     """
 
     connection_name: str
     hooks: Hooks | None
+    on_metrics: OnMetrics | None
+    answer_timeout: float | None
+    outcome_timeout: float | None
     sasl: ClientMechanism | tuple[ClientMechanism, ...]
     vhost: str
     heartbeat: int
@@ -45,6 +52,7 @@ class ConfigOptions(TypedDict, total=False):
     handshake_timeout: float
     close_timeout: float
     limits: Limits
+    registry: MechanismRegistry
 
 
 def client_config(uri: AmqpUri, options: ConfigOptions, draw: Draw) -> Config:
@@ -63,7 +71,7 @@ def client_config(uri: AmqpUri, options: ConfigOptions, draw: Draw) -> Config:
     fields.update(cast("dict[str, Any]", options))
     for own in OWN_OPTIONS:
         fields.pop(own, None)
-    fields["sasl"] = login(uri, options.get("sasl"), DEFAULT_MECHANISMS, draw)
+    fields["sasl"] = login(uri, options, DEFAULT_MECHANISMS, draw)
     name = connection_name(uri, options)
     if name is not None:
         fields["properties"] = named(Config(**fields).properties, name)

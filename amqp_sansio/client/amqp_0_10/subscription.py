@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,12 +23,14 @@ from ...amqp_0_10 import (
     MessageStop,
     MessageSubscribe,
 )
-from ...errors import CodecError, EndpointClosed
+from ...errors import AnswerTimeout, CodecError, EndpointClosed
 from ..bodies import plain
+from ..processing import Processed
 from .routes import SubscriptionInbox
 
 if TYPE_CHECKING:
     from ...amqp_0_10 import SequenceSet
+    from ...events import CloseReport, Pending
     from ..hooks import Hooks
     from .routes import SessionRoutes
 
@@ -43,7 +44,7 @@ class Settling(Protocol):
     async def acquire(self, *messages: Any) -> SequenceSet | tuple[()]: ...
 
 
-class ReceivedMessage:
+class ReceivedMessage(Processed):
     """A received message. Settle it once with `accept`, `reject` or `release`, unless its sender doesn't wait for that
     (accept-mode none).
 
@@ -64,9 +65,13 @@ class ReceivedMessage:
     """The value that the hook `on_deliver` returned for it; there is none without the hook."""
 
     def __init__(self, session: Settling, state: SessionRoutes, event: MessageReceived) -> None:
+        # The user's session, which settles it.
         self.session = session
+        # The routes that it came through.
         self._state = state
+        # The core's, with its headers, body and command-id.
         self._event = event
+        # The peer's session that it came in: in another one it is stale.
         self._epoch = state.epoch
 
     @property
@@ -154,8 +159,11 @@ class ReceivedMessage:
         self.check_current()
         if not self._state.accept_later(self._event):
             await self.session.accept(self)
-        elif self._state.client.hooks is not None:
-            self._state.client.hooks.settled("accepted", (self,))
+            return
+        client = self._state.client
+        client.metrics.taken += 1
+        if client.hooks is not None:
+            client.hooks.settled("accepted", (self,))
 
     async def reject(self, code: int = 0, text: str = "") -> None:
         """Reject it for good; its queue's alternate exchange gets it (message.reject). `code` 0: unspecified, 1:
@@ -203,8 +211,11 @@ class Subscription:
     __slots__ = ("_inbox", "_state", "session")
 
     def __init__(self, session: Settling, inbox: SubscriptionInbox) -> None:
+        # The user's session that made it.
         self.session = session
+        # Its messages; it outlives this object.
         self._inbox = inbox
+        # The routes of its session.
         self._state = inbox.session
         inbox.shown_as = self
 
@@ -305,23 +316,21 @@ class Subscription:
         inbox, state = self._inbox, self._state
         await state.client.until_restored()
         inbox.check_open()
-        await state.result(state.send(MessageFlush(inbox.destination)))
+        await state.result(state.send(MessageFlush(inbox.destination)), None, "message.flush")
 
     async def stop(self) -> None:
         """Take all credit back (message.stop); `grant` grants new credit. Raises SessionEnded."""
         inbox, state = self._inbox, self._state
         await state.client.until_restored()
         inbox.check_open()
-        await state.result(state.send(MessageStop(inbox.destination)))
+        await state.result(state.send(MessageStop(inbox.destination)), None, "message.stop")
 
     async def close(self) -> None:
         """Cancel the subscription and wait for the peer's answer, after which no message comes. Untaken messages are
-        returned. On an ended subscription this does nothing.
+        returned. On an ended subscription this does nothing. Raises AnswerTimeout after `close_timeout` seconds: the
+        subscription is given up.
         """
-        cancelling = self._inbox.close()
-        if cancelling is not None:
-            with suppress(EndpointClosed):
-                await self._state.result(cancelling)
+        await self._leave(None)
 
     async def __aenter__(self) -> Subscription:
         return self
@@ -329,11 +338,45 @@ class Subscription:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
+        await self._leave(error)
+
+    async def _leave(self, error: BaseException | None) -> None:
+        cancelling, state = self._inbox.close(), self._state
+        if cancelling is not None:
+            what = f"message.cancel of subscription {self.destination!r}"
+            client = state.client
+            is_known, seconds = client.is_overdue, client.end_limit
+            answer = state.result(cancelling, None, what, seconds)
+            try:
+                await client.finish(Cancelled(state, cancelling), "the subscription is given up", answer, error)
+            except EndpointClosed:
+                return
+            except AnswerTimeout:
+                if not is_known:
+                    raise
 
     def __repr__(self) -> str:
         state = "open" if self.is_open else "closed"
         return f"<Subscription {self.destination!r}, {state}>"
+
+
+class Cancelled:
+    """A subscription that is being cancelled by `closed`: it is over for this side already."""
+
+    def __init__(self, session: SessionRoutes, closed: Pending[None]) -> None:
+        # The routes that the cancel was sent through.
+        self.session = session
+        # Ends with the answer to message.cancel.
+        self.closed = closed
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether the peer still owes the answer."""
+        session = self.session
+        return not self.closed.done and session.client.sessions.get(session.core.channel) is session
+
+    def give_up(self, report: CloseReport) -> None:
+        """Nothing: nobody waits for it."""
 
 
 async def open_subscription(
@@ -361,7 +404,7 @@ async def open_subscription(
     if credit:
         core.top_up(destination, credit, octets)
     # A caller that is gone has no subscription to close.
-    await state.result(starting, lambda _: inbox.close())
+    await state.result(starting, lambda _: inbox.close(), f"message.subscribe of {destination!r}")
     return shown(session, inbox)
 
 

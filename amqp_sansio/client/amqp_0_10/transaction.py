@@ -64,9 +64,14 @@ class Transaction:
     __slots__ = ("_begun", "_ended", "_session", "_state")
 
     def __init__(self, session: Calling, state: SessionRoutes) -> None:
+        # The user's session, which sends its commands.
         self._session = session
+        # The routes, which know whether another one is open.
         self._state = state
-        self._begun = self._ended = False
+        # Whether it was entered.
+        self._begun = False
+        # Whether it was committed or rolled back.
+        self._ended = False
 
     @property
     def ended(self) -> bool:
@@ -81,7 +86,8 @@ class Transaction:
         await state.client.until_restored()
         if state.transaction_open:
             raise LocalProtocolError("the session has a transaction that is open; end it first")
-        state.transaction_open = self._begun = True
+        state.transaction_open = True
+        self._begun = True
         try:
             await state.select(TxSelect())
         except BaseException:
@@ -123,12 +129,19 @@ class Transaction:
     ) -> None:
         if self._ended:
             return
+        state = self._state
+        client = state.client
         if kind is None:
-            await self.commit()
+            await client.finish(state, "the transaction could not be committed", self.commit())
+            return
+        self._end()
+        if self._is_lost():
             return
         # Without its session the transaction is rolled back too; the exception that leaves the context says more.
         with suppress(EndpointClosed):
-            await self.rollback()
+            await client.until_restored()
+            answer = state.result(state.send(TxRollback()), None, "tx.rollback", client.end_limit)
+            await client.finish(state, "the transaction could not be rolled back", answer, error)
 
     def __repr__(self) -> str:
         state = "ended" if self._ended else "open" if self._begun else "new"
@@ -151,11 +164,16 @@ class Branch:
     def __init__(
         self, session: Calling, state: SessionRoutes, xid: Xid, *, join: bool = False, resume: bool = False
     ) -> None:
+        # The user's session, which works for it.
         self.session = session
         self.xid = xid
+        # The routes, which count started branches.
         self._state = state
+        # Whether `start` joins what another session has started (dtx.start).
         self._join = join
+        # Whether it takes a suspended one up again.
         self._resume = resume
+        # Whether the session works for it now.
         self._started = False
 
     async def start(self) -> None:
@@ -166,7 +184,7 @@ class Branch:
         await state.client.until_restored()
         await state.select(DtxSelect())
         starting = state.send(DtxStart(self.xid, join=self._join, resume=self._resume))
-        result = await state.result(starting, self._undo)
+        result = await state.result(starting, self._undo, "dtx.start")
         self._check("start", result)
         self._started = True
         state.branches += 1
@@ -175,13 +193,19 @@ class Branch:
         """End the session's work for the branch (dtx.end): with `fail` it can only be rolled back, with `suspend` the
         same session will resume it.
         """
+        await self._end(fail, suspend, None)
+
+    async def _end(self, fail: bool, suspend: bool, seconds: float | None) -> None:
+        state = self._state
         if self._started:
-            self._state.branches -= 1
+            state.branches -= 1
         self._started = False
-        if self._state.broken:
-            self._state.broken = self._state.branches > 0
+        if state.broken:
+            state.broken = state.branches > 0
             raise TransactionFailed(f"the connection was lost during {self.xid}, and its branch is failed")
-        result = await self.session.call(DtxEnd(self.xid, fail=fail, suspend=suspend))
+        await state.client.until_restored()
+        ending = state.send(DtxEnd(self.xid, fail=fail, suspend=suspend))
+        result = await state.result(ending, None, "dtx.end", seconds)
         if not (fail and result.status in (XA_RBROLLBACK, XA_RBTIMEOUT)):
             self._check("end", result)
 
@@ -236,12 +260,14 @@ class Branch:
     ) -> None:
         if not self._started:
             return
+        client = self._state.client
         if kind is None:
-            await self.end()
+            await client.finish(self._state, "the branch could not be ended", self.end())
             return
         # Without its session the branch is failed too; the exception that leaves the context says more.
         with suppress(EndpointClosed, TransactionFailed):
-            await self.end(fail=True)
+            ending = self._end(True, False, client.end_limit)
+            await client.finish(self._state, "the branch could not be ended", ending, error)
 
     def __repr__(self) -> str:
         return f"<Branch {self.xid}, {'started' if self._started else 'not started'}>"

@@ -28,6 +28,7 @@ from ...events import (
     CloseReport,
     Event,
     Failed,
+    Info,
     Opened,
     Pending,
     Replied,
@@ -39,8 +40,9 @@ from ...events import (
 from ...versions import AMQP_1_0, Version
 from ..driving import offer
 from ..recovery import Recovered
-from .links import LinkClient, LinkRoutes
+from .links import LinkClient, LinkRoutes, SessionState
 from .restoring import Restoring
+from .returning import bring_back
 
 _REFUSAL: Final = Symbol("amqp:connection-establishment-failed")
 
@@ -53,16 +55,17 @@ class Client(LinkClient):
 
     def __init__(self, core: Connection, prefix: str) -> None:
         super().__init__(core, prefix)
+        # The steps that begin lost sessions again; None while nothing is lost.
         self.restoring: Restoring | None = None
         self._container_id = core.config.container_id
         self._is_opening = False
 
-    def reconnect(self, core: Connection) -> None:
+    def reconnect(self, core: Connection, seconds: float | None = None) -> None:
         # The peer knows links by the container, which each configuration of an adapter names anew.
         config = core.config
         fields: dict[str, Any] = {name: getattr(config, name) for name in config.__match_args__}
         fields["container_id"] = self._container_id
-        super().reconnect(Connection.client(type(config)(**fields)))
+        super().reconnect(Connection.client(type(config)(**fields)), seconds)
 
     @property
     def version(self) -> Version:
@@ -74,12 +77,14 @@ class Client(LinkClient):
         sessions = self.sessions
         told = self.told
         late = self._late
+        metrics = self.metrics
         while True:
             event = next_event()
             if type(event) is Delivery:
                 session = sessions.get(event.channel)
                 inbox = session.inboxes.get(event.link) if session is not None else None
                 if inbox is not None:
+                    metrics.delivered += 1
                     inbox.items.append(event)
                     if inbox.sleepers:
                         inbox.wake()
@@ -88,6 +93,8 @@ class Client(LinkClient):
                 elif not self._offered(event):
                     return event
             elif type(event) is Settled:
+                if event.pendings[0].key[1] == "out":
+                    metrics.outcome(event.state, len(event.pendings))
                 for pending in event.pendings:
                     if told:
                         told.pop(pending.key, None)
@@ -105,6 +112,10 @@ class Client(LinkClient):
                     route(self, event)
                 elif not self._offered(event):
                     return event
+
+    @property
+    def channel_count(self) -> int:
+        return len(self.sessions)
 
     def before_sending(self) -> None:
         if self.accepting:
@@ -125,8 +136,12 @@ class Client(LinkClient):
         self._is_opening = False
         self.accepting.clear()
         self.draining.clear()
+        if self.claims is not None:
+            self.claims.lost()
         known = [*dict.fromkeys([*self.lost_sessions, *self.sessions.values()])]
         self.sessions.clear()
+        for returning in [returning for each in known for returning in each.returning]:
+            returning.cancel()
         self.lost_sessions = [each for each in known if each.lost()]
 
     def restoring_done(self, event: Callable[[str, int], Recovered]) -> None:
@@ -163,8 +178,15 @@ class Client(LinkClient):
                 self.complete(self.opened)
                 return
             self.recovery.opened()
-            self.restoring = Restoring(self)
-            self.restoring.next()
+            if self.claims is None:
+                self._restore()
+            else:
+                self.claims.restore(self._restore)
+
+    def _restore(self) -> None:
+        """Begin to open again what was open on the lost connection."""
+        self.restoring = Restoring(self)
+        self.restoring.next()
 
     def _replied(self, event: Replied) -> None:
         self._answered(event.pending)
@@ -173,13 +195,15 @@ class Client(LinkClient):
         report = _report_of(event)
         if event.scope is Scope.SESSION:
             state = self.sessions.get(event.channel)
-            if state is not None and self._is_restored(state):
+            if state is not None and (self._is_restored(state) or self._is_returning(state, None)):
                 state.lost()
+            elif state is not None and bring_back(state, None, state.core.report or report):
+                pass  # Its calls wait for that, its links too.
             elif state is not None:
                 report = state.core.report or report
                 state.failure = event.error
                 state.end(report, event.error)
-                if state.error is not None and not _is_refused(state.core.opening):
+                if state.error is not None and not state.is_own and not _is_refused(state.core.opening):
                     self.unseen[event.channel, None] = state.error
         else:
             self._failures.setdefault(0, event.error)
@@ -190,10 +214,13 @@ class Client(LinkClient):
     def _link_failed(self, event: LinkFailed) -> None:
         link = self._link(event)
         report = _report_of(event)
-        if link is not None and not self._is_restored(link):
+        is_returning = link is not None and self._is_returning(link.session, link)
+        if link is not None and not is_returning and bring_back(link.session, link, link.core.report or report):
+            is_returning = True
+        if link is not None and not is_returning and not self._is_restored(link):
             report = link.core.report or report
             link.end(report, event.error)
-            if link.error is not None and not _is_refused(link.core.opening):
+            if link.error is not None and not link.session.is_own and not _is_refused(link.core.opening):
                 self.unseen[event.channel, event.link] = link.error
         self._fail_with(event.pendings, report, event.error)
 
@@ -201,6 +228,11 @@ class Client(LinkClient):
         """Whether a link or session is the one that is being restored now."""
         restoring = self.restoring
         return restoring is not None and part in (restoring.link, restoring.session)
+
+    def _is_returning(self, session: SessionState, link: LinkRoutes[Any] | None) -> bool:
+        """Whether a link, or with None a session, is being opened again in a connection that lives."""
+        part: SessionState | LinkRoutes[Any] = session if link is None else link
+        return part.is_lost and session.returning_of(link) is not None
 
     def _abandoned(self, event: Abandoned) -> None:
         self.keeps()
@@ -213,6 +245,12 @@ class Client(LinkClient):
         if session is None:
             return
         link, restoring = session.links.get(event.link), self.restoring
+        if link is not None and self._is_returning(session, link):
+            session.forget(event.link)
+            returning = session.returning_of(link)
+            if returning is not None and returning.is_at(link):
+                returning.refused(event.report)
+            return
         if restoring is not None and link is not None and link.is_lost:
             # It is refused, or gone with its session, which may be begun once more.
             session.forget(event.link)
@@ -227,6 +265,11 @@ class Client(LinkClient):
         if event.scope is Scope.SESSION:
             self.keeps()
             session = self.sessions.pop(event.channel, None)
+            if session is not None and self._is_returning(session, None):
+                returning = session.returning_of(None)
+                if returning is not None and returning.is_at(None):
+                    returning.refused(event.report)
+                return
             if session is not None and self.restoring is not None and self.restoring.session is session:
                 self.restoring.session_ended(event.report)
             elif session is not None:
@@ -315,8 +358,8 @@ def _error_of(pending: Pending[Any], report: CloseReport) -> EndpointClosed:
 
 def _report_of(event: Failed) -> CloseReport:
     error = event.error
-    condition = str(getattr(error, "condition", ""))
-    return CloseReport(event.by, 0, str(error), condition=condition)
+    condition, info = str(getattr(error, "condition", "")), Info(getattr(error, "info", None))
+    return CloseReport(event.by, 0, str(error), condition=condition, info=info)
 
 
 def _is_refused(opening: Pending[Any] | None) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...errors import LocalProtocolError
 from ...events import CloseReport
 from ..connection import AnyConnection
 from ..opening import Opening
@@ -76,6 +77,19 @@ class Connection(AnyConnection[Client]):
         client.route_now()
         return session
 
+    async def put_token(self, entity: str) -> None:
+        """Put a token for an entity now, and keep it good as long as the connection lives: for links whose address
+        doesn't name the entity that they need.
+
+        The option `cbs` of `connect` says where tokens come from; without it this raises LocalProtocolError. Raises
+        TokenRefused with the peer's description, and what the provider raises.
+        """
+        client = self._client
+        await client.until_restored()
+        if client.claims is None:
+            raise LocalProtocolError("this connection has no token provider: give connect the option cbs")
+        await client.claims.put(entity)
+
     async def close(
         self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
     ) -> CloseReport:
@@ -86,7 +100,7 @@ class Connection(AnyConnection[Client]):
         client.stop_recovery()
         client.say_accepted()
         client.core.close(condition, description, info)
-        client.driver.close_soon()
+        await client.end_connection()
         return await self.wait_closed()
 
     async def _open_session(self, fields: dict[str, Any]) -> Session:
@@ -97,7 +111,7 @@ class Connection(AnyConnection[Client]):
         opening = core.opening
         assert opening is not None
         # A caller that is gone has no session to close.
-        await client.result(opening, lambda _: state.core.close())
+        await client.result(opening, lambda _: state.core.close(), f"begin of session {core.channel}")
         return Session(state)
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from .links import ReceiverState, SenderState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
+    from types import TracebackType
 
     from ...amqp_1_0 import Attach, Coordinator, LinkState, Source, Target
     from ...amqp_1_0 import Receiver as CoreReceiver
@@ -93,14 +94,16 @@ class Link(Generic[StateT]):
         self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
     ) -> CloseReport:
         """Close the link for good, with an error if `condition` names one, and wait for the peer's answer; return how
-        it ended. On an ended link this does nothing.
+        it ended. On an ended link this does nothing. Raises AnswerTimeout after `close_timeout` seconds: the link is
+        given up.
         """
-        await self._close(condition, description, info)
+        await self._leave(lambda: self._close(condition, description, info))
         return await self.wait_closed()
 
     async def detach(self) -> LinkState:
         """Detach without closing, so that both ends keep unsettled deliveries, and return the state to continue with:
-        `session.open_sender(state=state)`, or `open_receiver`.
+        `session.open_sender(state=state)`, or `open_receiver`. Raises AnswerTimeout after `close_timeout` seconds: the
+        link is given up, and `saved_state` has its state.
 
         >>> async def example(session: Session, sender: Sender) -> None:
         ...     state = await sender.detach()
@@ -108,8 +111,7 @@ class Link(Generic[StateT]):
         ...         for sent in again.pending.values():
         ...             await sent
         """
-        self._state.start_detaching()
-        await self._state.wait_ended()
+        await self._leave(self._detach)
         return self.saved_state()
 
     async def wait_closed(self) -> CloseReport:
@@ -122,10 +124,28 @@ class Link(Generic[StateT]):
         """Do the part of `close` before the wait for the peer's answer."""
         self._state.start_closing(condition, description, info)
 
-    async def __aexit__(self, *_: object) -> None:
-        # A caller that only leaves the context hasn't seen why the link had ended before.
+    async def _detach(self) -> None:
+        self._state.start_detaching()
+
+    async def _leave(self, begin: Callable[[], Awaitable[None]], error: BaseException | None = None) -> None:
+        """Close or detach it, and wait for the peer's answer, within the time that there is for it."""
+        state = self._state
+
+        async def end() -> None:
+            await begin()
+            await state.wait_ended()
+
+        await state.client.leave(state, f"detach of link {self.name!r}", end, error)
+
+    async def _end(self) -> None:
         await self._close("", "", None)
         await self._state.wait_ended()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # A caller that only leaves the context hasn't seen why the link had ended before.
+        await self._leave(lambda: self._close("", "", None), error)
 
     def __del__(self) -> None:
         state = getattr(self, "_state", None)
@@ -138,4 +158,9 @@ class Link(Generic[StateT]):
         return f"<{type(self).__name__} {self.name!r}, address {self.address!r}, {state}>"
 
 
-__all__ = ["Link", "StateT"]
+def ended_by(link: Link[Any]) -> tuple[Any, Callable[[], Awaitable[None]]]:
+    """Return a link's state, and what closes it and waits for that without a bound, for those who bring one."""
+    return link._state, link._end  # pyright: ignore[reportPrivateUsage]
+
+
+__all__ = ["Link", "StateT", "ended_by"]

@@ -8,9 +8,9 @@ any other is attached as a new one, on which a sender sends its unsettled messag
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from ...amqp_1_0 import (
     Accepted,
@@ -29,7 +29,7 @@ from ...errors import AmqpError, EndpointClosed, LimitExceeded, LinkEnded, Local
 from ...events import By, CloseReport, Pending, Signal
 from ..driving import BaseClient, end_streams, is_own_close
 from ..inbox import Inbox, Streams
-from ..recovery import InDoubt
+from ..recovery import InDoubt, is_told
 
 if TYPE_CHECKING:
     from ...amqp_1_0 import DeliveryState, LinkState, SavedDelivery
@@ -53,32 +53,87 @@ class Taken:
     __slots__ = ("attachment", "event")
 
     def __init__(self, event: Delivery, attachment: int) -> None:
+        # As it came last: a resumed link has another delivery-id for it.
         self.event = event
+        # The number of the attachment that it came on, counted by its link.
         self.attachment = attachment
 
 
-class LinkClient(BaseClient[Connection]):
-    """A client of 1.0, as its sessions and links see it.
-
-    `prefix` is unique among all programs, and so are the message-ids that begin with it. `told` has the receiver's
-    states of unsettled deliveries, by their pendings' keys. `accepting` are the receivers with deliveries to accept
-    before the next octets are sent, `draining` the senders that were asked to give back what credit they don't use.
-
-    With recovery, `lost_sessions` are those to begin again. `doubts` are the messages to report as in doubt, and
-    `resent` counts those that were sent again.
+class Returns:
+    """How often a link or session has come back in a row in a connection that lives, for how long it was waited for
+    that, and how often a link was sent to another address.
     """
+
+    __slots__ = ("count", "hops", "waited")
+
+    def __init__(self) -> None:
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Forget what has been."""
+        self.count = 0
+        self.hops = 0
+        self.waited = 0.0
+
+
+class Return(Protocol):
+    """The return of a session, or of one `link` of it, in a connection that lives; `back` ends with it."""
+
+    @property
+    def link(self) -> LinkRoutes[Any] | None: ...
+    @property
+    def back(self) -> Pending[None]: ...
+    def is_at(self, link: LinkRoutes[Any] | None) -> bool: ...
+    def refused(self, report: CloseReport) -> None: ...
+    def cancel(self) -> None: ...
+    def leave(self) -> None: ...
+
+
+class Tokens(Protocol):
+    """The tokens of a connection, for the entities of its links."""
+
+    async def admit(self, address: object) -> str:
+        """Put a token for the entity of an address, unless there is a good one; return the entity."""
+        ...
+
+    async def put(self, entity: str) -> None:
+        """Put a token for an entity now, and keep it good."""
+        ...
+
+    def lost(self) -> None:
+        """Note that the connection is lost."""
+        ...
+
+    def restore(self, then: Callable[[], object]) -> None:
+        """Put all tokens again, then go on."""
+        ...
+
+
+class LinkClient(BaseClient[Connection]):
+    """A client of 1.0, as its sessions and links see it."""
 
     def __init__(self, core: Connection, prefix: str) -> None:
         super().__init__(core)
+        # Unique among all programs, and so are the message-ids that begin with it.
         self.prefix = prefix
+        # How many were opened: each adds its number to `prefix`.
         self.requesters = 0
+        # By this end's channel: those that are begun, or being begun.
         self.sessions: dict[int, SessionState] = {}
+        # The receiver's states of deliveries that this end sent and that aren't settled, by the keys of their pendings.
         self.told: dict[object, object] = {}
+        # Receivers with deliveries to accept before octets are sent.
         self.accepting: list[ReceiverState] = []
+        # Senders that were asked to give back what credit they don't use.
         self.draining: list[SenderState] = []
+        # Those of the lost connection, to begin again.
         self.lost_sessions: list[SessionState] = []
+        # Messages to be reported as in doubt once all is restored.
         self.doubts: list[InDoubt] = []
+        # How many messages were sent again.
         self.resent = 0
+        # The tokens of a connection that has to put some.
+        self.claims: Tokens | None = None
 
     def route_now(self) -> None:
         """Route the events that a command has caused, although no octets came."""
@@ -97,44 +152,90 @@ class LinkClient(BaseClient[Connection]):
         """Whether messages in doubt are sent again, rather than reported."""
         return self.recovery is not None and self.recovery.policy.in_doubt == "resend"
 
+    def forget_lost(self, session: SessionState) -> None:
+        """Note that a session is there again, or is over."""
+        self.lost_sessions = [each for each in self.lost_sessions if each is not session]
+
+    @property
+    def most_tries(self) -> int:
+        """The connections with which a message may be lost until it is reported."""
+        return 0 if self.recovery is None else self.recovery.policy.tries
+
 
 class LinkRoutes(Generic[CoreT]):
-    """The routes of one attachment of a link: where its events go, and who waits for them.
+    """The routes of a link: where its events go, and who waits for them.
 
-    `closed` ends when the attachment has ended, and `error` says why then. `closing` says that this end closes or
-    detaches it.
-
-    With recovery it lives on when its connection is lost: `asked` are the arguments to attach it again with (None: it
-    isn't), `attachment` counts, `saved` is its state while it `is_lost`, and `waits` are the pendings of its unsettled
-    deliveries, by tag. `opening` is the caller who waits for its first attachment. `resumes` says that the peer keeps
-    its terminus.
+    With recovery it lives on when its connection is lost, with another link of the core for each attachment.
     """
 
     __slots__ = (
-        *("asked", "attachment", "client", "closed", "closing", "core", "error", "is_lost", "name", "opening"),
-        *("resumes", "saved", "session", "waits"),
+        *("asked", "attachment", "client", "closed", "closing", "core", "entity", "error", "given_up", "is_lost"),
+        "name",
+        *("opening", "resumes", "returns", "saved", "session", "waits"),
     )
 
+    receives: ClassVar[bool]
+
     def __init__(self, session: SessionState, core: CoreT, asked: dict[str, Any] | None = None) -> None:
+        # The routes of the session that it is on.
         self.session = session
+        # Whose link it is.
         self.client = session.client
+        # The link of this attachment; recovery puts another in its place.
         self.core: CoreT = core
+        # The one that both sides know the link by; it stays the same through recovery.
         self.name = core.name
+        # Ends when the link has ended for good.
         self.closed: Pending[None] = self.client.pending()
+        # Whether this end closes or detaches it.
         self.closing = False
+        # Whether this end took it as over before the peer had answered that.
+        self.given_up = False
+        # Whose token it needs; "" without `claims`.
+        self.entity = ""
+        # Why it ended, once it has.
         self.error: LinkEnded | None = None
+        # The arguments to attach it again with; None: it isn't.
         self.asked = asked
+        # Counts how often it was lost: what came on an earlier attachment is stale unless it was resumed.
         self.attachment = 0
-        self.is_lost = self.resumes = False
+        # Whether its connection or session is gone, and it isn't attached again.
+        self.is_lost = False
+        # Whether the peer keeps its terminus, so that unsettled deliveries go on (part 2 section 2.6.13).
+        self.resumes = False
+        # The caller who waits for its first attachment, through a loss.
         self.opening: Pending[None] | None = None
+        # What resumes it, while it `is_lost`.
         self.saved: LinkState | None = None
+        # The pendings of its unsettled deliveries by tag, while it `is_lost`.
         self.waits: dict[bytes, Pending[Any]] = {}
-        session.links[core.handle] = self
+        # How often in a row it came back by itself, for the delays.
+        self.returns = Returns()
 
     @property
     def report(self) -> CloseReport | None:
         """Why it ended, once it has."""
-        return None if self.error is None and self.client.restored is not None else self.core.report
+        if self.given_up and self.error is not None:
+            return self.error.report
+        is_coming = self.client.restored is not None or self.is_lost
+        return None if self.error is None and is_coming else self.core.report
+
+    async def until_back(self) -> None:
+        """Wait while the connection, the session or the link is opened again. Raises its error if it isn't."""
+        await self.client.until_restored()
+        await self.session.until_back(self)
+        self.check_open()
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it was given up, and the peer still owes its detach."""
+        return self.given_up and self.session.links.get(self.core.handle) is self
+
+    def give_up(self, report: CloseReport) -> None:
+        """Take it as over although the peer hasn't answered."""
+        self.start_closing()
+        self.given_up = True
+        self.end(report, None)
 
     async def opened(self) -> None:
         """Wait for the peer's attach. Raises LinkEnded if it refuses.
@@ -143,7 +244,7 @@ class LinkRoutes(Generic[CoreT]):
         """
         opening = self.core.opening
         assert opening is not None
-        await self.client.result(opening, lambda _: self.start_closing())
+        await self.client.result(opening, lambda _: self.start_closing(), f"attach of link {self.name!r}")
 
     def check_open(self) -> None:
         """Raise the link's error if it has ended."""
@@ -178,7 +279,7 @@ class LinkRoutes(Generic[CoreT]):
         """Wait until it has ended; return how."""
         self.client.driver.flush_soon()
         if not self.closed.done:
-            await self.client.wait(self.closed)
+            await self.client.until(self.closed)
         assert self.error is not None
         report = self.error.report
         assert report is not None
@@ -193,7 +294,8 @@ class LinkRoutes(Generic[CoreT]):
             self.on_ended(self.error, is_own and cause is None)
             self.client.complete(self.closed)
             waits = [*self.waits.values(), *([] if self.opening is None else [self.opening])]
-            self.waits, self.opening = {}, None
+            self.waits = {}
+            self.opening = None
             for pending in waits:
                 if not pending.done:
                     self.client.fail(pending, self.error)
@@ -287,19 +389,23 @@ class LinkRoutes(Generic[CoreT]):
 
 
 class SenderState(LinkRoutes[CoreSender]):
-    """A sender's routes: who waits for credit, in turn.
+    """A sender's routes: who waits for credit, in turn."""
 
-    `waiters` are these, `woken` counts those who have their turn and haven't sent yet. `once`: nothing is sent again,
-    because only this connection has the address for replies.
-    """
+    __slots__ = ("once", "tries", "waiters", "woken")
 
-    __slots__ = ("once", "waiters", "woken")
+    receives = False
 
     def __init__(self, session: SessionState, core: CoreSender, asked: dict[str, Any] | None = None) -> None:
         super().__init__(session, core, asked)
+        # Those who wait, the first one first.
         self.waiters: deque[Pending[None]] = deque()
+        # How many have their turn and haven't sent yet: their credit isn't free.
         self.woken = 0
+        # Whether nothing is sent again, because only this connection has the address for replies.
         self.once = False
+        # By tag: the connections that unsettled messages were lost with.
+        self.tries: dict[bytes, int] = {}
+        session.links[core.handle] = self
 
     async def may_send(self) -> None:
         """Wait while the peer reads too slowly, and for those who came before."""
@@ -310,19 +416,22 @@ class SenderState(LinkRoutes[CoreSender]):
         if client.core.send_backlog >= client.flush_octets:
             await client.room()
         while self.core.kept_octets >= client.kept_high and self.error is None:
-            await client.wait(next(iter(self.core.pending.values())))
+            oldest = next(iter(self.core.pending.values()))
+            await client.within(client.outcome_limit, oldest, f"outcome of a message on link {self.name!r}")
         if self.waiters:
             await self.turn(first=False)
 
-    async def wait_credit(self) -> int:
-        """Wait until the peer accepts a message; return how many. Raises LinkEnded."""
+    async def wait_credit(self, seconds: float | None = None, *, strict: bool = False) -> int:
+        """Wait until the peer accepts a message, for `seconds` or `outcome_timeout` at most; return how many. Raises
+        LinkEnded. `strict` is that of `within`.
+        """
         self.check_open()
         while self.core.credit <= 0:
-            await self.turn(first=False)
+            await self.turn(first=False, seconds=seconds, strict=strict)
         self.wake()
         return self.core.credit
 
-    async def turn(self, first: bool) -> None:
+    async def turn(self, first: bool, seconds: float | None = None, *, strict: bool = False) -> None:
         """Wait for a turn to try; raise the link's error if it has ended."""
         self.check_open()
         client = self.client
@@ -333,7 +442,8 @@ class SenderState(LinkRoutes[CoreSender]):
             self.waiters.append(pending)
         try:
             # Credit is an answer: the connection must be read while somebody waits for it.
-            await client.wait(pending)
+            limit = client.outcome_limit if seconds is None else seconds
+            await client.within(limit, pending, f"credit for link {self.name!r}", strict=strict)
         except BaseException:
             if pending in self.waiters:
                 self.waiters.remove(pending)
@@ -391,21 +501,27 @@ class SenderState(LinkRoutes[CoreSender]):
         core, client = self.core, self.client
         saved, pending, side = core.saved_state(), core.pending, core.session.side
         kept: list[SavedDelivery] = []
+        tries: dict[bytes, int] = {}
         for each in saved.unsettled:
             tag = each.delivery_tag
             delivery, sent = core.unsettled.get(tag), pending.get(tag)
             in_transaction = delivery is not None and isinstance(delivery.states[side], TransactionalState)
             if each.payload is None or in_transaction or self.once:
                 continue
-            if not (self.resumes or client.resends):
+            # What only waits for credit wasn't lost with this connection.
+            count = self.tries.get(tag, 0) + (delivery is not None)
+            goes_on = self.resumes or (client.resends and not (sent is not None and is_told(sent)))
+            if not goes_on or count >= client.most_tries:
                 self._doubt(each)
                 continue
+            tries[tag] = count
             kept.append(each)
             if sent is not None:
                 client.told.pop(sent.key, None)
                 client.reopen(sent)
                 self.waits[tag] = sent
         self.saved = with_unsettled(saved, kept)
+        self.tries = tries
 
     def open_core(self, asked: dict[str, Any], saved: LinkState) -> CoreSender:
         if not self.resumes:
@@ -421,16 +537,22 @@ class SenderState(LinkRoutes[CoreSender]):
         assert asked is not None
         if self.resumes:
             return
-        if client.resends:
+        told = [tag for tag, pending in self.waits.items() if is_told(pending)]
+        if client.resends and not told:
             # Where it was attached with its map, the core has them already.
             client.resent += len(core.resending) or core.send_again(saved)
             return
+        taken = core.withdraw() if core.resending or not client.resends else saved.unsettled
+        left = set(told) if client.resends else {each.delivery_tag for each in taken}
         error = LinkEnded(f"link {self.name!r}: the peer has forgotten the link", core.report, self.name)
-        for each in core.withdraw():
+        for each in [each for each in taken if each.delivery_tag in left]:
             self._doubt(each)
             pending = self.waits.get(each.delivery_tag)
             if pending is not None and not pending.done:
                 client.fail(pending, error)
+        if client.resends:
+            rest = [each for each in taken if each.delivery_tag not in left]
+            client.resent += core.send_again(with_unsettled(saved, rest))
 
     def _doubt(self, saved: SavedDelivery) -> None:
         message = Message.from_wire(saved.payload or b"")
@@ -444,19 +566,15 @@ class SenderState(LinkRoutes[CoreSender]):
 class ReceiverState(LinkRoutes[CoreReceiver]):
     """A receiver's routes: the deliveries that nobody has taken, and what is to be granted and accepted.
 
-    `target` is the credit to keep, 0 if the user manages it; `taken` counts the deliveries taken since it was topped
-    up, which happens after `batch` of them. `drains` are those who wait for the end of a drain: their result is True
-    if it has come. `cancelled`: nothing more comes. `accepted` has the deliveries to accept before the next octets are
-    sent, by delivery-id.
-
-    If its source may outlive the connection, `held` are the deliveries that were taken, by tag, some of them settled.
-    After a loss `awaited` are those that go on, until they have come once more, and `owed` those of them to accept
-    then. `granted` is the credit of a user who manages it.
+    A delivery of a link that may be resumed comes once more on the next attachment (part 2 section 2.6.13); `held`,
+    `awaited` and `owed` see to it that its user notices nothing.
     """
 
     __slots__ = (
         *("accepted", "awaited", "batch", "cancelled", "drains", "granted", "held", "inbox", "owed", "taken", "target"),
     )
+
+    receives = True
 
     def __init__(
         self,
@@ -467,6 +585,7 @@ class ReceiverState(LinkRoutes[CoreReceiver]):
         asked: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(session, core, asked)
+        # Deliveries that were taken, by tag, some of them settled; None: its source doesn't outlive the connection.
         self.held: dict[bytes, Taken] | None = None
         if inbox is None:
             local = core.local
@@ -475,17 +594,28 @@ class ReceiverState(LinkRoutes[CoreReceiver]):
                 inbox = LastingInbox(self)
             else:
                 inbox = Inbox(self.client, 1, False)
+        # Those that nobody has taken.
         self.inbox: Inbox[Delivery] = inbox
+        # After a loss: deliveries that go on, until they have come once more, by tag.
         self.awaited: dict[bytes, Pending[None]] = {}
+        # The tags of those among them that are to be accepted then.
         self.owed: frozenset[bytes] = frozenset()
+        # The credit that was left at the loss, of a user who manages it.
         self.granted = 0
+        # The credit to keep; 0: the user manages it.
         self.target = credit
+        # Credit is given anew when so many were taken.
         self.batch = (credit + 1) // 2
+        # Deliveries that were taken since then.
         self.taken = 0
+        # Whether the user wants nothing more.
         self.cancelled = False
+        # Those who wait for the end of a drain; their result is True if it has come.
         self.drains: list[Pending[Any]] = []
+        # Deliveries to accept before the next octets are sent, by delivery-id.
         self.accepted: dict[int, Delivery] = {}
         session.inboxes[core.handle] = self.inbox
+        session.links[core.handle] = self
 
     def flow(self, credit: int) -> None:
         """Let the sender send `credit` more deliveries, in place of its remaining credit. Raises LinkEnded."""
@@ -515,10 +645,12 @@ class ReceiverState(LinkRoutes[CoreReceiver]):
         pending: Pending[Any] = client.pending()
         self.drains.append(pending)
         try:
-            if timer is not None:
+            if timer is None:
+                await client.within(client.answer_limit, pending, f"drain of link {self.name!r}")
+            else:
                 client.bound(timer, pending)
-            if not pending.done:
-                await client.wait(pending)
+                if not pending.done:
+                    await client.wait(pending)
         finally:
             client.complete(pending)
             self.drains.remove(pending)
@@ -564,7 +696,7 @@ class ReceiverState(LinkRoutes[CoreReceiver]):
         client.driver.flush_soon()
         for pending in pendings:
             if not pending.done:
-                await client.result(pending)
+                await client.result(pending, what=f"settlement on link {self.name!r}")
 
     def accept_later(self, event: Delivery) -> bool:
         """Accept a delivery together with others, before the next octets are sent: one frame for all with consecutive
@@ -639,7 +771,8 @@ class ReceiverState(LinkRoutes[CoreReceiver]):
         self.check_open()
         pending = self.awaited.get(delivery.event.delivery_tag)
         if pending is not None:
-            await self.client.wait(pending)
+            text = f"resumption of a delivery on link {self.name!r}"
+            await self.client.within(self.client.answer_limit, pending, text)
             self.check_open()
         if delivery.attachment != self.attachment:
             raise self.stale()
@@ -652,7 +785,8 @@ class ReceiverState(LinkRoutes[CoreReceiver]):
             return
         self.inbox.items.pop()
         taken = self.held[tag]
-        taken.event, taken.attachment = event, self.attachment
+        taken.event = event
+        taken.attachment = self.attachment
         if tag in self.owed:
             self.accept_later(event)
             self.client.driver.flush_soon()
@@ -723,6 +857,7 @@ class LastingInbox(Inbox[Delivery]):
 
     def __init__(self, link: ReceiverState) -> None:
         super().__init__(link.client, 1, True)
+        # Asked first for each delivery: one that was taken already isn't given to the user again.
         self.link = link
 
     def count(self, item: Delivery) -> None:
@@ -735,39 +870,84 @@ class LastingInbox(Inbox[Delivery]):
 class SessionState:
     """A session's routes: where its events go.
 
-    `links` are its links' by this end's handle, `inboxes` those of its receivers. `coordinator` is the link to the
-    peer's transaction coordinator once there is one. `closed` ends when the session has ended, and `error` says why
-    then; `failure` is the error that ends it.
-
-    With recovery it lives on when its connection is lost: `asked` are the arguments to begin it again with (None: it
-    isn't), `lost_links` the links to attach again then, and `opening` the caller who waits for its first begin.
+    With recovery it lives on when its connection is lost, with another session of the core.
     """
 
     __slots__ = (
-        *("asked", "client", "closed", "closing", "coordinator", "core", "error", "failure", "inboxes", "is_lost"),
-        *("links", "lost_links", "opening", "streams"),
+        *("asked", "client", "closed", "closing", "coordinator", "core", "error", "failure", "given_up", "inboxes"),
+        *("is_lost", "is_own", "links", "lost_links", "opening", "returning", "returns", "streams"),
     )
 
     def __init__(self, client: LinkClient, core: CoreSession, asked: dict[str, Any] | None = None) -> None:
+        # Whose session it is.
         self.client = client
+        # The session of this connection; recovery puts another in its place.
         self.core = core
+        # By this end's handle: those that are attached, or being attached.
         self.links: dict[int, LinkRoutes[Any]] = {}
+        # Of its receivers, by handle: deliveries go straight there.
         self.inboxes: dict[int, Inbox[Delivery]] = {}
+        # The inboxes of users that read its events.
         self.streams: Streams = []
+        # The link to the peer's transaction coordinator, once a transaction needed it.
         self.coordinator: SenderState | None = None
+        # Ends when the session has ended for good.
         self.closed: Pending[None] = client.pending()
+        # The error that ends it, which comes before its end.
         self.failure: AmqpError | None = None
+        # Whether the client has it for itself, so that its users aren't told how it ends.
+        self.is_own = False
+        # Why it ended, once it has.
         self.error: EndpointClosed | None = None
+        # The arguments to begin it again with; None: it isn't.
         self.asked = asked
-        self.closing = self.is_lost = False
+        # Whether this end ends it.
+        self.closing = False
+        # Whether this end took it as over before the peer had answered its end.
+        self.given_up = False
+        # Whether it isn't begun on the connection of this moment.
+        self.is_lost = False
+        # Links to attach when it is begun again.
         self.lost_links: list[LinkRoutes[Any]] = []
+        # The caller who waits for its first begin, through a loss.
         self.opening: Pending[None] | None = None
+        # Returns under way in a connection that lives, of the session or of its links.
+        self.returning: set[Return] = set()
+        # How often in a row it came back by itself, for the delays.
+        self.returns = Returns()
         client.sessions[core.channel] = self
 
     @property
     def report(self) -> CloseReport | None:
         """Why it ended, once it has."""
-        return None if self.error is None and self.client.restored is not None else self.core.report
+        if self.given_up and self.error is not None:
+            return self.error.report
+        is_coming = self.client.restored is not None or self.is_lost
+        return None if self.error is None and is_coming else self.core.report
+
+    def returning_of(self, link: LinkRoutes[Any] | None) -> Return | None:
+        """Return the return that opens a link again, or with None the session."""
+        return next((each for each in self.returning if each.link in (None, link)), None)
+
+    async def until_back(self, link: LinkRoutes[Any] | None = None) -> None:
+        """Wait while the session or the link is opened again in a connection that lives. Raises the session's error if
+        it isn't.
+        """
+        while (returning := self.returning_of(link)) is not None:
+            await self.client.until(returning.back)
+        if self.error is not None:
+            raise self.client.for_caller(self.error)
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it was given up, and the peer still owes its end."""
+        return self.given_up and self.client.sessions.get(self.core.channel) is self
+
+    def give_up(self, report: CloseReport) -> None:
+        """Take it as over, with its links, although the peer hasn't answered its end."""
+        self.given_up = True
+        self.end(report, None)
+        self.client.complete(self.closed)
 
     @property
     def is_over(self) -> bool:
@@ -791,12 +971,15 @@ class SessionState:
         for link in [*self.links.values(), *self.lost_links]:
             link.end(report, cause)
         if self.error is None:
-            error = self.error = EndpointClosed(f"session {self.core.channel}: {report}", report)
+            error = EndpointClosed(f"session {self.core.channel}: {report}", report)
+            self.error = error
             error.__cause__ = cause
             end_streams(self.streams, None if is_own_close(report) and cause is None else error)
 
     def close(self, report: CloseReport, cause: AmqpError | None) -> None:
         """Handle the end of the session and its remaining links."""
+        for each in list(self.returning):
+            each.leave()
         self.end(report, self.failure or cause)
         self.links.clear()
         self.lost_links.clear()
@@ -874,4 +1057,15 @@ def is_open_again(state: object) -> bool:
     return state is not None and not isinstance(state, TransactionalState)
 
 
-__all__ = ["ACCEPTED", "WHILE_LOST", "LinkClient", "LinkRoutes", "ReceiverState", "SenderState", "SessionState"]
+__all__ = [
+    "ACCEPTED",
+    "WHILE_LOST",
+    "LinkClient",
+    "LinkRoutes",
+    "ReceiverState",
+    "Return",
+    "Returns",
+    "SenderState",
+    "SessionState",
+    "Tokens",
+]

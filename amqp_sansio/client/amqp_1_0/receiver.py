@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...amqp_1_0 import Delivery, Error, Message, Modified, Rejected, Released
 from ...errors import LinkEnded
 from ..bodies import plain
+from ..processing import Processed
 from .link import Link
 from .links import ACCEPTED, ReceiverState
 
@@ -22,7 +23,7 @@ _PATIENCE: Final = 1.0
 """Seconds that a sender has to answer a drain when a receiver closes or has fetched nothing."""
 
 
-class ReceivedDelivery:
+class ReceivedDelivery(Processed):
     """A received message. Settle it once with `accept`, `reject`, `release` or `modify`, unless the sender has settled
     it.
 
@@ -44,10 +45,15 @@ class ReceivedDelivery:
     """The value that the hook `on_deliver` returned for it; there is none without the hook."""
 
     def __init__(self, receiver: Receiver, link: ReceiverState, event: Delivery) -> None:
+        # The user's, which settles it.
         self.receiver = receiver
+        # The routes that it came through.
         self._link = link
+        # As it came first, with message, tag and payload.
         self._event = event
+        # The number of the attachment that it came on.
         self._attachment = link.attachment
+        # Follows it through resumptions; None on a link that isn't resumed.
         self._taken = None if link.held is None else link.take(event)
 
     @property
@@ -130,6 +136,7 @@ class ReceivedDelivery:
             event = await self._current()
         if transaction is None and link.accept_later(event):
             link.client.driver.flush_soon()
+            link.client.metrics.taken += 1
             if link.client.hooks is not None:
                 link.client.hooks.settled("accepted", (self,))
         else:
@@ -287,7 +294,7 @@ class Receiver(Link[ReceiverState]):
 
     async def drain(self) -> None:
         """Let the sender send its available deliveries, and wait until the credit is used or given up; received ones
-        are iterated as usual. Raises LinkEnded.
+        are iterated as usual. Raises LinkEnded, and AnswerTimeout after `answer_timeout` seconds.
         """
         await self._state.drain()
 
@@ -317,9 +324,10 @@ class Receiver(Link[ReceiverState]):
         """Give deliveries an outcome; see `ReceivedDelivery`."""
         outcome = state if transaction is None else transaction.state(state)
         await self._state.settle([await current(delivery) for delivery in deliveries], outcome)
-        hooks = self._state.client.hooks
-        if hooks is not None:
-            hooks.settled(type(state).__name__.lower(), deliveries)
+        outcome_name, client = type(state).__name__.lower(), self._state.client
+        client.metrics.settled(outcome_name, len(deliveries))
+        if client.hooks is not None:
+            client.hooks.settled(outcome_name, deliveries)
 
     async def __aenter__(self) -> Receiver:
         return self
@@ -357,7 +365,7 @@ class Receiver(Link[ReceiverState]):
 
     @property
     def _patience(self) -> float:
-        return min(_PATIENCE, self._state.client.config.close_timeout)
+        return min(_PATIENCE, self._state.client.config.close_timeout / 2)
 
 
 async def current(delivery: ReceivedDelivery) -> Delivery:

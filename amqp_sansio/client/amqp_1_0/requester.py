@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ...amqp_1_0 import Accepted, Delivery, Message, Properties
 from ...errors import AmqpError, CodecError, LinkEnded, NotAccepted
 from ...events import Pending
 from ..inbox import Inbox
+from ..leaving import Both
+from .link import ended_by
 from .links import ACCEPTED, LinkClient, ReceiverState, SessionState
 
 if TYPE_CHECKING:
@@ -24,9 +27,13 @@ class ReplyInbox(Inbox[Delivery]):
 
     def __init__(self, client: LinkClient) -> None:
         super().__init__(client, 1, True)
+        # Ends the pendings of requests.
         self.client = client
+        # The receiver's routes, set when it is attached.
         self.link: ReceiverState | None = None
+        # The requests without an answer, by message-id and by correlation-id.
         self.waiting: dict[object, Pending[Message]] = {}
+        # Why no reply comes any more; None while they may.
         self.last: AmqpError | None = None
 
     def count(self, item: Delivery) -> None:
@@ -80,8 +87,9 @@ class ReplyRoutes(ReceiverState):
     def __init__(
         self, session: SessionState, core: CoreReceiver, credit: int, inbox: ReplyInbox, asked: dict[str, Any] | None
     ) -> None:
-        super().__init__(session, core, credit, inbox, asked)
+        # Its requests fail with the connection.
         self._replies = inbox
+        super().__init__(session, core, credit, inbox, asked)
 
     def remember(self) -> None:
         super().remember()
@@ -98,11 +106,16 @@ class Requester:
     """
 
     def __init__(self, sender: Sender, receiver: Receiver, inbox: ReplyInbox) -> None:
+        # Sends the requests.
         self._sender = sender
+        # Its dynamic node is the address for replies.
         self._receiver = receiver
+        # The requests under way.
         self._inbox = inbox
+        # The last number of a message-id made here.
         self._count = 0
         inbox.client.requesters += 1
+        # The beginning of these message-ids, unique among all programs.
         self._prefix = f"{inbox.client.prefix}-{inbox.client.requesters}"
 
     @property
@@ -128,42 +141,57 @@ class Requester:
         inbox, client = self._inbox, self._inbox.client
         await client.until_restored()
         inbox.check_open()
-        request, numbers = self._request(message if isinstance(message, Message) else Message(message))
-        for number in numbers:
-            if number in inbox.waiting:
-                raise ValueError(f"a request with the message-id {number!r} is under way")
+        request, number, numbers = self._request(message if isinstance(message, Message) else Message(message))
+        for each in numbers:
+            if each in inbox.waiting:
+                raise ValueError(f"a request with the message-id {each!r} is under way")
         pending: Pending[Message] = client.pending()
         inbox.waiting.update(dict.fromkeys(numbers, pending))
         try:
             outcome = await self._sender.send(request)
             if outcome is not None and not isinstance(outcome, Accepted):
                 raise NotAccepted(f"the request was not accepted: {outcome!r}", outcome)
-            return await client.result(pending)
+            return await client.outcome(pending, f"reply to the request {number!r}")
         finally:
-            for number in numbers:
-                if inbox.waiting.get(number) is pending:
-                    del inbox.waiting[number]
+            for each in numbers:
+                if inbox.waiting.get(each) is pending:
+                    del inbox.waiting[each]
             client.complete(pending)
 
     async def close(self) -> None:
-        """Close both links; callers waiting for a reply get LinkEnded."""
-        await self._sender.close()
-        await self._receiver.close()
+        """Close both links; callers waiting for a reply get LinkEnded. Raises AnswerTimeout after `close_timeout`
+        seconds: the links are given up.
+        """
+        await self._leave(None)
 
     async def __aenter__(self) -> Requester:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        await self._sender.__aexit__()
-        await self._receiver.__aexit__()
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._leave(error)
 
     def __repr__(self) -> str:
         return f"<Requester {self._sender.address!r}, replies to {self.address!r}>"
 
     # Internals.
 
-    def _request(self, message: Message) -> tuple[Message, set[object]]:
-        """Return the message with its reply-to, message-id and correlation-id, and the two that a reply may have."""
+    async def _leave(self, error: BaseException | None) -> None:
+        sender, receiver = ended_by(self._sender), ended_by(self._receiver)
+
+        async def end() -> None:
+            await sender[1]()
+            await receiver[1]()
+
+        both = Both(sender[0], receiver[0])
+        what = f"detach of the requester's links for {self._sender.address!r}"
+        await self._inbox.client.leave(both, what, end, error)
+
+    def _request(self, message: Message) -> tuple[Message, object, set[object]]:
+        """Return the message with its reply-to, message-id and correlation-id, its message-id, and the two that a reply
+        may have.
+        """
         properties = message.properties or Properties()
         number: object = properties.message_id
         if number is None:
@@ -171,7 +199,7 @@ class Requester:
             number = f"{self._prefix}-{self._count}"
         related = number if properties.correlation_id is None else properties.correlation_id
         asked = properties.replace(message_id=number, correlation_id=related, reply_to=self.address)
-        return message.replace(properties=asked), {number, related}
+        return message.replace(properties=asked), number, {number, related}
 
 
 __all__ = ["ReplyInbox", "ReplyRoutes", "Requester"]

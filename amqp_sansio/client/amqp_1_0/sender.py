@@ -27,7 +27,9 @@ class SentDelivery:
     __slots__ = ("_link", "_pending")
 
     def __init__(self, link: SenderState, pending: Pending[DeliveryState | None]) -> None:
+        # The routes of its sender.
         self._link = link
+        # Of its `send`; the outcome ends it.
         self._pending = pending
 
     @property
@@ -55,7 +57,8 @@ class SentDelivery:
         pending = self._pending
         if pending.error is not None:
             self._link.check_open()
-        return outcome_of(await self._link.client.result(pending))
+        link = self._link
+        return outcome_of(await link.client.outcome(pending, outcome_on(link)))
 
     def __await__(self) -> Generator[Any, None, DeliveryState | None]:
         return self.result().__await__()
@@ -69,7 +72,8 @@ class Sender(Link[SenderState]):
     """A link on which messages are sent, returned by `session.open_sender()`. `close` it, or leave its context.
 
     Any number of tasks may send at once. Every wait can be cancelled: the link stays usable. When the link ends,
-    waiting callers get LinkEnded, with the peer's reason.
+    waiting callers get LinkEnded, with the peer's reason. The waits for credit and for an outcome raise AnswerTimeout
+    after `outcome_timeout` seconds.
     """
 
     @property
@@ -169,9 +173,10 @@ class Sender(Link[SenderState]):
                 raise
             except EndpointClosed:
                 link.check_open()
-                if client.restored is None or not client.waits_to_publish:
+                if not (client.waits_to_publish and (client.restored is not None or link.is_lost)):
                     raise
-                await client.until_restored()
+                await link.until_back()
+        client.metrics.sent += 1
         if link.waiters:
             link.wake()
         if not wait:
@@ -179,7 +184,7 @@ class Sender(Link[SenderState]):
             return SentDelivery(link, pending)
         client.driver.flush_soon()
         if not pending.done:
-            await client.wait(pending)
+            await client.decided(pending, outcome_on(link))
         if pending.error is not None:
             raise client.error_of(pending)
         return outcome_of(pending.result)
@@ -228,6 +233,11 @@ class Sender(Link[SenderState]):
         if given.content_type is None:
             given = given.replace(content_type=content_type)
         return await self.send(Message(body, properties=given, application_properties=application))
+
+
+def outcome_on(link: SenderState) -> str:
+    """Return what a sender waits for, for the error of one that has waited too long."""
+    return f"outcome of a message on link {link.name!r}"
 
 
 def outcome_of(state: Any) -> DeliveryState | None:

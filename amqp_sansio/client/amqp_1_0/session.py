@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ...amqp_1_0 import LinkRequested, Source, Target
@@ -27,9 +28,13 @@ _E = TypeVar("_E", bound=Event)
 
 
 class Session:
-    """One session, returned by `connection.open_session()`. `close` it, or leave its context; its links end with it."""
+    """One session, returned by `connection.open_session()`. `close` it, or leave its context; its links end with it.
+
+    What the peer doesn't answer within `answer_timeout` seconds raises AnswerTimeout: a link, a drain, a transaction.
+    """
 
     def __init__(self, state: SessionState) -> None:
+        # The routes, which go on through recovery.
         self._state = state
 
     @property
@@ -214,8 +219,11 @@ class Session:
         return link
 
     async def close(self, condition: str = "", description: str = "") -> CloseReport:
-        """End the session and wait for the answer; return how it ended. On an ended session this does nothing."""
-        await self._close(condition, description)
+        """End the session and wait for the answer; return how it ended. On an ended session this does nothing.
+
+        Raises AnswerTimeout after `close_timeout` seconds: the session is given up, with its links.
+        """
+        await self._leave(condition, description)
         report = self.report
         assert report is not None
         return report
@@ -223,9 +231,11 @@ class Session:
     async def __aenter__(self) -> Session:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         # A caller that only leaves the context hasn't seen why the session had ended before.
-        await self._close("", "")
+        await self._leave("", "", error)
 
     def __repr__(self) -> str:
         report = self._state.report
@@ -233,6 +243,10 @@ class Session:
         return f"<Session {self.channel}, {state}>"
 
     # Internals.
+
+    async def _leave(self, condition: str, description: str, error: BaseException | None = None) -> None:
+        state, what = self._state, f"end of session {self.channel}"
+        await state.client.leave(state, what, lambda: self._close(condition, description), error)
 
     async def _close(self, condition: str, description: str) -> None:
         state, client = self._state, self._state.client
@@ -245,13 +259,14 @@ class Session:
             state.core.close(condition, description)
         if not state.closed.done and client.sessions.get(state.core.channel) is state:
             client.driver.flush_soon()
-            await client.wait(state.closed)
+            await client.until(state.closed)
 
     async def _open_sender(self, name: str | None, asked: dict[str, Any], *, once: bool = False) -> Sender:
         state = self._state
-        await state.client.until_restored()
+        entity = await self._ready(asked["target"], asked.get("state"))
         link = SenderState(state, state.core.open_sender(name=name, **asked), self._again(asked))
         link.once = once
+        link.entity = entity
         await link.opened()
         return Sender(link)
 
@@ -259,15 +274,30 @@ class Session:
         self, name: str | None, asked: dict[str, Any], credit: int, inbox: ReplyInbox | None = None
     ) -> Receiver:
         state = self._state
-        await state.client.until_restored()
+        entity = await self._ready(asked["source"], asked.get("state"))
         core = state.core.open_receiver(name=name, credit=credit, **asked)
         link: ReceiverState
         if inbox is None:
             link = ReceiverState(state, core, credit, None, self._again(asked))
         else:
-            link = inbox.link = ReplyRoutes(state, core, credit, inbox, self._again(asked))
+            link = ReplyRoutes(state, core, credit, inbox, self._again(asked))
+            inbox.link = link
+        link.entity = entity
         await link.opened()
         return Receiver(link)
+
+    async def _ready(self, terminus: object, saved: LinkState | None) -> str:
+        """Wait until a link may be attached, with a token for its entity if that needs one; return the entity."""
+        state, claims = self._state, self._state.client.claims
+        entity = ""
+        await state.client.until_restored()
+        if claims is not None:
+            if terminus is None and saved is not None:
+                terminus = saved.target if saved.is_sender else saved.source
+            entity = await claims.admit(terminus)
+            await state.client.until_restored()
+        await state.until_back()
+        return entity
 
     def _again(self, asked: dict[str, Any]) -> dict[str, Any] | None:
         return None if self._state.client.recovery is None else asked
@@ -279,8 +309,8 @@ class Session:
         receiver = await self._open_receiver(None, {"source": source}, credit, inbox)
         try:
             sender = await self._open_sender(None, {"target": Target() if address is None else address}, once=True)
-        except BaseException:
-            await receiver.close()
+        except BaseException as error:
+            await receiver.__aexit__(type(error), error, None)
             raise
         return Requester(sender, receiver, inbox)
 

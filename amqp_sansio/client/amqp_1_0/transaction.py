@@ -21,6 +21,8 @@ from ...errors import EndpointClosed, LocalProtocolError, TransactionFailed
 from .links import SenderState
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from ...amqp_1_0 import DeliveryState
     from ...events import Pending
     from .links import SessionState
@@ -42,10 +44,15 @@ class Transaction:
     """
 
     def __init__(self, session: SessionState, global_id: bytes | None) -> None:
+        # The routes of the user's session, whose coordinator it uses.
         self._session = session
+        # That of a distributed transaction; None for a local one.
         self._global_id = global_id
+        # The control link that it was declared on; None before.
         self._link: SenderState | None = None
+        # The coordinator's name for it; None before it is declared.
         self._txn_id: bytes | None = None
+        # Whether it was committed or rolled back, or failed.
         self._ended = False
 
     @property
@@ -77,33 +84,36 @@ class Transaction:
         link = await _coordinator(self._session)
         if self._global_id is not None:
             _check_global(link)
-        await link.wait_credit()
+        # The coordinator takes part in every transaction, so it owes credit.
+        await link.wait_credit(link.client.answer_limit)
         pending: Pending[Any] = Controller(link.core).declare(self._global_id)
         # A transaction declared for a caller that is gone is rolled back.
-        state = await link.client.result(pending, lambda late: _undo(link, late))
+        state = await link.client.result(pending, lambda late: _undo(link, late), "declare of a transaction")
         if not isinstance(state, Declared) or not isinstance(state.txn_id, bytes):
             raise _failed("the coordinator declared no transaction", state)
-        self._link, self._txn_id = link, state.txn_id
+        self._link = link
+        self._txn_id = state.txn_id
 
     async def commit(self) -> None:
         """Make everything done in it effective. Raises TransactionFailed if the coordinator can't: then everything is
         undone.
         """
-        await self._discharge(fail=False)
+        await self._discharge(fail=False, seconds=self._session.client.answer_limit)
 
     async def rollback(self) -> None:
         """Undo everything done in it."""
-        await self._discharge(fail=True)
+        await self._discharge(fail=True, seconds=self._session.client.answer_limit)
 
-    async def _discharge(self, fail: bool) -> None:
+    async def _discharge(self, fail: bool, seconds: float | None) -> None:
         if self._ended:
             raise LocalProtocolError("the transaction has ended already")
         txn_id, link = self.txn_id, self._link
         assert link is not None
         self._ended = True
         self._check_survived()
-        await link.wait_credit()
-        state = await link.client.result(Controller(link.core).discharge(txn_id, fail=fail))
+        await link.wait_credit(seconds)
+        discharge = Controller(link.core).discharge(txn_id, fail=fail)
+        state = await link.client.result(discharge, None, f"discharge of transaction {txn_id!r}", seconds)
         if isinstance(state, Rejected):
             text = "the transaction could not be committed" if not fail else "no rollback"
             raise _failed(text, state)
@@ -120,16 +130,21 @@ class Transaction:
         await self.declare()
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._ended:
             return
+        client, link = self._session.client, self._link
+        assert link is not None  # Entering has declared it.
         if kind is None:
-            await self.commit()
+            await client.finish(link, "the transaction could not be committed", self.commit())
             return
         # Without its coordinator the transaction is rolled back too (1.0 part 4 section 4.3); the exception that leaves
         # the context says more.
         with suppress(EndpointClosed, TransactionFailed):
-            await self.rollback()
+            undone = self._discharge(fail=True, seconds=client.end_limit)
+            await client.finish(link, "the transaction could not be rolled back", undone, error)
 
     def __repr__(self) -> str:
         state = "ended" if self._ended else "new" if self._txn_id is None else "open"
@@ -144,10 +159,11 @@ async def _coordinator(session: SessionState) -> SenderState:
         core = session.core.open_sender(
             Coordinator(capabilities=(LOCAL_TRANSACTIONS,)), source=Source(outcomes=_OUTCOMES)
         )
-        link = session.coordinator = SenderState(session, core)
+        link = SenderState(session, core)
+        session.coordinator = link
     opening = link.core.opening
     assert opening is not None
-    await session.client.result(opening)
+    await session.client.result(opening, what="attach of the link to the coordinator")
     return link
 
 

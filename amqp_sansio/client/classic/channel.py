@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast, overload
 
@@ -55,7 +56,9 @@ class Confirmation:
     __slots__ = ("_pending", "_state")
 
     def __init__(self, state: ChannelState, pending: Pending[PublishOutcome]) -> None:
+        # The channel that it was published on, for errors.
         self._state = state
+        # Of the publish; the server's confirm or a return ends it.
         self._pending = pending
 
     @property
@@ -70,7 +73,7 @@ class Confirmation:
     def __await__(self) -> Generator[Any, Any, PublishOutcome]:
         pending = self._pending
         if not pending.done or pending.error is not None:
-            yield from self._state.client.result(pending).__await__()
+            yield from self._state.client.outcome(pending, self._state.confirm).__await__()
         return pending.result
 
     def __repr__(self) -> str:
@@ -81,14 +84,18 @@ class Channel:
     """One channel, returned by `connection.open_channel()`. `close` it, or leave its context.
 
     Every wait can be cancelled: the channel stays usable, a late answer is dropped. A request that the server refuses
-    raises EndpointClosed, with the server's reason, and ends the channel; `report` keeps it.
+    raises EndpointClosed, with the server's reason, and ends the channel; `report` keeps it. One that isn't answered
+    within `answer_timeout` seconds raises AnswerTimeout, and the channel stays usable.
     """
 
     __slots__ = ("_client", "_requests", "_state")
 
     def __init__(self, state: ChannelState) -> None:
+        # The channel below, which goes on through recovery.
         self._state = state
+        # Whose channel it is, for waits and hooks.
         self._client = state.client
+        # Made with the first `request`.
         self._requests: Requests | None = None
 
     @property
@@ -176,38 +183,44 @@ class Channel:
         """
         state, client = self._state, self._client
         driver = client.driver
-        if (
-            state.stopped is not None
-            or driver.congested
-            or client.core.send_backlog >= client.backlog_high
-            or client.kept >= client.kept_high
-        ):
-            await state.may_publish()
-            driver = client.driver
         is_kept = client.recovery is not None and client.hooks is None
-        try:
-            octets = body if isinstance(body, bytes) else bytes(memoryview(body))
-            pending = (state.core.publish if is_kept else state.publish)(
-                octets,
-                exchange=exchange,
-                routing_key=routing_key,
-                mandatory=mandatory,
-                immediate=immediate,
-                properties=properties,
-            )
-        except EndpointClosed as error:
-            client.seen(error.report)
-            raise
-        except (TypeError, AttributeError) as error:
-            raise wrong_arguments(body, properties) or error from None
-        if is_kept:
-            if pending is None:
+        while True:
+            if (
+                state.stopped is not None
+                or driver.congested
+                or state.out.size >= client.backlog_high
+                or client.kept >= client.kept_high
+            ):
+                await state.may_publish()
+                driver = client.driver
+            try:
+                octets = body if isinstance(body, bytes) else bytes(memoryview(body))
+                pending = (state.core.publish if is_kept else state.publish)(
+                    octets,
+                    exchange=exchange,
+                    routing_key=routing_key,
+                    mandatory=mandatory,
+                    immediate=immediate,
+                    properties=properties,
+                )
+                break
+            except EndpointClosed as error:
+                if state.waits:
+                    continue  # The connection was lost meanwhile.
+                client.seen(error.report)
+                raise
+            except (TypeError, AttributeError) as error:
+                raise wrong_arguments(body, properties) or error from None
+        if pending is None:
+            # Those of a channel with confirms are counted by the core.
+            state.published += 1
+            if is_kept:
                 state.remember(octets, exchange, routing_key, properties)
-            else:
-                pending.again = octets, exchange, routing_key, mandatory, immediate, properties, state
-                client.kept += len(octets)
+        elif is_kept:
+            pending.again = octets, exchange, routing_key, mandatory, immediate, properties, state
+            client.kept += len(octets)
         driver.flush_soon()
-        if client.core.send_backlog >= client.flush_octets:
+        if state.out.size >= client.flush_octets:
             # Behind the publish, so that those of other tasks don't overtake it.
             await client.room()
         if pending is None:
@@ -217,7 +230,7 @@ class Channel:
         if not wait:
             return Confirmation(state, pending)
         if not pending.done:
-            await client.wait(pending)
+            await client.decided(pending, state.confirm)
         if pending.error is not None:
             raise client.error_of(pending)
         outcome: PublishOutcome = pending.result
@@ -271,7 +284,8 @@ class Channel:
         state, client = self._state, self._client
         await client.until_restored()
         while state.core.unconfirmed and state.report is None:
-            await client.wait(next(reversed(state.core.unconfirmed.values())))
+            newest = next(reversed(state.core.unconfirmed.values()))
+            await client.within(client.outcome_limit, newest, state.confirm)
             await client.until_restored()
         report = state.report
         if report is not None and (state.core.unconfirmed or report.unconfirmed):
@@ -319,8 +333,13 @@ class Channel:
         fields: dict[str, Any] = {"arguments": arguments} if arguments else {}
         consume = state.method(
             "basic.consume",
-            queue=queue, consumer_tag=tag, no_local=no_local, no_ack=no_ack, exclusive=exclusive, **fields,
-        )  # fmt: skip
+            queue=queue,
+            consumer_tag=tag,
+            no_local=no_local,
+            no_ack=no_ack,
+            exclusive=exclusive,
+            **fields,
+        )
         return Consumer(state, ConsumerInbox(state, consume, prefetch, buffer))
 
     async def get(self, queue: str, *, no_ack: bool = False) -> Delivery | None:
@@ -328,18 +347,27 @@ class Channel:
         state = self._state
         await self._client.until_restored()
         request = state.call(state.method("basic.get", queue=queue, no_ack=no_ack))
-        late = None if no_ack else self._give_back
-        answer = await self._client.result(request, late)
+        came_on = self._came_on(request)
+        late = None if no_ack else partial(self._give_back, came_on)
+        answer = await self._client.result(request, late, "basic.get")
         if not isinstance(answer, Message):
             return None
         found = cast("Message[BasicGetOk]", answer)
         ok = found.method
         tables = self._client.core.dialect.tables
         event = Delivered(
-            self.number, "", ok.delivery_tag, ok.redelivered, ok.exchange, ok.routing_key,
-            found.body, found.properties.encode(tables), tables,
-        )  # fmt: skip
-        return told(self._client.hooks, Delivery(state, event, (), ok.message_count))
+            self.number,
+            "",
+            ok.delivery_tag,
+            ok.redelivered,
+            ok.exchange,
+            ok.routing_key,
+            found.body,
+            found.properties.encode(tables),
+            tables,
+        )
+        self._client.metrics.delivered += 1
+        return told(self._client.hooks, Delivery(state, event, (), ok.message_count, came_on.core))
 
     async def set_prefetch(self, count: int, *, octets: int = 0, all_consumers: bool = False) -> None:
         """Bound the unsettled deliveries of each consumer started from now on, or of the channel with
@@ -348,7 +376,7 @@ class Channel:
         state = self._state
         method = state.method("basic.qos", prefetch_size=octets, prefetch_count=count, global_=all_consumers)
         await self._client.until_restored()
-        await self._client.result(state.call(method))
+        await self._client.result(state.call(method), what="basic.qos")
 
     # Queues and exchanges.
 
@@ -367,9 +395,14 @@ class Channel:
         Return its name, which the server chooses for "", and how many messages and consumers it has.
         """
         reply: QueueDeclareOk = await self._ask(
-            "queue.declare", arguments,
-            queue=queue, passive=passive, durable=durable, exclusive=exclusive, auto_delete=auto_delete,
-        )  # fmt: skip
+            "queue.declare",
+            arguments,
+            queue=queue,
+            passive=passive,
+            durable=durable,
+            exclusive=exclusive,
+            auto_delete=auto_delete,
+        )
         return reply
 
     async def delete_queue(self, queue: str, *, if_unused: bool = False, if_empty: bool = False) -> QueueDeleteOk:
@@ -413,9 +446,15 @@ class Channel:
     ) -> ExchangeDeclareOk:
         """Declare an exchange: direct, fanout, topic, headers, or another type of the server (exchange.declare)."""
         reply: ExchangeDeclareOk = await self._ask(
-            "exchange.declare", arguments,
-            exchange=exchange, type=type, passive=passive, durable=durable, auto_delete=auto_delete, internal=internal,
-        )  # fmt: skip
+            "exchange.declare",
+            arguments,
+            exchange=exchange,
+            type=type,
+            passive=passive,
+            durable=durable,
+            auto_delete=auto_delete,
+            internal=internal,
+        )
         return reply
 
     async def delete_exchange(self, exchange: str, *, if_unused: bool = False) -> ExchangeDeleteOk:
@@ -483,12 +522,12 @@ class Channel:
             if self._state.core is not core and self._state.error is None:
                 text = "the connection was lost within the transaction, so the server has rolled it back; do it again"
                 raise TransactionFailed(f"channel {self.number}: {text}")
-        except BaseException:
+        except BaseException as error:
             # Without its channel the transaction is rolled back too; the exception that leaves says more.
             with suppress(EndpointClosed):
-                await self._ask("tx.rollback")
+                await self._end_transaction("tx.rollback", self._client.end_limit, error)
             raise
-        await self._ask("tx.commit")
+        await self._end_transaction("tx.commit", None, None)
 
     # Methods as such.
 
@@ -507,12 +546,12 @@ class Channel:
 
         A reply with content is a `Message`. Raises EndpointClosed, LocalProtocolError, LimitExceeded.
         """
-        late = self._give_back if method.NAME == "basic.get" else None
         await self._client.until_restored()
         pending = self._state.call(method, properties, body)
+        late = partial(self._give_back, self._came_on(pending)) if method.NAME == "basic.get" else None
         if method.NAME == "basic.cancel" and not pending.done:
             self._client.expect(pending, self._state.consumer_gone)
-        return await self._client.result(pending, late)
+        return await self._client.result(pending, late, method.NAME)
 
     async def send(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> None:
         """Send a method that has no reply."""
@@ -539,9 +578,9 @@ class Channel:
 
     async def close(self, code: int = 200, text: str = "Normal shutdown") -> CloseReport:
         """Close the channel and wait for the server's answer; return how it ended. On a closed channel this does
-        nothing.
+        nothing. Raises AnswerTimeout after `close_timeout` seconds: the channel is given up.
         """
-        await self._close(code, text)
+        await self._leave(code, text)
         report = self.report
         assert report is not None
         return report
@@ -553,13 +592,24 @@ class Channel:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # A caller that only leaves the context hasn't seen why the channel had ended before.
-        await self._close(200, "Normal shutdown")
+        await self._leave(200, "Normal shutdown", error)
 
     def __repr__(self) -> str:
         state = "open" if self.is_open else f"closed: {self._state.report}" if self._state.report else "waiting"
         return f"<Channel {self.number}, {state}>"
 
     # Internals.
+
+    async def _leave(self, code: int, text: str, error: BaseException | None = None) -> None:
+        what = f"channel.close of channel {self.number}"
+        await self._client.leave(self._state, what, lambda: self._close(code, text), error)
+
+    async def _end_transaction(self, name: str, seconds: float | None, error: BaseException | None) -> None:
+        """Commit or roll back; without an answer nobody knows what the channel does, so it is given up."""
+        await self._client.until_restored()
+        call = self._state.call(self._state.method(name))
+        answer = self._client.result(call, None, name, seconds)
+        await self._client.finish(self._state, f"the transaction could not be ended by {name}", answer, error)
 
     async def _close(self, code: int, text: str) -> None:
         state, client = self._state, self._client
@@ -570,7 +620,7 @@ class Channel:
         state.core.close(code, text)
         if not state.closed.done and client.channels.get(self.number) is state:
             client.driver.flush_soon()
-            await client.wait(state.closed)
+            await client.until(state.closed)
 
     async def _ask(self, name: str, arguments: Table = None, **fields: Any) -> Any:
         """Send a request of the connection's dialect and return its reply; fields that are False are left out."""
@@ -581,17 +631,39 @@ class Channel:
         if name not in named:
             raise LocalProtocolError(f"{self._client.core.dialect.name} has no {name}")
         await self._client.until_restored()
-        return await self._client.result(self._state.call(named[name](**given)))
+        return await self._client.result(self._state.call(named[name](**given)), what=name)
 
-    def _give_back(self, answer: Message[Any] | Method) -> None:
+    def _came_on(self, request: Pending[Any]) -> CameOn:
+        """Return what gets the channel of the core on which an answer comes, when it does."""
+        found = CameOn(self._state)
+        self._client.expect(request, found)
+        return found
+
+    def _give_back(self, came_on: CameOn, answer: Message[Any] | Method) -> None:
         """Return a message that was fetched for a caller that is gone."""
-        core = self._state.core
+        core = came_on.core or self._state.core
         if isinstance(answer, Message) and core.is_open:
             core.release(answer.method.delivery_tag)
 
     def _ended_error(self) -> EndpointClosed:
         report = self.report
-        return EndpointClosed(f"channel {self.number} is closed: {report}", report)
+        whose = "" if report is None else self._client.whose(report)
+        return EndpointClosed(f"channel {self.number} is closed: {report}{whose}", report)
+
+
+class CameOn:
+    """Notes the channel of the core on which an answer comes: `core`, None before."""
+
+    __slots__ = ("_state", "core")
+
+    def __init__(self, state: ChannelState) -> None:
+        # The channel that the answer comes for.
+        self._state = state
+        # Set when the answer comes.
+        self.core: CoreChannel | None = None
+
+    def __call__(self, answer: object) -> None:
+        self.core = self._state.core
 
 
 def _typed(properties: BasicProperties | None, content_type: str) -> BasicProperties:

@@ -1,9 +1,17 @@
-"""ClassicClient: routes the events of a client of 0-8 or 0-9-1 to its channels and consumers."""
+"""ClassicClient: routes the events of a client of 0-8 or 0-9-1 to its channels and consumers.
+
+A channel of the user is a `ChannelState`, a consumer a `ConsumerInbox`: both live longer than the core's objects, which
+recovery replaces. Events go by channel number, deliveries from there by consumer tag.
+
+Between two events these hold: each channel that the user has open has its state in `channels`; a consumer is in
+`inboxes` from its request until its last event; and who waits for something of a channel that has ended is told so.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -11,6 +19,8 @@ from ...amqp_0_9_1 import BasicProperties, Blocked, ConsumerCancelled, Delivery,
 from ...errors import AmqpError, ConsumerEnded, EndpointClosed, Scope, StaleDelivery
 from ...events import (
     Abandoned,
+    Accepted,
+    Again,
     By,
     Closed,
     CloseReport,
@@ -28,7 +38,7 @@ from ...versions import Version
 from .. import inbox as inboxes
 from ..driving import BaseClient, end_streams, is_own_close, offer
 from ..inbox import Inbox, Streams
-from ..recovery import Again, InDoubt, Recovered, RecoveryPolicy
+from ..recovery import InDoubt, Recovered, RecoveryPolicy
 from .restoring import Published, Recall, Republish, Restoring, Topology, replaced
 
 if TYPE_CHECKING:
@@ -46,23 +56,63 @@ class ConsumerInbox(Inbox[Delivery]):
     """The deliveries of one consumer, and what became of it.
 
     It outlives the Consumer of the user: if that is dropped, the inbox cancels at the server and returns what nobody
-    took. `consume` is the method that starts it, `prefetch` what is sent before. `starting` and `cancelling` are the
-    calls under way.
+    took.
     """
 
-    __slots__ = (*("cancelling", "channel", "consume", "dropped", "prefetch", "started", "starting", "tag"),)
+    __slots__ = (
+        "cancelling",
+        "channel",
+        "closed",
+        "consume",
+        "dropped",
+        "given_up",
+        "held",
+        "prefetch",
+        "started",
+        "starting",
+        "tag",
+        "taking",
+    )
 
     def __init__(self, channel: ChannelState, consume: Any, prefetch: int | None, limit: int) -> None:
         no_ack: bool = consume.no_ack
         super().__init__(channel.client, limit, no_ack or not prefetch)
+        # Whose consumer it is.
         self.channel = channel
+        # The method that starts it, with its queue's name of today: recovery sends it again.
         self.consume: Any = consume
+        # What is sent before that as basic.qos; None: nothing.
         self.prefetch = prefetch
+        # The server may answer with another than was asked for.
         self.tag: str = consume.consumer_tag
+        # The basic.consume under way, or answered; None before.
         self.starting: Pending[Any] | None = None
+        # This end's basic.cancel; None: it hasn't cancelled.
         self.cancelling: Pending[Any] | None = None
+        # Ends with the consumer, whoever ended it.
+        self.closed: Pending[None] = channel.client.pending()
+        # Whether the server has answered, so that recovery starts it again.
         self.started = False
+        # Whether the user has let go of it: what still comes is given back.
         self.dropped = False
+        # Whether this end took it as over before the server had answered its cancel.
+        self.given_up = False
+        # The items, and the channel of the core that they came on: another connection has others of both, so what is
+        # taken from one pair can only be settled where it came from.
+        self.held = channel.core, self.items
+        # The queue that the topology counts it for, until it has ended.
+        self.taking: str | None = None
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it was given up, and the server still owes an answer."""
+        return self.given_up and self.channel.inboxes.get(self.tag) is self
+
+    def give_up(self, report: CloseReport) -> None:
+        """Take it as over although the server hasn't answered."""
+        self.given_up = True
+        self.drop()
+        self.end(None)
 
     @property
     def no_ack(self) -> bool:
@@ -79,6 +129,7 @@ class ConsumerInbox(Inbox[Delivery]):
     def start(self) -> None:
         """Have the server send deliveries."""
         channel = self.channel
+        self.held = channel.core, self.items
         if self.prefetch is not None and not self.no_ack:
             channel.call(channel.method("basic.qos", prefetch_count=self.prefetch))
         self.starting = channel.call(self.consume)
@@ -94,12 +145,46 @@ class ConsumerInbox(Inbox[Delivery]):
         channel = self.channel
         if self.prefetch is not None and not self.no_ack:
             channel.core.call(channel.method("basic.qos", prefetch_count=self.prefetch))
-        self.starting = channel.core.call(replaced(self.consume, consumer_tag=self.tag))
+        self.starting = channel.core.call(self.resumed(self.tag))
+
+    def resumed(self, tag: str) -> Any:
+        """Return the method that starts it once more, under a tag."""
+        return replaced(self.consume, consumer_tag=tag)
+
+    def end(self, error: AmqpError | None) -> None:
+        super().end(error)
+        self.channel.client.complete(self.closed)
+        taking, self.taking = self.taking, None
+        if taking is not None:
+            self.channel.client.topology.consumer_ended(taking)
 
     def lost(self) -> None:
         """Forget the deliveries that can't be settled any more: they will come again."""
         if not self.no_ack:
             self.clear()
+            # Who looks at the old items without the lock finds none of the next connection.
+            self.items = deque()
+
+    async def take_held(self) -> tuple[CoreChannel, Delivery]:
+        """Wait for the next delivery; return it with the channel of the core that it came on."""
+        item = await self.take()
+        return self.held[0], item
+
+    def extend(self, items: list[Delivery]) -> None:
+        """Add deliveries that came together."""
+        at_once = not self.counted
+        if self.counted and not self.dropped and self.error is None:
+            octets = self.octets + sum([len(each.body) for each in items])
+            at_once = len(self.items) + len(items) < self.limit and octets < inboxes.FULL_OCTETS
+            self.octets = octets if at_once else self.octets
+        if at_once:
+            self.items.extend(items)
+        else:
+            for item in items:
+                self.items.append(item)
+                self.count(item)
+        for _ in items[: len(self.sleepers)]:
+            self.wake()
 
     def count(self, item: Delivery) -> None:
         if self.dropped:
@@ -107,10 +192,7 @@ class ConsumerInbox(Inbox[Delivery]):
         elif self.error is not None and not self.no_ack and self.channel.core.is_open:
             self.channel.core.release(self.items.pop().delivery_tag)
         else:
-            # As Inbox.count does, without two calls for each delivery.
-            self.octets += len(item.body)
-            if len(self.items) >= self.limit or self.octets >= inboxes.FULL_OCTETS:
-                self.fill()
+            super().count(item)
 
     @staticmethod
     def size(item: Delivery) -> int:
@@ -127,6 +209,10 @@ class ConsumerInbox(Inbox[Delivery]):
         """Take the tag that the server has given the consumer."""
         channel = self.channel
         self.started = True
+        if channel.client.recovery is not None:
+            self.follow()
+            self.taking = self.queue
+            channel.client.topology.consumer_began(self.queue)
         if ok.consumer_tag != self.tag:
             channel.inboxes.pop(self.tag, None)
             self.tag = ok.consumer_tag
@@ -148,7 +234,8 @@ class ConsumerInbox(Inbox[Delivery]):
 
     def drop(self) -> None:
         """Cancel, and return what waits here: nobody takes deliveries any more."""
-        self.dropped = self.counted = True
+        self.dropped = True
+        self.counted = True
         if self.started:
             # First, or the server would send again what is returned.
             self.cancel()
@@ -177,43 +264,71 @@ class ConsumerInbox(Inbox[Delivery]):
 class ChannelState:
     """A channel's routes: where its events go.
 
-    `inboxes` are its consumers' by tag. `stopped` ends when the server lets content flow again, None while it does.
-    `closed` ends when the channel has ended, and `error` says why then; `closing` says that this end has closed it.
-    `take_return` is asked first for a message that came back, whether it was a request of its own.
-
-    With recovery it lives on when its connection is lost: `mode` selects confirms or transactions again, `prefetch` is
-    the last basic.qos, `last_queue` the queue declared last, and `sent` are the latest messages without confirms.
+    With recovery it lives on when its connection is lost, with another channel of the core.
     """
 
     __slots__ = (
-        *("client", "closed", "closing", "core", "error", "inboxes", "last_queue", "mode", "prefetch", "publish"),
-        *("sent", "sent_octets", "serial", "stopped", "streams", "take_return"),
+        *("client", "closed", "closing", "core", "error", "given_up", "inboxes", "last_queue", "mode", "prefetch"),
+        *("publish", "out", "sent", "sent_octets", "serial", "stopped", "streams", "take_return"),
+        *("accepted", "published", "used"),
     )
 
     def __init__(self, client: ClassicClient, core: CoreChannel) -> None:
+        # Whose channel it is.
         self.client = client
+        # Its consumers', by tag.
         self.inboxes: dict[str, ConsumerInbox] = {}
+        # The inboxes of users that read its events.
         self.streams: Streams = []
+        # Ends when the server lets content flow again (channel.flow); None while it does.
         self.stopped: Pending[None] | None = None
+        # Ends when the channel has ended for good.
         self.closed: Pending[None] = client.pending()
+        # Whether this end has closed it.
         self.closing = False
+        # Whether this end took it as over before the server had answered its close.
+        self.given_up = False
+        # Why it ended, once it has.
         self.error: EndpointClosed | None = None
+        # The last number of a consumer tag made here.
         self.serial = 0
+        # Publishes for the metrics, beside those that the core's channel counts in confirm mode.
+        self.published = 0
+        # Deliveries that were accepted, for the metrics.
+        self.accepted = 0
+        # The channel of the core whose publishes with confirms still count beside `published`.
+        self.used: CoreChannel | None = None
+        # Asked first for a message that came back: whether it was a request of its own.
         self.take_return: Callable[[MessageReturned], bool] | None = None
+        # The method that selected confirms or transactions, "" for neither: recovery sends it again.
         self.mode = ""
+        # The last basic.qos: recovery sends it again.
         self.prefetch: Any = None
+        # The queue declared last, which a method means that names none (0-9-1 section 1.7.2).
         self.last_queue = ""
+        # The latest messages without confirms: a loss reports them as in doubt. The policy bounds them.
         self.sent: deque[InDoubt] = deque()
+        # Of the bodies in `sent`.
         self.sent_octets = 0
         self.use(core)
 
     def use(self, core: CoreChannel) -> None:
         """Go on with a channel of the core."""
+        self.published += self.published_with_confirms
         self.core = core
+        self.used = core
+        for inbox in self.inboxes.values():
+            inbox.held = core, inbox.items
+        self.out = self.client.core.send_buffer
         hooks, kept = self.client.hooks, self.client.recovery is not None
         self.publish: Callable[..., Pending[Any] | None] = self._publish if kept else core.publish
         if hooks is not None:
             self.publish = partial(hooked, hooks, self.publish)
+
+    @property
+    def published_with_confirms(self) -> int:
+        """What the channel of the core has counted: the publishes since its confirms are on."""
+        return 0 if self.used is None else self.used.publish_count
 
     @property
     def number(self) -> int:
@@ -223,7 +338,24 @@ class ChannelState:
     @property
     def report(self) -> CloseReport | None:
         """Why it ended, once it has."""
+        if self.given_up and self.error is not None:
+            return self.error.report
         return None if self.error is None and self.client.restored is not None else self.core.report
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it was given up, and the server still owes the answer."""
+        return self.given_up and self.client.channels.get(self.number) is self
+
+    def give_up(self, report: CloseReport) -> None:
+        """Take it as over although the server hasn't answered; it is closed for the server too."""
+        if not self.closing:
+            self.closing = True
+            with suppress(EndpointClosed):  # It ends with its connection.
+                self.core.close(200, "given up")
+        self.given_up = True
+        self.end(report, None)
+        self.client.complete(self.closed)
 
     def call(self, method: Any, properties: Any = None, body: bytes | None = None) -> Pending[Any]:
         """Send a request; with recovery, note how it is made again."""
@@ -231,7 +363,6 @@ class ChannelState:
         if client.recovery is None or body is not None:
             return self.core.call(method, properties, body)
         topology = client.topology
-        topology.check_room(method)
         method = topology.resolved(method, self.last_queue)
         pending = self.core.call(method)
         again = Recall(self, method)
@@ -282,6 +413,12 @@ class ChannelState:
             self.client.kept += len(body)
         return pending
 
+    def publish_counted(self, body: bytes, **fields: Any) -> Pending[Any] | None:
+        """Publish, and count it in the same step, for a driver whose callers are in several threads."""
+        pending = self.publish(body, **fields)
+        self.published += pending is None
+        return pending
+
     def remember(self, body: bytes, exchange: str, routing_key: str, properties: Any) -> None:
         """Keep a message without a confirm, which is in doubt if the connection is lost; for clients that recover."""
         assert self.client.recovery is not None
@@ -303,21 +440,32 @@ class ChannelState:
             if tag not in self.inboxes:
                 return tag
 
+    @property
+    def waits(self) -> bool:
+        """Whether a publish waits, although its channel of the core has ended."""
+        return self.stopped is not None and self.error is None
+
     async def may_publish(self) -> None:
         """Wait while the server reads too slowly, or has stopped the flow."""
         client = self.client
         while self.core.is_open or self.stopped is not None:
             if self.stopped is not None:
-                await client.wait(self.stopped)
+                what = f"channel.flow that lets channel {self.number} publish again"
+                await client.within(client.outcome_limit, self.stopped, what)
             elif client.kept >= client.kept_high and self.core.unconfirmed:
-                await client.wait(next(iter(self.core.unconfirmed.values())))
+                oldest = next(iter(self.core.unconfirmed.values()))
+                await client.within(client.outcome_limit, oldest, self.confirm)
             elif client.driver.congested:
                 await client.driver.pace()
-            elif client.core.send_backlog >= client.backlog_high:
+            elif self.out.size >= client.backlog_high:
                 await client.room()
-                return
             else:
                 return
+
+    @property
+    def confirm(self) -> str:
+        """What a publisher waits for, for the error of one that has waited too long."""
+        return f"confirm of a publish on channel {self.number}"
 
     def flow_changed(self, active: bool) -> None:
         """Stop the publishers, or let them go on."""
@@ -331,6 +479,9 @@ class ChannelState:
         """End a consumer that the server has cancelled."""
         inbox = self.inboxes.pop(tag, None)
         if inbox is not None:
+            topology = self.client.topology
+            if inbox.taking is not None:
+                topology.forget_queue(topology.renamed.get(inbox.taking, inbox.taking))
             text = "the server cancelled the consumer, its queue may be gone"
             inbox.end(ConsumerEnded(f"consumer {tag!r}: {text}", CloseReport(By.REMOTE, 0, text), tag))
 
@@ -343,7 +494,8 @@ class ChannelState:
     def end(self, report: CloseReport, cause: AmqpError | None) -> None:
         """End everything on the channel."""
         if self.error is None:
-            error = self.error = EndpointClosed(f"channel {self.core.number}: {report}", report)
+            error = EndpointClosed(f"channel {self.core.number}: {report}", report)
+            self.error = error
             error.__cause__ = cause
             last = None if is_own_close(report) else error
             for inbox in list(self.inboxes.values()):
@@ -365,21 +517,21 @@ def hooked(
 
 
 class ClassicClient(BaseClient["Core"]):
-    """A client of 0-8 or 0-9-1, below a driver.
-
-    `blocked` is why the server takes no publishes at the moment (RabbitMQ's connection.blocked), None if it does.
-
-    With recovery, `topology` has what is declared, and `restoring` declares it again. `doubts` are the messages to
-    report as in doubt, and `resent` counts those that were sent again.
-    """
+    """A client of 0-8 or 0-9-1, below a driver."""
 
     def __init__(self, core: Core) -> None:
         super().__init__(core)
+        # By number: those that the user hasn't seen the end of.
         self.channels: dict[int, ChannelState] = {}
+        # Why the server takes no publishes at the moment (RabbitMQ's connection.blocked); None if it does.
         self.blocked: str | None = None
+        # What this client has declared and recovery declares again.
         self.topology = Topology(0)
+        # The steps under way after a loss; None otherwise.
         self.restoring: Restoring | None = None
+        # Messages of the lost connection to be reported as in doubt once it is restored.
         self.doubts: list[InDoubt] = []
+        # How many of its messages were sent again.
         self.resent = 0
 
     def recover(self, policy: RecoveryPolicy, addresses: tuple[str, ...], seed: int) -> None:
@@ -394,21 +546,27 @@ class ClassicClient(BaseClient["Core"]):
         """Route events until one is left that nobody asked for, or there are no more."""
         next_event = self.core.next_event
         channels = self.channels
+        confirmed = 0
         while True:
             event = next_event()
             if type(event) is Delivery:
                 state = channels.get(event.channel)
                 inbox = state.inboxes.get(event.consumer_tag) if state is not None else None
                 if inbox is not None:
-                    inbox.items.append(event)
-                    if inbox.sleepers:
-                        inbox.wake()
-                    if inbox.counted:
-                        inbox.count(event)
+                    # Those that follow are to the same consumer.
+                    events = [event, *self.core.next_deliveries()]
+                    self.metrics.delivered += len(events)
+                    inbox.extend(events)
                 elif not self._offered(event):
+                    self.metrics.confirmed += confirmed
                     return event
             elif type(event) is Settled:
-                for pending in event.pendings:
+                pendings = event.pendings
+                if type(event.state) is Accepted:
+                    confirmed += len(pendings)
+                else:
+                    self.metrics.outcome(event.state, len(pendings))
+                for pending in pendings:
                     again: Published | Again | None = pending.again
                     if again is not None:
                         pending.again = None
@@ -419,13 +577,38 @@ class ClassicClient(BaseClient["Core"]):
                     if pending.waiters is not None:
                         self.done(pending)
             elif isinstance(event, Signal):
+                self.metrics.confirmed += confirmed
                 return event
             else:
                 route = self._ROUTES.get(type(event))
+                if confirmed:
+                    # Whoever is called may look at the metrics.
+                    self.metrics.confirmed += confirmed
+                    confirmed = 0
                 if route is not None:
                     route(self, event)
                 elif not self._offered(event) and not self._is_told(event):
                     return event
+
+    @property
+    def published_count(self) -> int:
+        return sum([each.published + each.published_with_confirms for each in self.channels.values()])
+
+    @property
+    def accepted_count(self) -> int:
+        return sum([each.accepted for each in self.channels.values()])
+
+    def _take_counts(self, state: ChannelState) -> None:
+        """Count what was published and accepted on a channel that ends."""
+        self.metrics.sent += state.published + state.published_with_confirms
+        state.used = None
+        self.metrics.taken += state.accepted
+        state.published = 0
+        state.accepted = 0
+
+    @property
+    def channel_count(self) -> int:
+        return sum([each.core.is_open for each in self.channels.values()])
 
     def error_of(self, pending: Pending[Any]) -> AmqpError:
         error = super().error_of(pending)
@@ -435,19 +618,28 @@ class ClassicClient(BaseClient["Core"]):
             self.unseen.pop(number, None)
         return error
 
+    def why_unanswered(self) -> str:
+        return "" if self.blocked is None else f"; the server has blocked the connection: {self.blocked}"
+
+    def _end_restoring(self) -> None:
+        if self.restoring is not None:
+            self.restoring.end()
+
     def end_parts(self, report: CloseReport) -> None:
+        self._end_restoring()
         for state in list(self.channels.values()):
             state.end(report, None)
             self.complete(state.closed)
+            self._take_counts(state)
         self.channels.clear()
 
-    def take_again(self, pending: Pending[Any]) -> Again:
-        again: Again | Published = super().take_again(pending)
-        return Republish(again) if isinstance(again, tuple) else again
+    def _republish(self, published: Published) -> Again:
+        return Republish(published)
 
     def on_lost(self) -> None:
-        self.restoring = None
+        self._end_restoring()
         self.blocked = None
+        self.blocked_changed(False)
         for state in list(self.channels.values()):
             if state.closing:
                 self.drop_channel(state.number, CloseReport(By.LOCAL, 200, "closed while the connection was lost"))
@@ -457,6 +649,7 @@ class ClassicClient(BaseClient["Core"]):
     def drop_channel(self, number: int, report: CloseReport) -> None:
         """End a channel that isn't opened again."""
         state = self.channels.pop(number)
+        self._take_counts(state)
         state.end(report, None)
         self.complete(state.closed)
 
@@ -523,13 +716,17 @@ class ClassicClient(BaseClient["Core"]):
         cause = self._failures.pop(number, None) if number else None
         cause = cause or self._failures.get(0)
         if event.scope is not Scope.CHANNEL:
+            self._end_restoring()
             self._over(report, cause)
             return
         state = self.channels.get(number)
         if state is None or (self.keeps() and state.error is None and not state.closing):
             return
+        if self.restoring is not None and self.restoring.reopens(state):
+            return
         if self.channels.pop(number, None) is None:
             return  # `keeps` has noted the loss, which ends the channels that are being closed.
+        self._take_counts(state)
         is_new = state.error is None  # else a caller may have been told before the server's answer came
         state.end(report, cause)
         if is_new and cause is not None and state.error is not None:
@@ -540,7 +737,7 @@ class ClassicClient(BaseClient["Core"]):
         state = self.channels.get(event.channel)
         if state is not None:
             state.consumer_cancelled(event.consumer_tag)
-        self.notes.append(f"channel {event.channel} consumer {event.consumer_tag!r} ended by the server")
+        self.note(f"channel {event.channel} consumer {event.consumer_tag!r} ended by the server")
         self._offered(event)
 
     def _flow_changed(self, event: FlowChanged) -> None:
@@ -551,7 +748,8 @@ class ClassicClient(BaseClient["Core"]):
 
     def _blocked(self, event: Blocked | Unblocked) -> None:
         self.blocked = event.reason if isinstance(event, Blocked) else None
-        self.notes.append("unblocked" if self.blocked is None else f"blocked by the server: {self.blocked}")
+        self.blocked_changed(self.blocked is not None)
+        self.note("unblocked" if self.blocked is None else f"blocked by the server: {self.blocked}")
         self._offered(event)
 
     def _nothing(self, event: Event) -> None:

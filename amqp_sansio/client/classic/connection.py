@@ -51,7 +51,7 @@ class Connection(AnyConnection[ClassicClient]):
     async def call(self, method: Method) -> Any:
         """Send a request of the connection class, such as ConnectionUpdateSecret, and return its reply."""
         await self._client.until_restored()
-        return await self._client.result(self._client.core.call(method))
+        return await self._client.result(self._client.core.call(method), what=method.NAME)
 
     async def close(self, code: int = 200, text: str = "Normal shutdown") -> CloseReport:
         """Close with a handshake of at most `close_timeout` seconds; return how the connection ended. On a closed
@@ -59,7 +59,7 @@ class Connection(AnyConnection[ClassicClient]):
         """
         self._client.stop_recovery()
         self._client.core.close(code, text)
-        self._client.driver.close_soon()
+        await self._client.end_connection()
         return await self.wait_closed()
 
     async def _open_channel(self, confirm: bool) -> Channel:
@@ -76,7 +76,8 @@ class Connection(AnyConnection[ClassicClient]):
             opening.again = Recall(state, dialect.named["channel.open"]())
         pending = state.call(dialect.named["confirm.select"]()) if confirm else opening
         # A caller that is gone has no channel to close.
-        await client.result(pending, lambda _: state.core.close())
+        what = f"{'confirm.select' if confirm else 'channel.open'} of channel {core.number}"
+        await client.result(pending, lambda _: state.core.close(), what)
         return Channel(state)
 
 

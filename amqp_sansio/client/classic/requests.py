@@ -13,6 +13,7 @@ from .client import ConsumerInbox, hooked
 from .consumer import Delivery, told
 
 if TYPE_CHECKING:
+    from ...amqp_0_9_1 import Channel as CoreChannel
     from .client import ChannelState
 
 DIRECT = "amq.rabbitmq.reply-to"
@@ -26,13 +27,14 @@ class ReplyInbox(ConsumerInbox):
 
     def __init__(self, channel: ChannelState, tag: str) -> None:
         super().__init__(channel, channel.method("basic.consume", consumer_tag=tag, no_ack=True), None, 1)
-        self.waiting: dict[str, Pending[Delivered]] = {}
+        # The requests without an answer, by correlation-id.
+        self.waiting: dict[str, Pending[tuple[CoreChannel, Delivered]]] = {}
 
     def count(self, item: Delivered) -> None:
         self.items.clear()
         pending = self.waiting.pop(item.properties.correlation_id or "", None)
         if pending is not None:
-            self.channel.client.complete(pending, item)
+            self.channel.client.complete(pending, (self.channel.core, item))
 
     def take_return(self, event: MessageReturned) -> bool:
         """Fail the request that came back; False if it was none of these."""
@@ -66,9 +68,13 @@ class Requests:
     """The requests of one channel: the queue for replies is opened with the first."""
 
     def __init__(self, state: ChannelState) -> None:
+        # The channel of all its requests.
         self._state = state
+        # Takes the replies.
         self._inbox = ReplyInbox(state, state.new_tag())
+        # The opening of the queue for replies, which the first request begins; its result is the queue's name.
         self._address: Pending[Any] | None = None
+        # The last number of a correlation-id.
         self._count = 0
 
     async def call(
@@ -86,18 +92,20 @@ class Requests:
         if number in inbox.waiting:
             raise ValueError(f"a request with the correlation-id {number!r} is under way")
         asked = asked.replace(reply_to=address, correlation_id=number)
-        pending: Pending[Delivered] = client.pending()
+        pending: Pending[tuple[CoreChannel, Delivered]] = client.pending()
         inbox.waiting[number] = pending
         try:
             publish: Any = state.core.publish
             if client.hooks is not None:
                 publish = partial(hooked, client.hooks, publish)
             sent = publish(body, exchange=exchange, routing_key=routing_key, mandatory=mandatory, properties=asked)
+            state.published += sent is None
             if sent is not None:
-                outcome = await client.result(sent)
+                outcome = await client.outcome(sent, state.confirm)
                 if not isinstance(outcome, Accepted):
                     raise NotAccepted(f"the request was not accepted: {outcome!r}", outcome)
-            return told(client.hooks, Delivery(state, await client.result(pending)))
+            core, reply = await client.outcome(pending, f"reply to the request {number!r}")
+            return told(client.hooks, Delivery(state, reply, (), None, core))
         finally:
             inbox.waiting.pop(number, None)
             # Nobody waits for a reply to a request that was given up.
@@ -122,8 +130,8 @@ class Requests:
             state.take_return = inbox.take_return
             inbox.started = True
         assert inbox.starting is not None
-        await client.result(inbox.starting)
-        found = await client.result(self._address)
+        await client.result(inbox.starting, what="basic.consume of the replies")
+        found = await client.result(self._address, what="queue.declare for the replies")
         return found if isinstance(found, str) else str(found.queue)
 
 

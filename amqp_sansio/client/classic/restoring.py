@@ -11,9 +11,9 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 
 from ...amqp_0_9_1 import BasicProperties
-from ...errors import AmqpError, LimitExceeded
-from ...events import By, CloseReport, Pending
-from ..recovery import TRIES, Again, InDoubt, Recovered, Repeated, Steps
+from ...errors import AmqpError
+from ...events import Again, By, CloseReport, Pending
+from ..recovery import TRIES, InDoubt, Recovered, Repeated, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,7 +38,9 @@ class Inbox(Protocol):
     @property
     def queue(self) -> str: ...
     def follow(self) -> None: ...
+    def lost(self) -> None: ...
     def resume(self) -> None: ...
+    def resumed(self, tag: str) -> Any: ...
 
 
 class State(Protocol):
@@ -79,12 +81,18 @@ class Client(Protocol):
     def answer(self, pending: Pending[Any], result: object) -> None: ...
     def drop_channel(self, number: int, report: CloseReport) -> None: ...
     def fail(self, pending: Pending[Any], error: AmqpError) -> None: ...
+    def note(self, text: str, *, warns: bool = False) -> None: ...
     def redo_calls(self) -> Pending[None] | None: ...
     def reopen(self, pending: Pending[Any]) -> None: ...
     def restoring_done(self, event: Callable[[str, int], Recovered]) -> None: ...
+    def stop(self, timer: Pending[None]) -> None: ...
 
 
+ACCESS_REFUSED: Final = 403
+NOT_FOUND: Final = 404
 RESOURCE_LOCKED: Final = 405
+_HELD: Final = frozenset({ACCESS_REFUSED, RESOURCE_LOCKED})
+"""What a server answers while an earlier connection holds a queue, or is its exclusive consumer; or another client."""
 _NOT_AGAIN: Final = frozenset({"tx.commit"})
 """Calls that end with their connection: nobody knows whether they were carried out."""
 
@@ -97,26 +105,51 @@ def replaced(method: Method, **changes: object) -> Any:
 
 
 class Topology:
-    """The exchanges, queues and bindings that this client has declared and not deleted.
+    """The exchanges, queues and bindings that this client has declared, and that are there as far as it knows.
 
-    `limit` is the most of them together. `named` are the queues whose names the server has chosen. `renamed` has
-    today's name of each of these by all that it had before.
+    What the server ends by itself leaves it too: an auto-delete queue with its last consumer here, an auto-delete
+    exchange with its last binding, a queue whose consumer the server cancels.
     """
 
     def __init__(self, limit: int) -> None:
+        # Most exchanges, queues and bindings together; above it the oldest are forgotten.
         self.limit = limit
+        # The methods that declared them, by name, in their order.
         self.exchanges: dict[str, Method] = {}
+        # The same of queues, under the names that they have today.
         self.queues: dict[str, Method] = {}
+        # The methods that bound queues or exchanges, by all that makes a binding one.
         self.bindings: dict[tuple[object, ...], Method] = {}
+        # Queues whose names the server has chosen: they get another one on a new connection.
         self.named: set[str] = set()
+        # The name of today of each of these, by all that it had before.
         self.renamed: dict[str, str] = {}
+        # How many had to go for others; recovery can't bring these back.
+        self.forgotten = 0
+        # Exclusive, auto-delete and expiring queues: those of them without a consumer are forgotten first.
+        self._fleeting: dict[str, None] = {}
+        # How many consumers here each queue has.
+        self._consumers: dict[str, int] = {}
+        # The bindings of each queue or exchange, by its end of the binding: what goes with it is found without a
+        # search.
+        self._places: dict[tuple[str, str], dict[tuple[object, ...], None]] = {}
 
-    def check_room(self, method: Method) -> None:
-        """Raise LimitExceeded before a declaration for which there is no room."""
-        size = len(self.exchanges) + len(self.queues) + len(self.bindings)
-        if size >= self.limit and method.NAME in _DECLARING:
-            text = f"{size} exchanges, queues and bindings are kept for recovery, RecoveryPolicy.declared allows"
-            raise LimitExceeded(f"{method.NAME}: {text} {self.limit}; delete some, or allow more")
+    def _make_room(self) -> bool:
+        """Forget what is likeliest to be gone, or else the oldest, until there is room; return whether there is."""
+        while len(self.exchanges) + len(self.queues) + len(self.bindings) >= self.limit:
+            self.forgotten += 1
+            unused = next((each for each in self._fleeting if each not in self._consumers), None)
+            if unused is not None:
+                self.forget_queue(unused)
+            elif self.queues:
+                self.forget_queue(next(iter(self.queues)))
+            elif self.bindings:
+                self._drop_binding(next(iter(self.bindings)))
+            elif self.exchanges:
+                self._forget_exchange(next(iter(self.exchanges)))
+            else:
+                return False
+        return True
 
     def resolved(self, method: Any, last_queue: str) -> Any:
         """Return a method with the names of today: an empty one is the channel's last queue, wherever that is now."""
@@ -133,33 +166,58 @@ class Topology:
         if name == "queue.declare":
             queue = method.queue if reply is None else reply.queue
             state.last_queue = queue
-            if not method.passive:
+            if not method.passive and (queue in self.queues or self._make_room()):
                 self.queues[queue] = method
+                if method.exclusive or method.auto_delete or "x-expires" in (method.arguments or ()):
+                    self._fleeting[queue] = None
                 if not method.queue:
                     self.named.add(queue)
         elif name == "exchange.declare":
-            if not method.passive:
+            if not method.passive and (method.exchange in self.exchanges or self._make_room()):
                 self.exchanges[method.exchange] = method
         elif name in ("queue.bind", "exchange.bind"):
-            self.bindings[_binding(method)] = method
+            if _binding(method) in self.bindings or self._make_room():
+                self._add_binding(method)
         elif name in ("queue.unbind", "exchange.unbind"):
-            self.bindings.pop(_binding(method), None)
+            self._drop_binding(_binding(method))
         elif name == "queue.delete":
             self.forget_queue(method.queue)
         elif name == "exchange.delete":
-            self.exchanges.pop(method.exchange, None)
-            gone = ("source", method.exchange), ("exchange", method.exchange), ("destination", method.exchange)
-            self._unbind(*gone)
+            self._forget_exchange(method.exchange)
+
+    def consumer_began(self, queue: str) -> None:
+        """Note that this client consumes from a queue."""
+        self._consumers[queue] = self._consumers.get(queue, 0) + 1
+
+    def consumer_ended(self, queue: str) -> None:
+        """Note that one of its consumers has ended: an auto-delete queue ends with the last one (0-9-1, queue.declare,
+        auto-delete)."""
+        queue = self.renamed.get(queue, queue)
+        left = self._consumers.pop(queue, 0) - 1
+        if left > 0:
+            self._consumers[queue] = left
+        elif getattr(self.queues.get(queue), "auto_delete", False):
+            self.forget_queue(queue)
 
     def forget_queue(self, queue: str) -> None:
-        """Note that a queue is deleted, and its bindings with it."""
+        """Note that a queue is gone, and its bindings with it."""
         self.queues.pop(queue, None)
+        self._fleeting.pop(queue, None)
         self.named.discard(queue)
         self._unbind(("queue", queue))
+
+    def bindings_of(self, queue: str) -> list[tuple[object, ...]]:
+        """Return the keys of a queue's bindings."""
+        return list(self._places.get(("queue", queue), ()))
 
     def rename(self, old: str, new: str) -> None:
         """Let all that points to a queue follow to its new name."""
         self.queues[new] = self.queues.pop(old)
+        if old in self._fleeting:
+            del self._fleeting[old]
+            self._fleeting[new] = None
+        if old in self._consumers:
+            self._consumers[new] = self._consumers.pop(old)
         self.named.discard(old)
         self.named.add(new)
         for before, name in list(self.renamed.items()):
@@ -169,15 +227,45 @@ class Topology:
         if len(self.renamed) > self.limit:
             del self.renamed[next(iter(self.renamed))]
         methods = [self.resolved(method, "") for method in self.bindings.values()]
-        self.bindings = {_binding(method): method for method in methods}
+        self.bindings.clear()
+        self._places.clear()
+        for method in methods:
+            self._add_binding(method)
 
-    def _unbind(self, *gone: tuple[str, str]) -> None:
-        for key, method in list(self.bindings.items()):
-            if any(getattr(method, field, None) == name for field, name in gone):
-                del self.bindings[key]
+    def _add_binding(self, method: Method) -> None:
+        key = _binding(method)
+        self.bindings[key] = method
+        for place in _ends(method):
+            self._places.setdefault(place, {})[key] = None
+
+    def _drop_binding(self, key: tuple[object, ...]) -> None:
+        method = self.bindings.pop(key, None)
+        if method is None:
+            return
+        for place in _ends(method):
+            others = self._places[place]
+            del others[key]
+            if not others:
+                del self._places[place]
+        source = str(getattr(method, "source", None) or getattr(method, "exchange", ""))
+        left = ("source", source) in self._places or ("exchange", source) in self._places
+        if not left and getattr(self.exchanges.get(source), "auto_delete", False):
+            self._forget_exchange(source)
+
+    def _forget_exchange(self, name: str) -> None:
+        self.exchanges.pop(name, None)
+        self._unbind(("source", name), ("exchange", name), ("destination", name))
+
+    def _unbind(self, *places: tuple[str, str]) -> None:
+        for place in places:
+            for key in list(self._places.get(place, ())):
+                self._drop_binding(key)
 
 
-_DECLARING: Final = frozenset({"exchange.declare", "queue.declare", "queue.bind", "exchange.bind"})
+def _ends(binding: Any) -> list[tuple[str, str]]:
+    """Return both ends of a binding, each with the name of its field."""
+    fields = ("queue", "exchange") if hasattr(binding, "queue") else ("source", "destination")
+    return [(field, getattr(binding, field)) for field in fields]
 
 
 def _binding(method: Any) -> tuple[object, ...]:
@@ -193,6 +281,7 @@ class Recall(Repeated[State]):
 
     def __init__(self, state: State, method: Method) -> None:
         super().__init__(state)
+        # The request, as it was sent.
         self.method = method
 
     def answered(self, pending: Pending[Any]) -> None:
@@ -200,8 +289,20 @@ class Recall(Repeated[State]):
         result: Any = pending.result
         if self.method.NAME == "tx.commit":
             self.state.sent.clear()
-        self.state.client.topology.answered(self.state, self.method, result)
+        client, topology = self.state.client, self.state.client.topology
+        before = topology.forgotten
+        topology.answered(self.state, self.method, result)
+        if topology.forgotten and not before:
+            text = f"{topology.limit} exchanges, queues and bindings are kept for recovery: others are forgotten"
+            client.note(f"{text}, and not declared again after a loss; see RecoveryPolicy.declared", warns=True)
         self.complete(result)
+
+    def failed(self, pending: Pending[Any]) -> None:
+        report = getattr(pending.error, "report", None)
+        queue = getattr(self.method, "queue", "")
+        if queue and isinstance(report, CloseReport) and report.code == NOT_FOUND:
+            self.state.client.topology.forget_queue(queue)
+        super().failed(pending)
 
     def lost(self, pending: Pending[Any]) -> bool:
         """Wait for the next connection, unless there is nothing to do on it, or only the caller knows."""
@@ -247,8 +348,10 @@ class Republish(Repeated[State]):
     __slots__ = ("body", "exchange", "immediate", "mandatory", "properties", "routing_key", "tries")
 
     def __init__(self, published: Published) -> None:
+        # The message, which is kept until its outcome is known: `kept` of the client counts it.
         self.body, self.exchange, self.routing_key, self.mandatory, self.immediate, self.properties, state = published
         super().__init__(state)
+        # How often it was sent; the policy bounds that.
         self.tries = 1
 
     def answered(self, pending: Pending[Any]) -> None:
@@ -259,7 +362,7 @@ class Republish(Repeated[State]):
         """Wait for the next connection, or report the message."""
         client = self.state.client
         assert client.recovery is not None
-        if client.recovery.policy.in_doubt == "report":
+        if self.is_doubtful(client.recovery.policy, pending, self.tries):
             client.doubts.append(InDoubt((self.exchange, self.routing_key), self.body, self.properties))
             return False
         self.adopt(pending)
@@ -292,17 +395,42 @@ def _counted(properties: BasicProperties | None, tries: int) -> BasicProperties:
 
 
 class Restoring(Steps):
-    """The steps after a connection is open again. Each makes one call, and its answer begins the next."""
+    """The steps after a connection is open again. Each makes one call, and its answer begins the next.
+
+    A queue or a consumer that somebody else holds, perhaps the lost connection, is left out and tried again at the end,
+    for `RecoveryPolicy.patience` seconds. Then the rest goes on, and what is held is tried until the policy's deadline.
+    """
 
     def __init__(self, client: Client) -> None:
+        # What is restored; it has one at a time.
         self.client = client
+        # What the server refused, and its words, for `Recovered`.
         self.failures: list[tuple[str, str]] = []
+        # What somebody else holds: the kind of step, its item, and the server's words.
+        self.held: list[tuple[str, Any, str]] = []
+        # Queues among these: their bindings and consumers wait too.
+        self._held_queues: set[str] = set()
+        # The channel that a refusal has ended and that is opened again before the next step.
+        self._reopening: State | None = None
+        # Of the pause before what is held is tried again.
+        self._timer: Pending[None] | None = None
+        # Seconds of these pauses so far.
+        self._waited = 0.0
+        # How often it was tried: the pauses grow with it.
+        self._turns = 0
+        # Whether the patience is over: the connection is back for its users, and only what is held goes on.
+        self._is_late = False
+        # Old and new names of queues that the server names.
         self.renamed: list[tuple[str, str]] = []
+        # A channel for declarations, which a refusal may end: made when it is needed.
         self._work: CoreChannel | None = None
+        # The one under way: its kind, and what it is about.
         self._step: tuple[str, Any] = ("start", None)
+        # Queues that aren't there, so that their consumers can't be started.
         self._missing: set[str] = set()
         topology, states = client.topology, list(client.channels.values())
         inboxes = [inbox for state in states for inbox in state.inboxes.values() if inbox.started]
+        # What is left, in order: channels, exchanges, queues, bindings, prefetch, consumers.
         self._steps: deque[tuple[str, Any]] = deque(
             [
                 *(("channel", state) for state in states),
@@ -311,57 +439,104 @@ class Restoring(Steps):
                 *(("binding", key) for key in topology.bindings),
                 *(("prefetch", state) for state in states),
                 *((kind, inbox) for inbox in inboxes for kind in ("look", "consumer")),
-                ("redo", None),
             ]
         )
 
     def next(self) -> None:
         """Do what comes next until there is something to wait for."""
-        while self._steps:
-            self._step = self._steps.popleft()
-            kind, item = self._step
-            try:
-                pending = self._DO[kind](self, item)
-            except AmqpError as error:
-                self._note(error)
-                continue
-            if pending is not None:
-                pending.again = self
+        while True:
+            while self._steps:
+                self._step = self._steps.popleft()
+                kind, item = self._step
+                try:
+                    pending = self._DO[kind](self, item)
+                except AmqpError as error:
+                    self._note(error)
+                    continue
+                if pending is not None:
+                    pending.again = self
+                    return
+            if self._step[0] == "end":
+                break
+            if self.held and self._wait():
                 return
+            self._steps.append(("end", None) if self._is_late else ("redo", None))
         if self._work is not None and self._work.is_open:
             self._work.close()
+        if self._is_late:
+            self._end_late()
+            return
+        self._is_late = True
         self.client.restoring_done(self._event)
+        if self.held:
+            # The rest goes on.
+            self.client.restoring = self
+            self._step = ("start", None)
+            self.next()
 
     # For the client.
+
+    def end(self) -> None:
+        """End with the connection."""
+        self.client.restoring = None
+        if self._timer is not None:
+            self.client.stop(self._timer)
 
     def answered(self, pending: Pending[Any]) -> None:
         """Go on after an answer."""
         if self.client.restoring is not self:
             return  # The connection was lost once more.
         kind, item = self._step
-        if kind == "queue" and item in self.client.topology.named:
-            reply: Any = pending.result
-            self._renamed(item, reply.queue)
+        if kind == "pause":
+            held, self.held = self.held, []
+            self._steps.extend(("probe" if self._is_late and each == "consumer" else each, on) for each, on, _ in held)
+        elif kind == "queue":
+            if item in self._held_queues:
+                self._held_queues.discard(item)
+                self._steps.extend(("binding", key) for key in self.client.topology.bindings_of(item))
+                self._steps.extend(("consumer", inbox) for inbox in self._consumers_of(item))
+            if item in self.client.topology.named:
+                reply: Any = pending.result
+                self._renamed(item, reply.queue)
+        elif kind == "probe":
+            self._steps.extendleft([("consumer", item), ("unprobe", item)])
         self.next()
 
     def failed(self, pending: Pending[Any]) -> None:
-        """Note what can't be restored; go on, or try a queue again that the lost connection still has."""
+        """Note what can't be restored and go on; try again what the lost connection may still hold."""
         error = pending.error
         if error is None or self.client.restoring is not self:
             return
         report = getattr(error, "report", None)
         kind, item = self._step
-        if kind == "queue" and isinstance(report, CloseReport) and report.code == RESOURCE_LOCKED:
-            self._steps.appendleft(self._step)
-            assert self.client.recovery is not None
-            timer = self.client.after(self.client.recovery.policy.first_delay)
-            self._step = ("pause", None)
-            timer.again = self
-            return
-        if kind == "look":
-            self._missing.add(item.queue)
-        self._note(error)
+        if kind in ("queue", "consumer", "probe") and isinstance(report, CloseReport) and report.code in _HELD:
+            if kind == "queue":
+                self._held_queues.add(item)
+            self.held.append(("consumer" if kind == "probe" else kind, item, str(error)))
+            if kind == "consumer":
+                self._reopening = item.channel  # The refusal ends it: see `reopens`.
+                return
+        else:
+            if kind == "look":
+                self._missing.add(item.queue)
+            self._note(error)
         self.next()
+
+    def reopens(self, state: State) -> bool:
+        """Note that a channel has ended; return whether it lives on, because it ended with a consumer that somebody
+        holds."""
+        if self._reopening is not state:
+            return False
+        self._reopening = None
+        held = [each for _, each, _ in self.held]
+        for inbox in state.inboxes.values():
+            inbox.lost()
+        others = [each for each in state.inboxes.values() if each.started and each not in held]
+        begun = [each for each in others if ("consumer", each) not in self._steps]
+        self._steps.extendleft([("consumer", each) for each in begun])
+        self._steps.extendleft([("prefetch", state), ("channel", state)])
+        self.next()
+        return True
 
     # Steps.
 
@@ -388,6 +563,8 @@ class Restoring(Steps):
         queue = key[1]
         if isinstance(queue, str) and queue in renamed:
             key = (key[0], renamed[queue], *key[2:])
+        if key[0] == "queue" and key[1] in self._held_queues:
+            return None
         return self._declare(self.client.topology.bindings.get(key))
 
     def _prefetch(self, state: State) -> Pending[Any] | None:
@@ -398,13 +575,14 @@ class Restoring(Steps):
     def _look(self, inbox: Inbox) -> Pending[Any] | None:
         """See whether a queue is there that this client hasn't declared: a missing one would end the channel."""
         inbox.follow()
-        if inbox.ended or inbox.queue in self.client.topology.queues or inbox.queue.startswith("amq.rabbitmq."):
+        queues = self.client.topology.queues
+        if inbox.ended or inbox.queue in queues or inbox.queue.startswith("amq.rabbitmq."):
             return None
         return self._working.call(inbox.channel.method("queue.declare", queue=inbox.queue, passive=True))
 
     def _consumer(self, inbox: Inbox) -> Pending[Any] | None:
         state = inbox.channel
-        if inbox.ended or state.inboxes.get(inbox.tag) is not inbox:
+        if inbox.ended or state.inboxes.get(inbox.tag) is not inbox or inbox.queue in self._held_queues:
             return None
         if inbox.queue in self._missing:
             state.consumer_cancelled(inbox.tag)
@@ -414,9 +592,22 @@ class Restoring(Steps):
 
     def _redo(self, _: object) -> Pending[Any] | None:
         pending = self.client.redo_calls()
-        if pending is not None:
-            self._steps.append(("redo", None))
+        self._steps.append(("end", None) if pending is None else ("redo", None))
         return pending
+
+    def _probe(self, inbox: Inbox) -> Pending[Any] | None:
+        """See whether a consumer would be refused, which would end its channel with all that is on it."""
+        if inbox.ended or inbox.channel.inboxes.get(inbox.tag) is not inbox:
+            return None
+        work = self._working
+        work.call(inbox.channel.method("basic.qos", prefetch_count=1))
+        return work.call(inbox.resumed(_PROBE))
+
+    def _unprobe(self, inbox: Inbox) -> Pending[Any] | None:
+        return self._working.call(inbox.channel.method("basic.cancel", consumer_tag=_PROBE))
+
+    def _nothing(self, _: object) -> None:
+        """Do nothing."""
 
     _DO: ClassVar[dict[str, Callable[[Restoring, Any], Pending[Any] | None]]] = {
         "channel": _channel,
@@ -427,6 +618,9 @@ class Restoring(Steps):
         "look": _look,
         "consumer": _consumer,
         "redo": _redo,
+        "probe": _probe,
+        "unprobe": _unprobe,
+        "end": _nothing,
     }
 
     # Internals.
@@ -438,9 +632,46 @@ class Restoring(Steps):
             try:
                 self._work = self.client.core.open_channel()
             except AmqpError:
-                # All numbers are in use; then a refusal ends one of them.
-                return next(iter(self.client.channels.values())).core
+                # If all numbers are in use, a refusal ends one of them.
+                state = next(iter(self.client.channels.values()), None)
+                if state is None:
+                    raise
+                return state.core
         return self._work
+
+    def _wait(self) -> bool:
+        """Begin to wait before what is held is tried again; return whether it is worth while."""
+        assert self.client.recovery is not None
+        policy = self.client.recovery.policy
+        limit = policy.deadline
+        if not self._is_late:
+            limit = policy.patience if limit is None else min(policy.patience, limit / 2)
+        if limit is not None and self._waited >= limit:
+            return False
+        delay = min(policy.first_delay * policy.factor**self._turns, policy.ceiling)
+        if limit is not None:
+            delay = min(delay, limit - self._waited)
+        self._turns += 1
+        self._waited += delay
+        self._timer = self.client.after(delay)
+        self._step = ("pause", None)
+        self._timer.again = self
+        return True
+
+    def _end_late(self) -> None:
+        """Give up what is still held, and end."""
+        self.client.restoring = None
+        for kind, item, reason in self.held:
+            inboxes = self._consumers_of(item) if kind == "queue" else [item]
+            self.client.note(f"{kind} {_name(item)} isn't restored: {reason}", warns=True)
+            if kind == "queue":
+                self.client.topology.forget_queue(item)
+            for inbox in inboxes:
+                inbox.channel.consumer_cancelled(inbox.tag)
+
+    def _consumers_of(self, queue: str) -> list[Inbox]:
+        inboxes = [inbox for state in self.client.channels.values() for inbox in state.inboxes.values()]
+        return [each for each in inboxes if each.started and each.queue == queue]
 
     def _declare(self, method: Method | None) -> Pending[Any] | None:
         if method is None:
@@ -459,14 +690,23 @@ class Restoring(Steps):
 
     def _note(self, error: AmqpError) -> None:
         kind, item = self._step
-        name = getattr(item, "tag", None) or getattr(item, "number", None) or item
-        self.failures.append((f"{kind} {name}", str(error)))
+        self.failures.append((f"{kind} {_name(item)}", str(error)))
+        if self._is_late:
+            self.client.note(f"{kind} {_name(item)} isn't restored: {error}", warns=True)
 
     def _event(self, address: str, attempts: int) -> Recovered:
         client = self.client
         doubts, client.doubts = tuple(client.doubts), []
         resent, client.resent = client.resent, 0
-        return Recovered(address, attempts, doubts, resent, tuple(self.renamed), tuple(self.failures))
+        held = [(f"{kind} {_name(item)}", f"{reason}; it is tried again") for kind, item, reason in self.held]
+        return Recovered(address, attempts, doubts, resent, tuple(self.renamed), (*self.failures, *held))
+
+
+_PROBE: Final = "amqp-sansio-probe"
+
+
+def _name(item: Any) -> object:
+    return getattr(item, "tag", None) or getattr(item, "number", None) or item
 
 
 __all__ = ["Recall", "Republish", "Restoring", "Topology"]
