@@ -1,80 +1,80 @@
-"""AMQP for asyncio: `connect` to a broker, or `serve` as one, on the cores of amqp_sansio."""
+"""AMQP for asyncio: `connect` to a broker, or `serve` as one, on the cores of amqp_sansio.
+
+The classes here are those of 0-9-1 and 0-8. `amqp_sansio_asyncio.amqp_0_10` and `amqp_sansio_asyncio.amqp_1_0` have
+those of the other versions, `amqp_sansio_asyncio.messaging` the client of all.
+"""
 
 from __future__ import annotations
 
-import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from amqp_sansio.client.classic.channel import Channel, PublishOutcome
-from amqp_sansio.client.classic.consumer import Consumer, Delivery
-from amqp_sansio.client.classic.settings import ConfigOptions
 from amqp_sansio.client.hooks import Hooks
 from amqp_sansio.client.inbox import EventStream
 from amqp_sansio.client.opening import Opening
 from amqp_sansio.client.recovery import Recovered, Recovering, RecoveryPolicy
 from amqp_sansio.errors import ConsumerEnded, LinkEnded, NotAccepted, SessionEnded, TransactionFailed
 
-from .client import Connection, connect
+from .client import connect
 from .connector import Connector
 from .recording import RecordedConnection, Recorder, RecordTarget
-from .server import AnyAuthenticate, AnyHandler, Authenticate, Handler, Server, serve
-from .server_connection import ServerConnection
 
 if TYPE_CHECKING:
-    from amqp_sansio.client.amqp_0_10.publishing import SentMessage as SentMessage
-    from amqp_sansio.client.amqp_0_10.subscription import ReceivedMessage as ReceivedMessage
-    from amqp_sansio.client.amqp_0_10.subscription import Subscription as Subscription
-    from amqp_sansio.client.amqp_0_10.transaction import Branch as Branch
-    from amqp_sansio.client.amqp_1_0.receiver import ReceivedDelivery as ReceivedDelivery
-    from amqp_sansio.client.amqp_1_0.receiver import Receiver as Receiver
-    from amqp_sansio.client.amqp_1_0.requester import Requester as Requester
-    from amqp_sansio.client.amqp_1_0.sender import Sender as Sender
-    from amqp_sansio.client.amqp_1_0.sender import SentDelivery as SentDelivery
-    from amqp_sansio.client.amqp_1_0.session import Session as Session
-    from amqp_sansio.client.amqp_1_0.transaction import Transaction as Transaction
+    from amqp_sansio.client.classic.channel import Channel as Channel
+    from amqp_sansio.client.classic.channel import PublishOutcome as PublishOutcome
+    from amqp_sansio.client.classic.connection import Connection as Connection
+    from amqp_sansio.client.classic.consumer import Consumer as Consumer
+    from amqp_sansio.client.classic.consumer import Delivery as Delivery
+    from amqp_sansio.client.classic.settings import ConfigOptions as ConfigOptions
 
-    from .amqp_0_10.session_registry import SessionKeeper as SessionKeeper
     from .broker import BrokerServer as BrokerServer
     from .broker import serve_broker as serve_broker
     from .clock import Clock as Clock
     from .clock import VirtualClock as VirtualClock
     from .faults import Faults as Faults
     from .faults import Line as Line
+    from .listening import bind_sockets as bind_sockets
+    from .server import AnyAuthenticate as AnyAuthenticate
+    from .server import AnyHandler as AnyHandler
+    from .server import Authenticate as Authenticate
+    from .server import Handler as Handler
+    from .server import Server as Server
+    from .server import serve as serve
+    from .server_connection import ServerConnection as ServerConnection
+    from .stopping import on_stop as on_stop
 
+_CLASSIC = "amqp_sansio.client.classic."
 _LATER = {
-    "Branch": "amqp_0_10",
-    "BrokerServer": "broker",
-    "Clock": "clock",
-    "Faults": "faults",
-    "Line": "faults",
-    "ReceivedDelivery": "amqp_1_0",
-    "ReceivedMessage": "amqp_0_10",
-    "Receiver": "amqp_1_0",
-    "Requester": "amqp_1_0",
-    "Sender": "amqp_1_0",
-    "SentDelivery": "amqp_1_0",
-    "SentMessage": "amqp_0_10",
-    "Session": "amqp_1_0",
-    "SessionKeeper": "amqp_0_10.session_registry",
-    "Subscription": "amqp_0_10",
-    "Transaction": "amqp_1_0",
-    "VirtualClock": "clock",
-    "serve_broker": "broker",
+    "AnyAuthenticate": ".server",
+    "AnyHandler": ".server",
+    "Authenticate": ".server",
+    "BrokerServer": ".broker",
+    "Channel": _CLASSIC + "channel",
+    "Clock": ".clock",
+    "ConfigOptions": _CLASSIC + "settings",
+    "Connection": _CLASSIC + "connection",
+    "Consumer": _CLASSIC + "consumer",
+    "Delivery": _CLASSIC + "consumer",
+    "Faults": ".faults",
+    "Handler": ".server",
+    "Line": ".faults",
+    "PublishOutcome": _CLASSIC + "channel",
+    "Server": ".server",
+    "ServerConnection": ".server_connection",
+    "VirtualClock": ".clock",
+    "bind_sockets": ".listening",
+    "on_stop": ".stopping",
+    "serve": ".server",
+    "serve_broker": ".broker",
 }
-"""Names of 0-10, 1.0 and the broker; programs that don't use them don't load their engines."""
-
-
-_RENAMED = {"OneZero": "amqp_1_0", "ZeroTen": "amqp_0_10"}
+"""Names of one version, of servers, the broker and processes, by module; who doesn't use them doesn't load them."""
 
 
 def __getattr__(name: str) -> object:
     if name in _LATER:
-        return getattr(import_module(f".{_LATER[name]}", __name__), name)
-    package, new = _RENAMED.get(name[:7], ""), name[7:].replace("Options", "ConfigOptions")
-    if package and new in (found := import_module(f".{package}", __name__)).__all__:
-        warnings.warn(f"{name} is called {package}.{new} now", DeprecationWarning, stacklevel=2)
-        return getattr(found, new)
+        # From now on it is there as an imported name is.
+        found = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -82,7 +82,6 @@ __all__ = [
     "AnyAuthenticate",
     "AnyHandler",
     "Authenticate",
-    "Branch",
     "BrokerServer",
     "Channel",
     "Clock",
@@ -101,29 +100,20 @@ __all__ = [
     "NotAccepted",
     "Opening",
     "PublishOutcome",
-    "ReceivedDelivery",
-    "ReceivedMessage",
-    "Receiver",
     "RecordTarget",
     "RecordedConnection",
     "Recorder",
     "Recovered",
     "Recovering",
     "RecoveryPolicy",
-    "Requester",
-    "Sender",
-    "SentDelivery",
-    "SentMessage",
     "Server",
     "ServerConnection",
-    "Session",
     "SessionEnded",
-    "SessionKeeper",
-    "Subscription",
-    "Transaction",
     "TransactionFailed",
     "VirtualClock",
+    "bind_sockets",
     "connect",
+    "on_stop",
     "serve",
     "serve_broker",
 ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.events import AuthenticationRequested, Opened, OpenRequested, ScramKeysRequested
-from amqp_sansio.sasl import Credentials, ScramKeys, decoy_scram_keys, scram_keys
+from amqp_sansio.sasl import Credentials, ScramKeyBook, ScramKeys
 
 if TYPE_CHECKING:
     from .serving import ServingDriver
@@ -31,9 +31,11 @@ class Login:
         vhosts: Container[str] | None,
     ) -> None:
         self._authenticate = authenticate
+        """Passwords by user, or a function that decides."""
         self._vhosts = vhosts
-        self._secret = secrets.token_bytes(16)
-        self._keys: dict[tuple[str, str], ScramKeys] = {}
+        """Those that may be opened; None: all."""
+        self._keys = ScramKeyBook(secrets.token_bytes(16))
+        """SCRAM keys, made once for each user of the mapping."""
 
     async def open(self, connection: Client, driver: ServingDriver[Any]) -> bool:
         """Answer a client's opening; return whether it succeeded."""
@@ -70,8 +72,8 @@ class Login:
             return bool(await answer if inspect.isawaitable(answer) else answer)
         if credentials.authzid not in ("", credentials.user):
             return False
-        if credentials.mechanism.startswith("SCRAM-"):
-            return True  # The core has verified the proof.
+        if credentials.verified:
+            return credentials.user in self._authenticate  # The mechanism has judged the proof.
         password = self._authenticate.get(credentials.user)
         if password is None or credentials.password is None:
             return False
@@ -81,14 +83,7 @@ class Login:
         digest = "sha1" if mechanism == "SCRAM-SHA-1" else "sha256"
         if callable(self._authenticate):
             return None
-        password = self._authenticate.get(user)
-        if password is None:
-            return decoy_scram_keys(user, self._secret, digest=digest)
-        keys = self._keys.get((user, digest))
-        if keys is None:
-            keys = scram_keys(password, secrets.token_bytes(16), digest=digest)
-            self._keys[user, digest] = keys
-        return keys
+        return self._keys.keys(user, self._authenticate.get(user), digest)
 
 
 __all__ = ["Client", "Login"]

@@ -10,7 +10,7 @@ import logging
 import secrets
 import socket
 import ssl as ssl_module
-import time
+from collections.abc import Sequence
 from contextlib import suppress
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
@@ -19,11 +19,16 @@ from amqp_sansio.broker import Hub, Settings, User
 from amqp_sansio.client.opening import Opening
 from amqp_sansio.uri import AmqpUri
 
-from .broker_driver import Arrival, BrokerDriver, certificate_name
-from .recording import Recorder, RecordTarget, recorder_for
+from .arrivals import HANDSHAKE, Arrivals, Entrance
+from .broker_driver import BrokerDriver, certificate_name
+from .clock import time_of_day
+from .listening import Listener, listen, listen_on
+from .recording import Recorder, RecordTarget, recorder_for, shown
 
 if TYPE_CHECKING:
+    from amqp_sansio.broker import Namespace
     from amqp_sansio.broker.model.commands import Command
+    from amqp_sansio.metrics import Sample
 
     from .clock import Clock, Timer
     from .faults import Faults
@@ -31,8 +36,6 @@ if TYPE_CHECKING:
 _logger = logging.getLogger("amqp_sansio_asyncio")
 
 _CLOSING: Final = "the broker is shutting down"
-_LISTEN_BACKLOG: Final = 1024
-"""Clients that may wait to be accepted; tests may open many at once."""
 
 
 def serve_broker(
@@ -40,20 +43,26 @@ def serve_broker(
     host: str = "127.0.0.1",
     port: int = 0,
     *,
+    sockets: Sequence[socket.socket] | None = None,
     ssl: ssl_module.SSLContext | None = None,
     record: RecordTarget | None = None,
     record_secrets: bool = False,
     allow_remote: bool = False,
     clock: Clock | None = None,
     faults: Faults | None = None,
+    namespace: Namespace | None = None,
 ) -> Opening[BrokerServer]:
     """Serve a broker: `async with serve_broker() as broker`, or `await` it and close it later.
 
-    One port takes clients of every version in `settings`. Port 0 takes a free one; see `BrokerServer.port` and `url`.
+    One port takes clients of every version in `settings`, inside a WebSocket too where the extra `websocket` is
+    installed. Port 0 takes a free one; see `BrokerServer.port` and `url`. A name has an address in each family of IP,
+    all on the same port. `sockets` that listen already, those of `bind_sockets` or of a supervisor, stand for `host`,
+    `port` and `allow_remote`; they are closed with the broker.
     With `ssl` everything goes through TLS; a context that asks for client certificates lets their holders log in by
     EXTERNAL, in the certificate's name. `record` writes every connection to one pcapng file, above TLS; of a client
     that doesn't log in it takes 16 KiB, and nothing after its connection was refused. `clock` provides the broker's
-    time, by default the event loop's. `faults` injects faults.
+    time, by default the event loop's. `faults` injects faults. `namespace` has nodes of one's own for clients of 1.0
+    (`amqp_sansio.broker.nodes`).
 
     Settings without a seed get a random one, those without `urls` the listening address, those without an `epoch` the
     time of day. A host that others could reach is refused, unless `allow_remote`: the default user has a default
@@ -66,27 +75,44 @@ def serve_broker(
     ...     async with serve_broker() as broker:
     ...         return broker.url
     """
-    server = BrokerServer(settings or Settings(), clock, faults)
-    return Opening(lambda: server.start(host, port, ssl, (record, record_secrets), allow_remote))
+    server = BrokerServer(settings or Settings(), clock, faults, namespace)
+    return Opening(lambda: server.start(host, port, sockets, ssl, (record, record_secrets), allow_remote))
 
 
 class BrokerServer:
     """A serving broker. `close` it, or leave its context."""
 
-    def __init__(self, settings: Settings, clock: Clock | None, faults: Faults | None) -> None:
+    def __init__(
+        self, settings: Settings, clock: Clock | None, faults: Faults | None, namespace: Namespace | None = None
+    ) -> None:
         self._settings = settings if settings.seed else settings.but(seed=secrets.token_bytes(32))
+        """With a seed and the port filled in, once it listens."""
         self._given_clock = clock
+        """None: the event loop is the clock."""
+        self._namespace = namespace
+        """The nodes of one's own that its hub has; None: none."""
         self._hub: Hub | None = None
-        self._listener: asyncio.Server | None = None
+        """The broker itself; None before it listens."""
+        self._listener: Listener | None = None
+        """None before it listens, and once it is closed."""
         self._owns_recorder = False
+        """Whether the recording was opened here, and is closed with the server."""
         self._is_secure = False
+        """Whether clients speak TLS, for the URL."""
         self._address = ("", 0)
+        """Host and port of the first socket."""
         self._drivers: dict[int, BrokerDriver] = {}
+        """By the hub's number of the client: transports that aren't gone."""
         self._turn_scheduled = False
+        """Whether a turn follows in this turn of the event loop: one is enough for all arrivals."""
         self._timer: Timer | None = None
+        """For the hub's next deadline."""
         self.recorder: Recorder | None = None
+        """Of all connections; None: nothing is recorded."""
         self.faults: Faults | None = faults
+        """What tests do to connections; None: nothing."""
         self.clock: Clock
+        """Of the hub and of all drivers."""
 
     @property
     def hub(self) -> Hub:
@@ -118,19 +144,21 @@ class BrokerServer:
     @property
     def url(self) -> str:
         """The URL for its first user and first virtual host, with the password."""
-        settings = self._settings
-        name, user = next(iter(settings.users.items()), ("", ""))
-        password = user.password if isinstance(user, User) else user
-        host = self.host if not ip_address(self.host).is_unspecified else "127.0.0.1"
-        uri = AmqpUri(
-            "amqps" if self._is_secure else "amqp", host, self.port, name or None, password or None, settings.vhosts[0]
-        )
-        return uri.format()
+        return self._url("amqps" if self._is_secure else "amqp")
+
+    @property
+    def websocket_url(self) -> str:
+        """The same for clients that come by a WebSocket; it is one port. Both ends need the extra `websocket`."""
+        return self._url("amqps+ws" if self._is_secure else "amqp+ws")
 
     @property
     def connections(self) -> int:
         """Number of clients, including those still logging in or leaving."""
         return len(self._drivers)
+
+    def metrics(self) -> list[Sample]:
+        """Return the broker's counters and gauges; see `amqp_sansio.metrics`."""
+        return self.hub.metrics()
 
     def line(self, number: int) -> BrokerDriver:
         """Return the transport of the hub's client `number`. Raises KeyError if it is gone."""
@@ -197,40 +225,50 @@ class BrokerServer:
         self,
         host: str,
         port: int,
+        sockets: Sequence[socket.socket] | None,
         ssl: ssl_module.SSLContext | None,
         record: tuple[RecordTarget | None, bool],
         allow_remote: bool,
     ) -> BrokerServer:
-        """Listen."""
+        """Listen, or accept on the sockets, which are closed if that fails."""
         loop = asyncio.get_running_loop()
         self.clock = loop if self._given_clock is None else self._given_clock
-        addresses = await _addresses(loop, host, port, allow_remote)
-        self.recorder, self._owns_recorder = recorder_for(*record)
+        config = self._settings.any_config
+        arrivals = Arrivals(
+            self._settings.limits.unopened,
+            self.admit,
+            ssl=ssl,
+            handshake_timeout=min(config.handshake_timeout, HANDSHAKE),
+            close_timeout=config.close_timeout,
+        )
+        if sockets is None:
+            self._listener = await listen(arrivals.enter, host, port, allow_remote=allow_remote)
+        else:
+            self._listener = await listen_on(arrivals.enter, sockets)
         try:
-            self._listener = await loop.create_server(
-                lambda: Arrival(self), addresses, port, ssl=ssl, backlog=_LISTEN_BACKLOG, start_serving=False
-            )
+            self.recorder, self._owns_recorder = recorder_for(*record)
             self._is_secure = ssl is not None
             self._address = self._listener.sockets[0].getsockname()[:2]
             self._settings = self._filled_in(self._settings)
-            self._hub = Hub(self._settings)
+            self._hub = Hub(self._settings, self._namespace)
             await self._listener.start_serving()
         except BaseException:
-            if self._listener is not None:
-                self._listener.close()
-                self._listener = None
+            self._listener.close()
+            self._listener = None
             if self.recorder is not None and self._owns_recorder:
                 self.recorder.close()
             raise
         return self
 
-    def admit(self, transport: asyncio.Transport) -> BrokerDriver:
-        """Create the driver of a new client."""
+    def admit(self, entrance: Entrance, transport: asyncio.Transport) -> BrokerDriver | None:
+        """Create the driver of a new client; None once the server was told to close."""
+        if self.is_closing:
+            return None
         loop = asyncio.get_running_loop()
         is_secure = transport.get_extra_info("sslcontext") is not None
         name = certificate_name(transport.get_extra_info("peercert"))
         client = self.hub.connect(is_secure=is_secure, peer_name=name)
-        driver = BrokerDriver(loop, client, self)
+        driver = BrokerDriver(loop, client, self, entrance)
         self._drivers[client.number] = driver
         return driver
 
@@ -248,6 +286,15 @@ class BrokerServer:
 
     # Internals.
 
+    def _url(self, scheme: str) -> str:
+        settings = self._settings
+        name, user = next(iter(settings.users.items()), ("", ""))
+        password = user.password if isinstance(user, User) else user
+        host = self.host if not ip_address(self.host).is_unspecified else "127.0.0.1"
+        path = "/" if "+ws" in scheme else ""
+        uri = AmqpUri(scheme, host, self.port, name or None, password or None, settings.vhosts[0], path=path)
+        return uri.format()
+
     def _turn(self) -> None:
         self._turn_scheduled = False
         hub = self.hub
@@ -262,6 +309,8 @@ class BrokerServer:
                 # Continue with the others.
                 _logger.exception("a client of the broker is cut off: serving it failed")
                 driver.cut()
+        for warning in hub.take_warnings():
+            _logger.warning("%s", warning)
         if hub.is_dirty:
             # A fast reader waits until the others have had their turn.
             self.turn_soon()
@@ -279,24 +328,10 @@ class BrokerServer:
 
     def _filled_in(self, settings: Settings) -> Settings:
         """Return the settings with the address and time filled in."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
         kind = "tls" if self._is_secure else "tcp"
-        urls = settings.urls or (f"amqp:{kind}:{host}:{self.port}",)
-        return settings.but(urls=urls, epoch=settings.epoch or time.time() - self.clock.time())
-
-
-async def _addresses(loop: asyncio.AbstractEventLoop, host: str, port: int, allow_remote: bool) -> list[str]:
-    """Return the addresses of a host; for port 0 only the first, since each would get a different port. Raises
-    ValueError for an address that isn't a loopback one."""
-    found = await loop.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    addresses = list(dict.fromkeys([str(each[4][0]) for each in found]))
-    remote = [each for each in addresses if not ip_address(each.partition("%")[0]).is_loopback]
-    if remote and not allow_remote:
-        raise ValueError(
-            f"{host or 'every address'} can be reached from other machines; the broker listens on loopback addresses "
-            "unless it is told to allow remote clients"
-        )
-    return addresses if port else addresses[:1]
+        urls = settings.urls or tuple([f"amqp:{kind}:{shown(each.getsockname(), '')}" for each in self.sockets])
+        now = time_of_day(asyncio.get_running_loop())
+        return settings.but(urls=urls, epoch=settings.epoch or now - self.clock.time())
 
 
 __all__ = ["BrokerServer", "serve_broker"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 import struct
 from collections.abc import Callable, Iterable, Mapping
@@ -15,16 +16,20 @@ from amqp_sansio.broker import Client
 from amqp_sansio.endpoint import CloseHint
 from amqp_sansio.events import By
 
+from .arrivals import Entrant
 from .driver import Driver
 
 if TYPE_CHECKING:
+    from .arrivals import Entrance
     from .clock import Clock, Timer
     from .faults import Faults
     from .recording import Recorder
 
 _logger = logging.getLogger("amqp_sansio_asyncio")
 
-_NO_LINGER: Final = struct.pack("ii", 1, 0)
+_KEEP: Final = CloseHint.KEEP
+_NO_LINGER: Final = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
+"""SO_LINGER of zero seconds: close with a RST. The members of the structure are shorts on Windows."""
 
 
 class Host(Protocol):
@@ -39,10 +44,6 @@ class Host(Protocol):
         """Whether new clients are refused."""
         ...
 
-    def admit(self, transport: asyncio.Transport) -> BrokerDriver:
-        """Create the driver of a new client."""
-        ...
-
     def turn_soon(self) -> None:
         """Serve all clients that the hub names, at the end of this turn of the event loop."""
         ...
@@ -52,35 +53,23 @@ class Host(Protocol):
         ...
 
 
-class Arrival(asyncio.Protocol):
-    """A transport before its client exists: with TLS, until the end of the handshake."""
-
-    def __init__(self, host: Host) -> None:
-        self._host = host
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        made = cast(asyncio.Transport, transport)
-        if self._host.is_closing:
-            # A TLS handshake may end after the server was told to close.
-            made.abort()
-            return
-        driver = self._host.admit(made)
-        made.set_protocol(driver)
-        driver.connection_made(made)
-
-
-class BrokerDriver(Driver[Client]):
+class BrokerDriver(Driver[Client], Entrant):
     """The asyncio protocol of one client of a broker.
 
     The server's turn writes the octets of the hub's client, once for everything received in one turn of the event loop.
     While the broker is full, or the transport's buffer is, nothing is read.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, core: Client, host: Host) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, core: Client, host: Host, entrance: Entrance) -> None:
         super().__init__(loop, core, host.recorder, host.clock)
         self._host = host
+        """The server, which takes its turns."""
+        self._entrance: Entrance | None = entrance
+        """Its place among those that haven't logged in."""
         self._faults = host.faults
+        """What tests do to this connection; None: nothing."""
         self._on_hold = False
+        """Whether reading is paused because the broker is full."""
         self._is_ended = False
         """Whether nothing more can be written, not even octets delayed by faults."""
         self._peer: object = None
@@ -113,6 +102,8 @@ class BrokerDriver(Driver[Client]):
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._entrance is not None:
+            self._entrance.leave()
         super().connection_lost(exc)
         report = self.core.report
         if report is not None and report.by is By.LOCAL and not self.core.hub.is_closing:
@@ -126,6 +117,9 @@ class BrokerDriver(Driver[Client]):
     def take_events(self) -> None:
         core = self.core
         core.next_event()
+        if self._entrance is not None and core.is_open:
+            self._entrance.leave()
+            self._entrance = None
         while self._held and self.feed_held():
             core.next_event()
 
@@ -134,7 +128,7 @@ class BrokerDriver(Driver[Client]):
 
     def settle(self) -> None:
         core = self.core
-        if core.close_hint is not CloseHint.KEEP:
+        if core.close_hint is not _KEEP:
             self._close_transport()
         else:
             if core.send_backlog:
@@ -169,7 +163,7 @@ class BrokerDriver(Driver[Client]):
         """Handle changes caused by other clients, or by time."""
         core = self.core
         self.take_events()
-        if core.close_hint is not CloseHint.KEEP:
+        if core.close_hint is not _KEEP:
             self._close_transport()
             return
         if not self.write_paused:
@@ -204,6 +198,7 @@ class BrokerDriver(Driver[Client]):
         transport = self.transport
         if transport is None:
             return
+        self.note_end(ours=True)
         sock = transport.get_extra_info("socket")
         if sock is not None:
             with suppress(OSError):
@@ -263,4 +258,4 @@ def certificate_name(certificate: object) -> str:
     return ""
 
 
-__all__ = ["Arrival", "BrokerDriver", "Host", "certificate_name"]
+__all__ = ["BrokerDriver", "Host", "certificate_name"]

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import secrets
+import asyncio
 import ssl as ssl_module
 from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from amqp_sansio.client.classic.connection import Connection
-from amqp_sansio.client.connecting import ConfigOptions, new_connection
+from amqp_sansio.client.connecting import new_connection
 from amqp_sansio.client.connection import AnyConnection
 from amqp_sansio.client.opening import Opening
+from amqp_sansio.client.reaching import Route
 from amqp_sansio.client.recovery import RecoveryPolicy, policy_of
 from amqp_sansio.client.settings import version_named
-from amqp_sansio.uri import AmqpUri, parse
+from amqp_sansio.uri import AmqpUri
 from amqp_sansio.versions import AMQP_0_9_1, Version
 
-from .connector import Connector, Establisher
+from .connector import Connector, Establisher, draw_of
 from .recording import RecordTarget
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from amqp_sansio.client.amqp_0_10.settings import ConfigOptions as Options_0_10
     from amqp_sansio.client.amqp_1_0.connection import Connection as Connection_1_0
     from amqp_sansio.client.amqp_1_0.settings import ConfigOptions as Options_1_0
+    from amqp_sansio.client.classic.connection import Connection
+    from amqp_sansio.client.classic.settings import ConfigOptions
 
 
 @overload
@@ -38,6 +40,7 @@ def connect(
     record_secrets: bool = False,
     connector: Connector | None = None,
     recover: bool | RecoveryPolicy = False,
+    wait: float = 0.0,
     **options: Unpack[Options_1_0],
 ) -> Opening[Connection_1_0]: ...
 @overload
@@ -50,6 +53,7 @@ def connect(
     record_secrets: bool = False,
     connector: Connector | None = None,
     recover: bool | RecoveryPolicy = False,
+    wait: float = 0.0,
     **options: Unpack[Options_0_10],
 ) -> Opening[Connection_0_10]: ...
 @overload
@@ -62,6 +66,7 @@ def connect(
     record_secrets: bool = False,
     connector: Connector | None = None,
     recover: bool | RecoveryPolicy = False,
+    wait: float = 0.0,
     **options: Unpack[ConfigOptions],
 ) -> Opening[Connection]: ...
 @overload
@@ -74,6 +79,7 @@ def connect(
     record_secrets: bool = False,
     connector: Connector | None = None,
     recover: bool | RecoveryPolicy = False,
+    wait: float = 0.0,
     **options: Any,
 ) -> Opening[Any]: ...
 def connect(
@@ -85,6 +91,7 @@ def connect(
     record_secrets: bool = False,
     connector: Connector | None = None,
     recover: bool | RecoveryPolicy = False,
+    wait: float = 0.0,
     **options: Any,
 ) -> Opening[Any]:
     """Connect to a broker: `async with connect(url) as connection`, or `connection = await connect(url)` and close it
@@ -95,8 +102,9 @@ def connect(
     `.amqp_1_0`. amqps verifies the certificate and the host name unless the URL says otherwise; `ssl` replaces the
     context. `record` writes the connection to a pcapng file, with SASL responses blanked unless `record_secrets`.
     `connector` supplies a transport other than TCP. With `recover`, True or a `RecoveryPolicy`, a connection that is
-    lost later is opened again, with all that was open on it. `options` are fields of the version's `Config`, see the
-    version's `ConfigOptions`, and override the URL.
+    lost later is opened again, with all that was open on it. With `wait` the first connection, too, is tried again for
+    so many seconds while it can't be opened. `options` are fields of the version's `Config`, see the version's
+    `ConfigOptions`, and override the URL.
 
     Raises OSError (TimeoutError after the URL's connection_timeout or `handshake_timeout` seconds, ssl.SSLError) if
     there is no transport, EndpointClosed with the reason if the server refuses, UriError and ValueError for invalid
@@ -109,22 +117,13 @@ def connect(
     """
     given = version_named(version)
     policy = policy_of(recover)
-    urls = [url] if isinstance(url, (str, AmqpUri)) else [*url]
 
     def begin() -> Coroutine[Any, Any, AnyConnection[Any]]:
-        uris = [
-            parse(each) if isinstance(each, str) else each for each in (*urls, *(policy.addresses if policy else ()))
-        ]
-        establisher = Establisher(
-            uris,
-            lambda uri: new_connection(given, uri, options, secrets.token_urlsafe),
-            ssl,
-            (record, record_secrets),
-            connector,
-        )
-        return establisher.connect(policy)
+        draw = draw_of(asyncio.get_running_loop())
+        route = Route(url, policy, lambda uri: new_connection(given, uri, options, draw), wait)
+        return Establisher(route, ssl, (record, record_secrets), connector).connect()
 
     return Opening(begin)
 
 
-__all__ = ["Connection", "Connector", "connect"]
+__all__ = ["Connector", "connect"]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from typing import TYPE_CHECKING, Any
 
 from amqp_sansio.client.driving import BaseClient
 from amqp_sansio.events import Event, Signal
 
+from .clock import time_of_day
 from .driver import Driver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
+    from amqp_sansio.client.reaching import Reopening
     from amqp_sansio.events import Pending
 
     from .recording import Recorder
@@ -36,10 +39,25 @@ class ClientDriver(Driver["BaseClient[Any]"]):
     ) -> None:
         super().__init__(loop, client, recorder)
         self._reconnect = reconnect
+        """Opens the next transport of a client that recovers."""
+        self.reopening: Reopening | None = None
+        """The attempt of recovery that this driver's transport is for."""
+        self._tasks: set[asyncio.Task[object]] = set()
+        """Operations of the client that nobody waits for."""
+        # A future ends whatever its pending says.
+        client.shares_timers = True
         client.attach(self)
         if not client.opened.done:
             client.wait(client.opened)
         self.opened: asyncio.Future[None] = (client.opened.waiters or [])[0]
+        """Ends when the first connection is open, or can't be."""
+
+    # Called by asyncio.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if self.reopening is not None:
+            self.core.reconnect(self.reopening.core, self.reopening.seconds)
+        super().connection_made(transport)
 
     # Called by the driver's loop.
 
@@ -52,8 +70,8 @@ class ClientDriver(Driver["BaseClient[Any]"]):
             elif not (self._held and self.feed_held()):
                 break
         if client.notes:
-            for note in client.take_notes():
-                self.log(note)
+            for text, warns in client.take_notes():
+                self.log(text, logging.WARNING if warns else logging.INFO)
         self._wake()
 
     def flush(self) -> None:
@@ -76,6 +94,17 @@ class ClientDriver(Driver["BaseClient[Any]"]):
         finally:
             self.core.transport_ended(str(exc or "it was closed"), self.clock.time())
             self._wake()
+        self.arm()
+
+    def not_connected(self, error: Exception) -> None:
+        """Note that there is no transport, because of this error."""
+        if self.transport is not None:
+            self.transport.abort()
+            return
+        self.core.not_connected(str(error) or type(error).__name__, self.clock.time())
+        self.take_events()
+        if not self.lost.done():
+            self.lost.set_result(None)
         self.arm()
 
     def on_timer(self) -> None:
@@ -115,6 +144,19 @@ class ClientDriver(Driver["BaseClient[Any]"]):
     def ring(self) -> None:
         if not self.loop.is_closed():
             self.loop.call_soon_threadsafe(self._take_dropped)
+
+    def start(self, work: Coroutine[Any, Any, object], /) -> None:
+        task = self.loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def ask(self, function: Callable[[], object], seconds: float | None, /) -> object:
+        async with asyncio.timeout(seconds):
+            found = function()
+            return await found if inspect.isawaitable(found) else found
+
+    def time_of_day(self) -> float:
+        return time_of_day(self.loop)
 
     # Internals.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 class Timer(Protocol):
@@ -31,6 +33,20 @@ class Clock(Protocol):
         ...
 
 
+@runtime_checkable
+class Calendar(Protocol):
+    """An event loop with a time of day of its own, such as a simulated one."""
+
+    def time_of_day(self) -> float:
+        """Return the seconds since 1970."""
+        ...
+
+
+def time_of_day(loop: asyncio.AbstractEventLoop) -> float:
+    """Return the seconds since 1970: the machine's, or those of a loop that is a `Calendar`."""
+    return loop.time_of_day() if isinstance(loop, Calendar) else time.time()
+
+
 class VirtualTimer:
     """A scheduled call of a `VirtualClock`."""
 
@@ -38,8 +54,11 @@ class VirtualTimer:
 
     def __init__(self, when: float, number: int, callback: Callable[[], object]) -> None:
         self._when = when
+        """In seconds on its clock."""
         self._number = number
+        """The order of those that are due together."""
         self._callback: Callable[[], object] | None = callback
+        """None once it is cancelled."""
 
     def cancel(self) -> None:
         self._callback = None
@@ -74,8 +93,11 @@ class VirtualClock:
 
     def __init__(self, now: float = 0.0) -> None:
         self._now = now
+        """In seconds; only `advance` changes it."""
         self._timers: list[VirtualTimer] = []
+        """A heap, the next one first; some may be cancelled."""
         self._numbers = 0
+        """The last number of a timer."""
 
     def time(self) -> float:
         return self._now

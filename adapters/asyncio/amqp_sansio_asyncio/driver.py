@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, Generic, Literal, Protocol, TypeVar, ca
 
 from amqp_sansio.endpoint import CloseHint, Endpoint, Side
 from amqp_sansio.events import By
-from amqp_sansio.frame_lines import FrameLines
 
 from .recording import RecordedConnection, Recorder, shown
 
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 
     from amqp_sansio.events import CloseReport
     from amqp_sansio.limits import Limits
+    from amqp_sansio.recorded.frame_lines import FrameLines
+    from amqp_sansio.websocket import WebSocketStream
 
     from .clock import Clock, Timer
 
@@ -54,6 +55,7 @@ _logger = logging.getLogger("amqp_sansio_asyncio")
 is_logged: Final = _logger.isEnabledFor
 """Asked once for each read and each write: it costs a look-up."""
 
+_KEEP: Final = CloseHint.KEEP
 FLUSH_OCTETS: Final = 64 * 1024
 """Octets above which a caller writes at once, and yields to the event loop."""
 
@@ -69,27 +71,47 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self, loop: asyncio.AbstractEventLoop, core: CoreT, recorder: Recorder | None = None, clock: Clock | None = None
     ) -> None:
         self.loop = loop
+        """That calls this protocol."""
         self.clock: Clock = loop if clock is None else clock
+        """The source of `now`; mostly the loop."""
         self.core = core
+        """A connection of any version, or a client above one."""
         self._recorder = recorder
+        """Opens `tap` when the addresses are known."""
         self.transport: asyncio.Transport | None = None
+        """None before the connection is made."""
         self.tap: RecordedConnection | None = None
+        """Takes the octets of both sides for a recording."""
         self._is_known = False
         """Whether this side is the client, or the client has logged in."""
         self.lost: asyncio.Future[None] = loop.create_future()
+        """Done when the transport is gone."""
         self.flush_scheduled = False
+        """Whether a write follows in this turn of the loop: one is enough for all that was queued."""
         self.write_paused = False
+        """Whether the transport's buffer is full."""
         self.reading_paused = False
+        """Whether the transport was told to read nothing."""
         self._held = b""
+        """Octets that the core had no room for: a transport may give some after it was paused."""
         self._timer: Timer | None = None
+        """For the core's next deadline; it is set anew only if that comes nearer."""
+        self._closing_timer: asyncio.TimerHandle | None = None
+        """Cuts the transport off when the peer doesn't close it."""
         self._eof = False
+        """Whether the peer has ended its stream."""
+        self._ended_by: Literal["client", "server"] | None = None
+        """Which side ended the transport first, for the recording."""
         self._closing_since: float | None = None
+        """When the core first wanted the transport closed, in the loop's seconds."""
         self.lingering = False
         """Whether all octets are written, and the driver waits only for the peer's end of the transport."""
         self._dropped = 0
+        """Octets that came while it lingers: above `Limits.message` of them it is cut off."""
         self.label = "?"
         """The connection in a log: its two addresses, the own one first."""
         self._lines: FrameLines | None = None
+        """Frames for the log at DEBUG; None: none are wanted, or they can't be read any more."""
 
     # Implemented by clients and servers.
 
@@ -101,6 +123,11 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         """Whether reading should pause."""
         return bool(self._held) or not self.core.receive_budget
 
+    @property
+    def websocket(self) -> WebSocketStream | None:
+        """The WebSocket that the connection is inside, None without one."""
+        return None if self.transport is None else self.transport.get_extra_info("websocket")
+
     # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -111,14 +138,19 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         if self._recorder is not None:
             self._record(self._recorder)
         if is_logged(DEBUG):
-            self._lines = FrameLines(is_client=self.core.role is Side.CLIENT)
+            self._lines = self._frame_lines()
         self.progress()
+
+    def transport_changed(self, transport: asyncio.Transport) -> None:
+        """Use this transport from now on: a WebSocket inside the one before, on which nothing was sent yet."""
+        self.transport = transport
 
     def data_received(self, data: bytes) -> None:
         if self.lingering:
             # Nobody reads the octets, so they aren't recorded.
             self._dropped += len(data)
             if self._dropped > self.core.config.limits.message and self.transport is not None:
+                self.note_end(ours=True)
                 self.transport.abort()
             return
         if self.tap is not None:
@@ -136,6 +168,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
 
     def eof_received(self) -> bool | None:
         self._eof = True
+        self.note_end(ours=False)
         if self.lingering:
             return None
         self.core.receive_eof(self.clock.time())
@@ -154,11 +187,14 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
             self._log_end()
         finally:
             # Nobody may wait forever, whatever fails below.
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
+            for timer in (self._timer, self._closing_timer):
+                if timer is not None:
+                    timer.cancel()
+            self._timer = None
+            self._closing_timer = None
+            self.note_end(ours=exc is None)
             if self.tap is not None:
-                self.tap.close(self._closed_by(), reset=exc is not None)
+                self.tap.close(self._ended_by, reset=exc is not None)
             if not self.lost.done():
                 self.lost.set_result(None)
 
@@ -181,7 +217,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
     def settle(self) -> None:
         """Do everything that follows taking events."""
         core = self.core
-        if core.close_hint is not CloseHint.KEEP:
+        if core.close_hint is not _KEEP:
             self._close_transport()
             return
         if core.send_backlog:
@@ -260,16 +296,26 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self.write()
         self.progress()
 
-    def log(self, text: str) -> None:
+    def log(self, text: str, level: int = logging.INFO) -> None:
         """Log a line about this connection."""
-        _logger.info("%s %s", self.label, text)
+        _logger.log(level, "%s %s", self.label, text)
+
+    def warn(self, text: str) -> None:
+        """Log a warning about this connection."""
+        _logger.warning("%s %s", self.label, text)
 
     def log_frames(self, data: bytes, *, sent: bool) -> None:
         """Log the frames that these octets complete; from frames that are recognised on, if DEBUG wasn't on before."""
         if self._lines is None:
-            self._lines = FrameLines(is_client=self.core.role is Side.CLIENT, from_start=False)
+            self._lines = self._frame_lines(from_start=False)
         for line in self._lines.feed(data, sent=sent):
             _logger.debug("%s %s", self.label, line)
+
+    def _frame_lines(self, *, from_start: bool = True) -> FrameLines:
+        # Observers are loaded where frames are logged.
+        from amqp_sansio.recorded.frame_lines import FrameLines
+
+        return FrameLines(is_client=self.core.role is Side.CLIENT, from_start=from_start)
 
     async def wait_lost(self) -> None:
         """Wait until the transport is closed."""
@@ -303,6 +349,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         if transport is None or transport.is_closing():
             return
         if self.core.close_hint is CloseHint.CLOSE_NOW:
+            self.note_end(ours=True)
             transport.abort()
             return
         if self.lingering:
@@ -311,9 +358,11 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         if self.core.role is Side.SERVER and not self._eof and transport.can_write_eof():
             self._linger(transport)
         else:
+            self.note_end(ours=True)
             self.hang_up(transport.close)
         since = self.loop.time() if self._closing_since is None else self._closing_since
-        self.loop.call_at(since + self.core.config.close_timeout, self._give_up)
+        if not self.lost.done():
+            self._closing_timer = self.loop.call_at(since + self.core.config.close_timeout, self._give_up)
 
     def _linger(self, transport: asyncio.Transport) -> None:
         """Drop the peer's octets until it closes, as many as `Limits.message` at most.
@@ -333,16 +382,23 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         else:
             self._end_stream()
 
+    def note_end(self, *, ours: bool) -> None:
+        """Note, for the recording, which side ends the transport: the first one counts."""
+        if self._ended_by is None:
+            self._ended_by = self.core.role.value if ours else self.core.role.other.value
+
     def hang_up(self, end: Callable[[], None]) -> None:
         """Close the stream to the peer, or all of it, now that everything is written."""
         end()
 
     def _end_stream(self) -> None:
         if self.transport is not None and not self.transport.is_closing():
+            self.note_end(ours=True)
             self.hang_up(self.transport.write_eof)
 
     def _give_up(self) -> None:
         if self.transport is not None and not self.lost.done():
+            self.note_end(ours=True)
             self.transport.abort()
 
     def _tapped(self, data: bytes, sent: bool) -> None:
@@ -364,13 +420,6 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
             self.log(f"closed: {report}")
         if report.by is By.TRANSPORT or "without close-ok" in report.hint:
             _logger.info("%s ended without its closing handshake: %s", self.label, report)
-
-    def _closed_by(self) -> Literal["client", "server"] | None:
-        report = self.core.report
-        if report is None:
-            return None
-        ours = report.by is By.LOCAL
-        return self.core.role.value if ours else self.core.role.other.value
 
 
 __all__ = ["FLUSH_OCTETS", "Core", "CoreConfig", "CoreT", "Driver"]

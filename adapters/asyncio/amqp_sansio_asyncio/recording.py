@@ -8,10 +8,11 @@ import threading
 import time
 import weakref
 from contextlib import suppress
-from typing import IO, Final, Literal, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
-from amqp_sansio.capture import PcapngWriter
-from amqp_sansio.capture.redact import Redactor
+if TYPE_CHECKING:
+    from amqp_sansio.capture.redact import Redactor
+
 
 RecordTarget: TypeAlias = "str | os.PathLike[str] | IO[bytes] | Recorder"
 """The target of a recording: a path (appended to if it exists), an open binary file, or a shared Recorder."""
@@ -26,6 +27,12 @@ UNWRITTEN: Final = 32 * 1024 * 1024
 """Most octets that wait for the file. Above it the event loop waits too: a recording is never incomplete."""
 
 
+def _redactor() -> Redactor:
+    from amqp_sansio.capture.redact import Redactor
+
+    return Redactor()
+
+
 class Recorder:
     """One pcapng recording of any number of connections, which may overlap.
 
@@ -36,16 +43,24 @@ class Recorder:
     """
 
     def __init__(self, target: str | os.PathLike[str] | IO[bytes], *, record_secrets: bool = False) -> None:
+        # Who records nothing doesn't load what reads and writes captures.
+        from amqp_sansio.capture import PcapngWriter
+
         self._writer = PcapngWriter()
+        """Makes packets of octets."""
         self._secrets = record_secrets
+        """Whether they are written as they are."""
         self._count = 0
+        """How many connections were opened in it."""
         if isinstance(target, (str, os.PathLike)):
             self._file = _FileThread(open(target, "ab"), closes=True)  # noqa: SIM115
+            """What a thread writes."""
         else:
             self._file = _FileThread(target, closes=False)
         self._file.write(self._writer.header())
         # A recorder that isn't closed writes its octets when it is collected, or the program ends.
         self._finalizer = weakref.finalize(self, self._file.close)
+        """Called at the latest when the program ends."""
 
     def open(self, client: object, server: object) -> RecordedConnection:
         """Begin a connection between two socket addresses, as returned by `getpeername`.
@@ -58,7 +73,7 @@ class Recorder:
         names = shown(client, f"127.0.0.1:{fallback}"), shown(server, "127.0.0.1:5672")
         number, octets = self._writer.open(*names, time.time_ns())
         self._file.write(octets)
-        return RecordedConnection(self, number, None if self._secrets else Redactor(), names[0])
+        return RecordedConnection(self, number, None if self._secrets else _redactor(), names[0])
 
     def close(self) -> None:
         """Write everything; close the file if it was opened here. A second call does nothing."""
@@ -86,13 +101,21 @@ class _FileThread:
 
     def __init__(self, file: IO[bytes], *, closes: bool) -> None:
         self._file = file
+        """The path's or the caller's."""
         self._closes = closes
+        """Whether it was opened here."""
         self._changed = threading.Condition()
+        """Guards all of this, and wakes the thread, and those who wait for it."""
         self._waiting: list[bytes] = []
+        """Octets that the thread hasn't taken."""
         self._size = 0
         """Octets waiting or being written."""
-        self._is_closed = self._failed = False
+        self._is_closed = False
+        """Whether nothing more is taken; the thread ends when it has written the rest."""
+        self._failed = False
+        """Whether the file couldn't be written: then octets are dropped."""
         self._thread = threading.Thread(target=self._run, name="amqp-sansio-recording", daemon=True)
+        """Started with the first octets."""
 
     def write(self, octets: bytes) -> None:
         """Queue octets; waits while more than `UNWRITTEN` are queued."""
@@ -145,11 +168,17 @@ class RecordedConnection:
 
     def __init__(self, recorder: Recorder, number: int, redactor: Redactor | None, client: str) -> None:
         self._recorder = recorder
+        """Takes its packets."""
         self._number = number
+        """The one that the recording knows it by."""
         self._redactor = redactor
+        """Blanks secrets in the client's octets; None: they are written as they are."""
         self._client = client
+        """Its address, for the log."""
         self._open = True
+        """Whether its end isn't written."""
         self._left = STRANGER_OCTETS
+        """Octets that are still recorded of a client that hasn't logged in."""
 
     def client_sent(self, data: bytes, *, is_known: bool = True) -> None:
         """Record octets from the client; before it `is_known`, by its login, only a limited number."""
@@ -165,8 +194,9 @@ class RecordedConnection:
             self.close(None)
             _logger.info(
                 "the recording omits further octets of %s, which has sent %d without logging in",
-                self._client, STRANGER_OCTETS,
-            )  # fmt: skip
+                self._client,
+                STRANGER_OCTETS,
+            )
 
     def server_sent(self, data: bytes) -> None:
         """Record octets from the server."""

@@ -17,10 +17,12 @@ from amqp_sansio.client.opening import Opening
 from amqp_sansio.client.settings import random_name
 from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.events import Signal
+from amqp_sansio.metrics import Sample
 from amqp_sansio.negotiation import Accepted, Acceptor, Refused
 from amqp_sansio.sasl import Credentials
 from amqp_sansio.versions import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 
+from .arrivals import HANDSHAKE, UNOPENED, Arrivals, Entrance, Entrant
 from .authentication import Login
 from .recording import RecordedConnection, Recorder, RecordTarget, recorder_for
 from .server_connection import ServerConnection, ServerDriver
@@ -157,10 +159,11 @@ def serve(
     """Serve AMQP clients: `async with serve(handler) as server`, or `await` it and close it later.
 
     `handler(connection)` runs in its own task for each client that has logged in and opened one of `vhosts` (None:
-    any); its connection is a `ServerConnection`, in 0-10 a `ServerConnection_0_10`, whose detached sessions are kept
-    by `sessions`, or in 1.0 a `ServerConnection_1_0`, whose virtual host is NAME if the open's hostname is
-    "vhost:NAME", else "/". `authenticate` maps users to passwords, or is called with the connection and the
-    credentials; the default is guest with the password guest. `config` is for `version`, `configs` has one for each
+    any); its connection is a `ServerConnection`, in 0-10 a `ServerConnection_0_10`, whose detached sessions are kept by
+    `sessions`, or in 1.0 a `ServerConnection_1_0`, whose virtual host is NAME if the open's hostname is "vhost:NAME",
+    else "/". `authenticate` maps users to passwords, or is called with the connection and the credentials; the default
+    is guest with the password guest. With a mapping, a configuration of 1.0 that names no mechanisms offers PLAIN;
+    without `authenticate` it is open to all who use no SASL. `config` is for `version`, `configs` has one for each
     supported version, the preferred one first. Port 0 takes a free one; see `Server.port`. `record` writes every
     connection to one pcapng file.
 
@@ -178,7 +181,7 @@ def serve(
     if config is not None and configs is not None:
         raise ValueError("serve takes config (for one version) or configs (by version), not both")
     versions = dict(configs) if configs is not None else {version: config or _default(version)}
-    _check(versions)
+    _check(versions, users=authenticate is not GUEST and not callable(authenticate))
     if callable(authenticate) and any(_uses_scram(each) for each in versions.values()):
         raise ValueError("SCRAM needs the users' passwords: give authenticate a mapping")
     Acceptor(versions)
@@ -197,14 +200,31 @@ class Server:
         sessions: SessionKeeper | None = None,
     ) -> None:
         self._handler = handler
+        """The application's, called with each connection that is open."""
         self._sessions = sessions
+        """Keeps sessions of 0-10; made when one is needed."""
         self._configs = configs
+        """Of each version that is spoken."""
         self._login = login
+        """Decides who may come in."""
         self._listener: asyncio.Server | None = None
+        """None before it listens, and once it is closed."""
         self._recorder: Recorder | None = None
+        """Of all connections; None: nothing is recorded."""
         self._owns_recorder = False
+        """Whether the recording was opened here, and is closed with the server."""
         self._accepting: set[_Accepting] = set()
+        """Clients whose version isn't known yet."""
+        self._arrivals: Arrivals | None = None
+        """Connections that haven't logged in."""
         self._tasks: dict[asyncio.Task[None], ServingDriver[Any]] = {}
+        """The handler's tasks with their drivers, until they end."""
+        self._begun = 0
+        """Counts connections, for metrics."""
+        self._logged_in = 0
+        """Counts clients that have logged in."""
+        self._failures = 0
+        """Counts handlers that have ended with an error."""
 
     @property
     def sockets(self) -> tuple[socket.socket, ...]:
@@ -223,6 +243,16 @@ class Server:
         """Number of clients, including those still logging in or leaving."""
         return len(self._accepting) + len(self._tasks)
 
+    def metrics(self) -> list[Sample]:
+        """Return the server's counters and gauges; what clients do is counted by the handler that serves them."""
+        opened = sum([driver.core.is_open for driver in self._tasks.values()])
+        return [
+            Sample("amqp_server_connections", opened, "Connections that are open"),
+            Sample("amqp_server_connections_total", self._begun, "Connections that began"),
+            Sample("amqp_server_logins_total", self._logged_in, "Clients that have logged in"),
+            Sample("amqp_server_handlers_failed_total", self._failures, "Handlers that ended with an error"),
+        ]
+
     async def serve_forever(self) -> None:
         """Wait until it is closed or this task is cancelled."""
         if self._listener is not None:
@@ -236,6 +266,8 @@ class Server:
             return
         listener, self._listener = self._listener, None
         listener.close()
+        if self._arrivals is not None:
+            self._arrivals.close()
         for accepting in list(self._accepting):
             accepting.abort()
         for driver in self._tasks.values():
@@ -267,7 +299,15 @@ class Server:
         loop = asyncio.get_running_loop()
         self._recorder, self._owns_recorder = recorder_for(*record)
         try:
-            self._listener = await loop.create_server(self._new, host, port, ssl=ssl)
+            configs = self._configs.values()
+            self._arrivals = Arrivals(
+                UNOPENED,
+                self._new,
+                ssl=ssl,
+                handshake_timeout=min(HANDSHAKE, *[each.handshake_timeout for each in configs]),
+                close_timeout=min(each.close_timeout for each in configs),
+            )
+            self._listener = await loop.create_server(self._arrivals.enter, host, port)
         except BaseException:
             if self._recorder is not None and self._owns_recorder:
                 self._recorder.close()
@@ -277,7 +317,7 @@ class Server:
     def accepted(self, accepting: _Accepting, driver: ServingDriver[Any], connection: AnyServerConnection) -> None:
         """Serve a client whose version is known."""
         self._accepting.discard(accepting)
-        task = driver.loop.create_task(self._run(driver, connection))
+        task = driver.loop.create_task(self._run(driver, connection, accepting.entrance))
         self._tasks[task] = driver
         task.add_done_callback(self._forget)
 
@@ -291,10 +331,11 @@ class Server:
 
     # Internals.
 
-    def _new(self) -> _Accepting:
+    def _new(self, entrance: Entrance, transport: asyncio.Transport) -> _Accepting:
+        self._begun += 1
         # Each connection needs a different nonce (RFC 5802 section 5.1).
         configs = {version: _with_nonce(config) for version, config in self._configs.items()}
-        accepting = _Accepting(self, configs, self._recorder)
+        accepting = _Accepting(self, configs, self._recorder, entrance)
         self._accepting.add(accepting)
         accepting.ended = self._accepting.discard
         return accepting
@@ -302,9 +343,11 @@ class Server:
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)
 
-    async def _run(self, driver: ServingDriver[Any], connection: AnyServerConnection) -> None:
+    async def _run(self, driver: ServingDriver[Any], connection: AnyServerConnection, entrance: Entrance) -> None:
         try:
             if await self._login.open(connection, driver):
+                entrance.leave()
+                self._logged_in += 1
                 await self._handler(connection)
         except EndpointClosed:
             # A client that leaves while it is being answered isn't the handler's error.
@@ -315,26 +358,41 @@ class Server:
         finally:
             driver.force_close(_CLOSING)
             await driver.wait_lost()
+            entrance.leave()
             driver.handler_ended()
 
     def _failed(self, driver: ServingDriver[Any]) -> None:
+        self._failures += 1
         _logger.exception("the handler of a connection failed")
         driver.fail()
 
 
-class _Accepting(asyncio.Protocol):
+class _Accepting(Entrant):
     """A client whose version isn't known yet."""
 
-    def __init__(self, server: Server, configs: Mapping[Version, AnyConfig], recorder: Recorder | None) -> None:
+    def __init__(
+        self, server: Server, configs: Mapping[Version, AnyConfig], recorder: Recorder | None, entrance: Entrance
+    ) -> None:
         self._server = server
+        """Takes the connection once its version is known."""
+        self.entrance = entrance
+        """Its place among those that haven't logged in."""
         self._acceptor = Acceptor(configs)
+        """Reads the protocol header."""
         self._timeout = min(config.handshake_timeout for config in configs.values())
+        """Seconds for the header."""
         self._recorder = recorder
+        """Of the server; it opens `_tap`."""
         self._tap: RecordedConnection | None = None
+        """Takes the octets of both sides; the connection's driver goes on with it."""
         self._transport: asyncio.Transport | None = None
+        """Cut off when the time is over, or the server closes."""
         self._timer: asyncio.TimerHandle | None = None
+        """Of `_timeout`."""
         self._seen = 0
+        """Octets of the header so far."""
         self.ended: Callable[[_Accepting], None] = lambda _: None
+        """Called when the transport is gone before the version is known."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -344,6 +402,9 @@ class _Accepting(asyncio.Protocol):
         if self._recorder is not None:
             extra = transport.get_extra_info
             self._tap = self._recorder.open(extra("peername"), extra("sockname"))
+
+    def transport_changed(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
 
     def data_received(self, data: bytes) -> None:
         transport = self._transport
@@ -376,6 +437,7 @@ class _Accepting(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self.entrance.leave()
         if self._tap is not None:
             self._tap.close("client" if self._seen < _HEADER_SIZE else "server", reset=exc is not None)
         self.ended(self)
@@ -425,8 +487,8 @@ def _default(version: Version) -> AnyConfig:
     return Config()
 
 
-def _check(configs: dict[Version, AnyConfig]) -> None:
-    """Refuse configurations of other versions; generate 1.0's name if it has none."""
+def _check(configs: dict[Version, AnyConfig], *, users: bool) -> None:
+    """Refuse configurations of other versions; generate 1.0's name if it has none, and let its users log in."""
     for version, config in configs.items():
         if type(config) is not type(_default(version)):
             text = f"the configuration for AMQP {version.label} is another version's Config"
@@ -435,8 +497,14 @@ def _check(configs: dict[Version, AnyConfig]) -> None:
             newer = cast("Config_1_0", config)
             if newer.tls:
                 raise ValueError("Config.tls begins TLS inside the connection; give serve an `ssl` context")
+            changes: dict[str, Any] = {}
             if not newer.container_id:
-                configs[version] = _replaced(newer, container_id=random_name(secrets.token_urlsafe))
+                changes["container_id"] = random_name(secrets.token_urlsafe)
+            if users and not newer.mechanisms:
+                # Without mechanisms it would offer ANONYMOUS, which no user and password can pass.
+                changes["mechanisms"] = ("PLAIN",)
+            if changes:
+                configs[version] = _replaced(newer, **changes)
 
 
 def _replaced(config: AnyConfig, **changes: Any) -> AnyConfig:
@@ -447,7 +515,8 @@ def _replaced(config: AnyConfig, **changes: Any) -> AnyConfig:
 
 
 def _with_nonce(config: AnyConfig) -> AnyConfig:
-    return _replaced(config, nonce=secrets.token_urlsafe(24)) if _uses_scram(config) else config
+    needed = any(config.registry.needs_nonce(name) for name in config.mechanisms)
+    return _replaced(config, nonce=secrets.token_urlsafe(24)) if needed else config
 
 
 def _uses_scram(config: AnyConfig) -> bool:

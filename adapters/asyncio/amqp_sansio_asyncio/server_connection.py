@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amqp_sansio.amqp_0_9_1 import Channel as CoreChannel
-from amqp_sansio.amqp_0_9_1 import Method, Table
-from amqp_sansio.events import CloseReport
+from amqp_sansio.amqp_0_9_1 import Method, Request, Table
+from amqp_sansio.events import CloseReport, Event
 
 from .serving import ServedConnection, ServingDriver
 
@@ -30,6 +30,14 @@ class ServerDriver(ServingDriver["ClassicCore"]):
     def fail(self) -> None:
         self.close(541, "INTERNAL_ERROR - the server failed")
 
+    def refuse_unanswered(self, event: Event) -> str:
+        if not isinstance(event, Request) or not self.core.is_waiting(event):
+            return ""
+        # A hard code (0-9-1 section 1.2): nothing else could be told about the request.
+        method = event.method
+        self.close(540, f"NOT_IMPLEMENTED - this server has no answer to {method.NAME}", method)
+        return f"{method.NAME} on channel {event.channel}"
+
     def refuse_vhost(self, name: str) -> None:
         self.core.refuse_open(530, f"NOT_ALLOWED - there is no virtual host {name!r}")
 
@@ -40,7 +48,8 @@ class ServerConnection(ServedConnection[ServerDriver]):
     `async for event in connection` takes the client's events one by one: Opened (a channel), Request, Published,
     MethodReceived, Settled, FlowChanged and so on, and Closed at the end. Answer on
     `connection.channel(event.channel)`, with `reply`, `deliver`, `confirm` or `close`; queued octets are written when
-    the next event is requested, or by `flush`. Events that aren't taken stay unread, up to `Limits.unparsed` octets,
+    the next event is requested, or by `flush`. A Request that isn't answered by then, nor kept by `later`, ends the
+    connection with 540 (not implemented). Events that aren't taken stay unread, up to `Limits.unparsed` octets,
     then in the socket.
     """
 

@@ -13,6 +13,8 @@ from amqp_sansio.events import Closed, CloseReport, Event, Signal
 from .driver import FLUSH_OCTETS, CoreT, Driver
 
 if TYPE_CHECKING:
+    from amqp_sansio.websocket import WebSocketStream
+
     from .recording import RecordedConnection
 
 _TURN: Final = 256
@@ -30,12 +32,21 @@ class ServingDriver(Driver[CoreT]):
     def __init__(self, loop: asyncio.AbstractEventLoop, core: CoreT, tap: RecordedConnection | None) -> None:
         super().__init__(loop, core)
         self.tap = tap
+        """Takes the octets of both sides for a recording."""
         self.closing = False
+        """Whether this end closes the connection: events are taken here then."""
         self.backlog: deque[Event] = deque()
+        """Events that were taken here and that the application may still have."""
         self.finished = False
+        """Whether the last event has been taken."""
         self._taken = 0
+        """Events in a row without a pause: after so many others have their turn."""
+        self._given: Event | None = None
+        """The event that the application has now; it takes the next one when it is through."""
         self._waiter: asyncio.Future[None] | None = None
+        """The application's wait for an event."""
         self._drained: asyncio.Event = asyncio.Event()
+        """Set while the transport's buffer isn't full."""
         self._drained.set()
 
     def take_events(self) -> None:
@@ -57,9 +68,28 @@ class ServingDriver(Driver[CoreT]):
                 return None
 
     async def next(self) -> Event | None:
-        """Wait for the next event; None at the end."""
+        """Wait for the next event; None at the end. A request that the event before was, and that isn't answered, is
+        refused."""
         if self._waiter is not None:
             raise RuntimeError("two tasks iterate one ServerConnection; let one of them dispatch the events")
+        given, self._given = self._given, None
+        if given is not None and self.core.is_open:
+            name = self.refuse_unanswered(given)
+            if name:
+                self.warn(f"{name} isn't answered by the handler, it's refused; `later` lets a request wait")
+        self._given = await self._next()
+        return self._given
+
+    def later(self, event: Event) -> None:
+        """Let a request wait for an answer that comes behind the next event."""
+        if self._given is event:
+            self._given = None
+
+    def refuse_unanswered(self, event: Event) -> str:
+        """Refuse what the application hasn't answered; return what it is, "" if nothing has to be answered."""
+        raise AssertionError("a driver has a version")
+
+    async def _next(self) -> Event | None:
         while True:
             self._taken += 1
             if self._taken >= _TURN:
@@ -137,7 +167,9 @@ class ServedConnection(Generic[_D]):
 
     def __init__(self, driver: _D) -> None:
         self._driver: Final = driver
+        """Moves its octets."""
         self.user = ""
+        """Who has logged in."""
 
     @property
     def peername(self) -> object:
@@ -151,6 +183,12 @@ class ServedConnection(Generic[_D]):
         return cast("Mapping[str, object]", certificate) if isinstance(certificate, dict) else None
 
     @property
+    def websocket(self) -> WebSocketStream | None:
+        """The WebSocket that the connection is inside, with its `path` and `subprotocol`; None without one."""
+        stream: WebSocketStream | None = self._driver.websocket
+        return stream
+
+    @property
     def is_open(self) -> bool:
         """Whether the client can be answered."""
         is_open: bool = self._driver.core.is_open
@@ -161,6 +199,12 @@ class ServedConnection(Generic[_D]):
         """Why it ended, once it has."""
         report: CloseReport | None = self._driver.core.report
         return report
+
+    def later(self, event: Event) -> None:
+        """Let a request of the client wait for its answer. Without this, one that isn't answered when the next event is
+        requested is refused as not implemented.
+        """
+        self._driver.later(event)
 
     def flush(self) -> None:
         """Write queued octets at the end of this turn of the event loop."""

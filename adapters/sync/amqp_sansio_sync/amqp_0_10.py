@@ -20,6 +20,7 @@ from amqp_sansio.errors import SessionEnded
 from amqp_sansio.events import CloseReport, Event
 
 from .blocking import BaseConnection, Blocking, EventStream, Timed, inners_of, opened
+from .processing import Processed
 
 if TYPE_CHECKING:
     from amqp_sansio.amqp_0_10 import (
@@ -154,7 +155,7 @@ class SentMessage(Blocking[publishing.SentMessage]):
         return self._driver.run(self._inner.result(), timeout, "the outcome")
 
 
-class ReceivedMessage(Blocking[subscriptions.ReceivedMessage]):
+class ReceivedMessage(Processed, Blocking[subscriptions.ReceivedMessage]):
     """A received message. Settle it once with `accept`, `reject` or `release`, unless its sender doesn't wait for that
     (accept-mode none).
 
@@ -364,7 +365,8 @@ class Subscription(Blocking[subscriptions.Subscription]):
 
     def close(self, timeout: float | None = None) -> None:
         """Cancel the subscription and wait for the peer's answer, after which no message comes. Untaken messages are
-        returned. On an ended subscription this does nothing.
+        returned. On an ended subscription this does nothing. Raises AnswerTimeout after `close_timeout` seconds: the
+        subscription is given up.
         """
         return self._driver.end(lambda: self._inner.close(), timeout, "close")
 
@@ -375,7 +377,7 @@ class Session(Blocking[sessions.Session]):
 
     If the server can't execute a command it ends the session: waiting callers get SessionEnded, with the `code` and
     `condition` of execution.exception. If the connection is lost and the session has a `timeout`, SessionEnded is
-    `resumable`.
+    `resumable`. A command that isn't answered within `answer_timeout` seconds raises AnswerTimeout.
     """
 
     __slots__ = ()
@@ -782,7 +784,8 @@ class Session(Blocking[sessions.Session]):
 
     def detach(self, timeout: float | None = None) -> SessionState:
         """Leave the channel without ending the session, and return the state to continue with:
-        `connection.resume_session(state)`. Waiting callers get SessionEnded.
+        `connection.resume_session(state)`. Waiting callers get SessionEnded. Raises AnswerTimeout after `close_timeout`
+        seconds: the session is given up, and has no state to continue with before its connection has ended.
 
         Raises LocalProtocolError for a session without `timeout`, which isn't kept.
 
@@ -801,8 +804,9 @@ class Session(Blocking[sessions.Session]):
         return self._driver.read(lambda: self._inner.detached_state())
 
     def close(self, timeout: float | None = None) -> CloseReport:
-        """End the session for good, once the server has executed everything sent, or after `close_timeout` seconds;
-        return how it ended. On an ended session this does nothing.
+        """End the session for good, once the server has executed everything sent, or after half of `close_timeout`;
+        return how it ended. On an ended session this does nothing. Raises AnswerTimeout after `close_timeout` seconds:
+        the session is given up.
         """
         return self._driver.end(lambda: self._inner.close(), timeout, "the end of the session")
 

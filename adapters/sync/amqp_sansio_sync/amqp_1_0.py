@@ -20,6 +20,7 @@ from amqp_sansio.client.amqp_1_0.settings import ConfigOptions
 from amqp_sansio.events import CloseReport, Event
 
 from .blocking import BaseConnection, Blocking, EventStream, Timed, inner_of, inners_of, opened
+from .processing import Processed
 
 if TYPE_CHECKING:
     from amqp_sansio.amqp_1_0 import (
@@ -171,13 +172,15 @@ class Link(Blocking[_L]):
         timeout: float | None = None,
     ) -> CloseReport:
         """Close the link for good, with an error if `condition` names one, and wait for the peer's answer; return how
-        it ended. On an ended link this does nothing.
+        it ended. On an ended link this does nothing. Raises AnswerTimeout after `close_timeout` seconds: the link is
+        given up.
         """
         return self._driver.end(lambda: self._inner.close(condition, description, info), timeout, "the end of the link")
 
     def detach(self, timeout: float | None = None) -> LinkState:
         """Detach without closing, so that both ends keep unsettled deliveries, and return the state to continue with:
-        `session.open_sender(state=state)`, or `open_receiver`.
+        `session.open_sender(state=state)`, or `open_receiver`. Raises AnswerTimeout after `close_timeout` seconds: the
+        link is given up, and `saved_state` has its state.
 
         >>> def example(session: Session, sender: Sender) -> None:
         ...     state = sender.detach()
@@ -225,7 +228,8 @@ class Sender(Link[senders.Sender]):
     """A link on which messages are sent, returned by `session.open_sender()`. `close` it, or leave its context.
 
     Any number of threads may send at once. Every wait can be interrupted: the link stays usable. When the link ends,
-    waiting callers get LinkEnded, with the peer's reason.
+    waiting callers get LinkEnded, with the peer's reason. The waits for credit and for an outcome raise AnswerTimeout
+    after `outcome_timeout` seconds.
     """
 
     __slots__ = ()
@@ -352,7 +356,7 @@ class Sender(Link[senders.Sender]):
         return self._driver.run(self._inner.wait_credit(), timeout, "credit")
 
 
-class ReceivedDelivery(Blocking[receivers.ReceivedDelivery]):
+class ReceivedDelivery(Processed, Blocking[receivers.ReceivedDelivery]):
     """A received message. Settle it once with `accept`, `reject`, `release` or `modify`, unless the sender has settled
     it.
 
@@ -557,7 +561,7 @@ class Receiver(Link[receivers.Receiver]):
 
     def drain(self, timeout: float | None = None) -> None:
         """Let the sender send its available deliveries, and wait until the credit is used or given up; received ones
-        are iterated as usual. Raises LinkEnded.
+        are iterated as usual. Raises LinkEnded, and AnswerTimeout after `answer_timeout` seconds.
         """
         self._driver.run(self._inner.drain(), timeout, "the drain")
 
@@ -630,12 +634,17 @@ class Requester(Blocking[requesters.Requester]):
         return self._driver.run(self._inner.call(message), timeout, "the reply")
 
     def close(self, timeout: float | None = None) -> None:
-        """Close both links; callers waiting for a reply get LinkEnded."""
+        """Close both links; callers waiting for a reply get LinkEnded. Raises AnswerTimeout after `close_timeout`
+        seconds: the links are given up.
+        """
         return self._driver.end(lambda: self._inner.close(), timeout, "close")
 
 
 class Session(Blocking[sessions.Session]):
-    """One session, returned by `connection.open_session()`. `close` it, or leave its context; its links end with it."""
+    """One session, returned by `connection.open_session()`. `close` it, or leave its context; its links end with it.
+
+    What the peer doesn't answer within `answer_timeout` seconds raises AnswerTimeout: a link, a drain, a transaction.
+    """
 
     __slots__ = ()
     _END = "the end of the session"
@@ -802,7 +811,10 @@ class Session(Blocking[sessions.Session]):
         return Receiver(self._driver, found, None)
 
     def close(self, condition: str = "", description: str = "", *, timeout: float | None = None) -> CloseReport:
-        """End the session and wait for the answer; return how it ended. On an ended session this does nothing."""
+        """End the session and wait for the answer; return how it ended. On an ended session this does nothing.
+
+        Raises AnswerTimeout after `close_timeout` seconds: the session is given up, with its links.
+        """
         return self._driver.end(lambda: self._inner.close(condition, description), timeout, "the end of the session")
 
 
@@ -858,6 +870,15 @@ class Connection(BaseConnection[connections.Connection]):
         """
         found = self._driver.do(self._inner.accept_session, event)
         return Session(self._driver, found)
+
+    def put_token(self, entity: str, *, timeout: float | None = None) -> None:
+        """Put a token for an entity now, and keep it good as long as the connection lives: for links whose address
+        doesn't name the entity that they need.
+
+        The option `cbs` of `connect` says where tokens come from; without it this raises LocalProtocolError. Raises
+        TokenRefused with the peer's description, and what the provider raises.
+        """
+        self._driver.run(self._inner.put_token(entity), timeout, "put_token")
 
     def close(
         self,

@@ -18,6 +18,7 @@ from .handlers import aside, interrupts_itself
 if TYPE_CHECKING:
     from typing import Self
 
+    from amqp_sansio.client.metrics import Metrics
     from amqp_sansio.uri import AmqpUri
 
     from .driver import Driver
@@ -39,7 +40,9 @@ class Blocking(Generic[_I]):
 
     def __init__(self, driver: Driver, inner: _I) -> None:
         self._driver = driver
+        """Runs the object's coroutines, in the thread that calls."""
         self._inner = inner
+        """The client's, whose methods are coroutines."""
 
     def __enter__(self) -> Self:
         return self
@@ -76,6 +79,7 @@ class Timed(Blocking[_I]):
     def __init__(self, driver: Driver, inner: _I, timeout: float | None) -> None:
         super().__init__(driver, inner)
         self.timeout = timeout
+        """Seconds; None: as long as it takes."""
 
     def __enter__(self) -> Self:
         inner: Any = self._inner
@@ -110,6 +114,7 @@ class EventStream(Blocking[AsyncEventStream[_E]], Generic[_E]):
     def __init__(self, driver: Driver, inner: AsyncEventStream[_E], timeout: float | None) -> None:
         super().__init__(driver, inner)
         self.timeout = timeout
+        """Seconds that `next` may take; None: as long as it takes."""
 
     def __iter__(self) -> EventStream[_E]:
         return self
@@ -123,7 +128,7 @@ class EventStream(Blocking[AsyncEventStream[_E]], Generic[_E]):
     def close(self) -> None:
         """Take no more events; waiting ones are dropped. A signal handler may call it."""
         if interrupts_itself():
-            aside("events", self.close)
+            aside(self._driver.system, "events", self.close)
         else:
             self._driver.run(self._closing())
 
@@ -160,6 +165,11 @@ class BaseConnection(Blocking[_C]):
         return self._inner.is_open and not self._driver.ended
 
     @property
+    def metrics(self) -> Metrics:
+        """Its counters and gauges, which live on when it recovers, and can be read after its end."""
+        return self._inner.metrics
+
+    @property
     def report(self) -> CloseReport | None:
         """Why it ended, once it has."""
         return self._inner.report
@@ -188,7 +198,7 @@ class BaseConnection(Blocking[_C]):
 
     def _close(self, operation: Callable[[], Coroutine[Any, Any, CloseReport]], timeout: float | None) -> CloseReport:
         if interrupts_itself():
-            return aside("connection.close", lambda: self._close(operation, timeout))
+            return aside(self._driver.system, "connection.close", lambda: self._close(operation, timeout))
         driver = self._driver
         seconds = driver.client.config.close_timeout if timeout is None else timeout
         try:
@@ -210,6 +220,7 @@ class NeutralConnection(Blocking[Connection]):
     def __init__(self, native: BaseConnection[Any], inner: Connection) -> None:
         super().__init__(native._driver, inner)
         self.native = native
+        """The version's own connection."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -46,7 +46,8 @@ class Channel(PublishingChannel):
     """One channel, returned by `connection.open_channel()`. `close` it, or leave its context.
 
     Every wait can be interrupted: the channel stays usable, a late answer is dropped. A request that the server refuses
-    raises EndpointClosed, with the server's reason, and ends the channel; `report` keeps it.
+    raises EndpointClosed, with the server's reason, and ends the channel; `report` keeps it. One that isn't answered
+    within `answer_timeout` seconds raises AnswerTimeout, and the channel stays usable.
     """
 
     __slots__ = ()
@@ -159,7 +160,7 @@ class Channel(PublishingChannel):
     def get(self, queue: str, *, no_ack: bool = False, timeout: float | None = None) -> Delivery | None:
         """Fetch one message, or None if the queue is empty (basic.get)."""
         found = self._driver.run(self._inner.get(queue, no_ack=no_ack), timeout, "basic.get")
-        return None if found is None else taken(self._driver, self.core, found)
+        return None if found is None else taken(self._driver, found)
 
     def set_prefetch(
         self, count: int, *, octets: int = 0, all_consumers: bool = False, timeout: float | None = None
@@ -308,7 +309,7 @@ class Channel(PublishingChannel):
             body, exchange=exchange, routing_key=routing_key, properties=properties, mandatory=mandatory
         )
         found = self._driver.run(operation, timeout, "request")
-        return taken(self._driver, self.core, found)
+        return taken(self._driver, found)
 
     @contextmanager
     def transaction(self, timeout: float | None = None) -> Generator[None]:
@@ -394,7 +395,7 @@ class Channel(PublishingChannel):
 
     def close(self, code: int = 200, text: str = "Normal shutdown", *, timeout: float | None = None) -> CloseReport:
         """Close the channel and wait for the server's answer; return how it ended. On a closed channel this does
-        nothing.
+        nothing. Raises AnswerTimeout after `close_timeout` seconds: the channel is given up.
         """
         return self._driver.end(lambda: self._inner.close(code, text), timeout, "channel.close")
 

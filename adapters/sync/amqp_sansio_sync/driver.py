@@ -14,29 +14,28 @@ from __future__ import annotations
 
 import copy
 import logging
-import secrets
-import threading
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import suppress
 from math import inf
-from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 from weakref import finalize
 
 from amqp_sansio import AmqpError, CloseHint, EndpointClosed, Pending, Signal
+from amqp_sansio.client.driving import ROOM
+from amqp_sansio.client.recovery import in_doubt
 
 from .handlers import aside, interrupts_itself
 from .keeper import Keeper
-from .reconnecting import Attempt, Nowhere, close_all
+from .reconnecting import Attempt, close_all
 from .waiting import Waiter, Waiters
 
 if TYPE_CHECKING:
     from amqp_sansio.client.driving import BaseClient, Core
-    from amqp_sansio.client.recovery import RecoveryPolicy
 
     from .reconnecting import Reopen
     from .recording import Recorder
+    from .system import Lock, System
     from .transport import Transport
 
 _R = TypeVar("_R")
@@ -50,6 +49,8 @@ LOOK: Final = 0.05
 """Seconds after which a call that only sends first checks for octets, such as a close of the server."""
 IDLE: Final = 5.0
 """Most seconds between two looks of the heartbeat thread."""
+AWAITING: Final = 0.1
+"""The same while parts are opened again in a connection that lives."""
 BATCH: Final = 65_536
 """Most octets that are held back."""
 SOON: Final = 0.002
@@ -60,13 +61,39 @@ HURRY: Final = 0.01
 _logger = logging.getLogger("amqp_sansio_sync")
 
 
-Waited: TypeAlias = "Pending[Any] | Written | Attempt"
+Waited: TypeAlias = "Pending[Any] | Written | Attempt | Asked"
 """Something that is waited for until it is `done`."""
 
 
 @types.coroutine
 def _wait(waited: Waited) -> Generator[Waited, None, None]:
     yield waited
+
+
+class Asked:
+    """The result of a user's function, which is called without the lock, since it may take its time."""
+
+    __slots__ = ("_function", "done", "result")
+
+    def __init__(self, function: Callable[[], object]) -> None:
+        self._function = function
+        self.result: object = None
+        self.done = False
+
+    def carry_out(self) -> None:
+        """Call it. Raises what it raises, RuntimeError for a coroutine that waits."""
+        found = self._function()
+        if isinstance(found, Coroutine):
+            work = cast("Coroutine[Any, Any, object]", found)
+            try:
+                work.send(None)
+            except StopIteration as end:
+                found = end.value
+            else:
+                work.close()
+                raise RuntimeError("a blocking connection can't wait for a coroutine: give it a plain function")
+        self.result = found
+        self.done = True
 
 
 class Written:
@@ -76,6 +103,7 @@ class Written:
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
+        """Whose socket is to take it."""
 
     @property
     def done(self) -> bool:
@@ -83,40 +111,75 @@ class Written:
 
 
 class Driver:
-    """The shared state of all parts of one blocking connection."""
+    """The shared state of all parts of one blocking connection.
+
+    The lock guards all of it; `system`, `lock` and `keeper` never change.
+    """
 
     __slots__ = (
-        *("__weakref__", "_busy", "_changed", "_failure", "_flush", "_hurried", "_last_words", "_look_at", "_old"),
-        *("_ours", "_put_off_at", "_read_until", "_unsent", "_waiters", "_written", "_wrote_at", "client", "ended"),
-        *("keeper", "lock", "recorder", "reopen", "transport"),
+        *("__weakref__", "_busy", "_changed", "_failure", "_flush", "_hurried", "_last_words", "_look_at", "_now"),
+        *("_old", "_ours", "_put_off_at", "_read_until", "_unsent", "_waiters", "_written", "_wrote_at", "client"),
+        *("ended", "keeper", "lock", "recorder", "reopen", "system", "transport"),
     )
 
-    def __init__(self, client: BaseClient[Any], transport: Transport, recorder: Recorder | None, ours: bool) -> None:
+    def __init__(
+        self,
+        system: System,
+        client: BaseClient[Any],
+        transport: Transport,
+        recorder: Recorder | None,
+        ours: bool,
+        reopen: Reopen | None = None,
+    ) -> None:
+        self.system = system
+        """The clock, locks and threads that this connection uses."""
+        self._now = system.now
+        """Its clock, in seconds."""
         self.client = client
+        """The machine; a core of its own each time that it recovers."""
         self.transport = transport
-        self.reopen: Reopen | None = None
-        self.recorder, self._ours = recorder, ours
+        """The socket of this moment, or one that leads nowhere while there is none."""
+        self.reopen = reopen
+        """Opens the next transport of a client that recovers; None: it doesn't."""
+        self.recorder = recorder
+        """Of all its transports; None: nothing is recorded."""
+        self._ours = ours
+        """Whether the recording was opened here, and is closed with the connection."""
         self._old: list[Transport] = []
-        self.lock = threading.Lock()
-        self.keeper = Keeper()
+        """Transports that were replaced while a thread may still wait on them."""
+        self.lock = system.lock()
+        """Held for each access to the client, and never while something blocks."""
+        self.keeper = Keeper(system)
+        """The thread that serves the connection while nobody waits."""
         self.ended = False
+        """Whether the connection is over for good."""
         self._busy = False
+        """Whether the client works: still set at the next access, an exception has interrupted it."""
         self._changed = False
+        """Whether followers have to look whether what they wait for is done."""
         self._failure: EndpointClosed | None = None
+        """Why the connection was given up after such an interruption."""
         self._flush = ""
+        """When what is queued is to be written: "" for not at all, "soon", or "later" with what comes then."""
         self._hurried = False
-        self._look_at = self._put_off_at = self._read_until = self._wrote_at = 0.0
+        """Whether the keeper looks again soon, because a write may be put off."""
+        self._look_at = 0.0
+        """When a thread that uses the connection next looks whether somebody still reads, in seconds."""
+        self._put_off_at = 0.0
+        """Since when a write is put off; 0: none is."""
+        self._read_until = 0.0
+        """Until when the reader waits for the socket, in seconds: who sets an earlier timer wakes it."""
+        self._wrote_at = 0.0
+        """When octets were last written: the next ones may wait a little then."""
         self._unsent: bytes | memoryview = b""
+        """Octets that the socket hadn't room for."""
         self._waiters = Waiters()
+        """The reader and its followers."""
         self._written = Written(self)
-        self._last_words = finalize(self, _say, client.core, transport, self.lock)
+        """One of these, since it has no state."""
+        self._last_words = finalize(self, _say, client.core, transport, self.lock, system.now)
+        """Says a last word to the server when the connection was forgotten."""
         client.attach(self)
-
-    def recover(self, policy: RecoveryPolicy, addresses: tuple[str, ...], reopen: Reopen) -> None:
-        """Open another transport whenever this one is lost from now on."""
-        with self.lock:
-            self.reopen = reopen
-            self.client.recover(policy, addresses, secrets.randbits(64))
 
     # For users' objects.
 
@@ -136,21 +199,29 @@ class Driver:
         deadline: float | None = None
         while True:
             try:
-                waited = self._step(operation, error)
+                waited = self._step(operation, error, timeout)
             except StopIteration as end:
                 result: _R = end.value
                 break
+            except BaseException:
+                operation.close()  # An interrupt may have come before its first step.
+                raise
             if deadline is None and timeout is not None:
-                deadline = monotonic() + timeout
+                deadline = self._now() + timeout
             error = None
             try:
-                self._wait(waited, timeout, deadline, what)
+                if isinstance(waited, Asked):
+                    waited.carry_out()
+                elif waited is self._written:
+                    self._wait_written(timeout, deadline, what)
+                else:
+                    self._wait(waited, timeout, deadline, what)
             except BaseException as interruption:
                 error = interruption
         if self._unsent and not self.ended:
             if sent:
-                until = monotonic() + timeout if deadline is None and timeout is not None else deadline
-                self._wait(self._written, timeout, until, what)
+                until = self._now() + timeout if deadline is None and timeout is not None else deadline
+                self._wait_written(timeout, until, what)
             else:
                 self.keeper.ring()
         return result
@@ -165,7 +236,7 @@ class Driver:
             self._claim()
             self._flush = "later" if later else "soon"
             try:
-                now = monotonic()
+                now = self._now()
                 self._look(now)
                 result = command(*arguments, **named)
                 self._write_after(now)
@@ -190,10 +261,30 @@ class Driver:
     def result(self, pending: Pending[_R], timeout: float | None, what: str) -> _R:
         """Wait for a call's answer and return it. Raises its error, and TimeoutError after `timeout` seconds."""
         if not pending.done:
-            self._wait(pending, timeout, None if timeout is None else monotonic() + timeout, what)
+            self._wait(pending, timeout, None if timeout is None else self._now() + timeout, what)
         if pending.error is not None:
             raise self.client.error_of(pending)
         return pending.result
+
+    def outcome(self, pending: Pending[_R], timeout: float | None, name: str) -> _R:
+        """Wait for what becomes of a message, which an error calls `name`, and return it.
+
+        Raises TimeoutError after `timeout` seconds; without one AnswerTimeout after `outcome_timeout`, which begins
+        anew with each connection.
+        """
+        client = self.client
+        limit = client.outcome_timeout
+        if timeout is not None or limit is None:
+            return self.result(pending, timeout, "the confirm")
+        while not pending.done:
+            core = client.core
+            try:
+                self._wait(pending, limit, self._now() + limit, name)
+            except TimeoutError:
+                with self.lock:
+                    if not pending.done and client.restored is None and client.core is core:
+                        raise in_doubt(pending, client.unanswered(name, limit)) from None
+        return self.result(pending, None, name)
 
     def end(self, operation: Callable[[], Coroutine[Any, Any, _R]], timeout: float | None, what: str) -> _R:
         """Do what `run` does with an operation that ends something.
@@ -202,7 +293,7 @@ class Driver:
         learns of the end, and the result is a report that says so.
         """
         if interrupts_itself():
-            report: Any = aside(what, lambda: self.end(operation, timeout, what))
+            report: Any = aside(self.system, what, lambda: self.end(operation, timeout, what))
             return report  # type: ignore[no-any-return]
         return self.run(operation(), timeout, what)
 
@@ -220,7 +311,8 @@ class Driver:
             if not self.ended:
                 self._claim()
                 try:
-                    self._lose(reason, monotonic())
+                    self.client.forgo_recovery()
+                    self._lose(reason, self._now())
                 except BaseException as error:
                     self._give_up(error)
                     raise
@@ -263,10 +355,31 @@ class Driver:
     def ring(self) -> None:
         self.keeper.ring()
 
+    def start(self, work: Coroutine[Any, Any, object], /) -> None:
+        self.system.start(lambda: self._carry_out(work), "amqp-sansio-work")
+
+    async def ask(self, function: Callable[[], object], seconds: float | None, /) -> object:
+        asked = Asked(function)
+        await _wait(asked)
+        return asked.result
+
+    def time_of_day(self) -> float:
+        return self.system.time_ns() / 1e9
+
+    def _carry_out(self, work: Coroutine[Any, Any, object]) -> None:
+        try:
+            self.run(work)
+        except EndpointClosed:
+            return  # Who uses the connection is told.
+        except Exception:
+            _logger.exception("%s an operation of the client failed", self.transport.label)
+
     # Steps.
 
-    def _step(self, operation: Coroutine[Any, Any, Any], error: BaseException | None) -> Waited:
-        """Let an operation go on to its next wait, and write what it queued. `error` ended its last wait."""
+    def _step(self, operation: Coroutine[Any, Any, Any], error: BaseException | None, timeout: float | None) -> Waited:
+        """Let an operation go on to its next wait, and write what it queued. `error` ended its last wait; `timeout` is
+        the time that its caller gives it.
+        """
         with self.lock:
             try:
                 self._claim()
@@ -274,7 +387,8 @@ class Driver:
                 operation.close()
                 raise closed from error
             self._flush = ""
-            now = monotonic()
+            self.client.caller_timeout = timeout
+            now = self._now()
             try:
                 self._look(now)
                 waited: Waited = operation.send(None) if error is None else operation.throw(error)
@@ -304,12 +418,23 @@ class Driver:
         if not (self._flush == "later" and self._held_back(now, True)):
             self._write(now)
 
+    def _wait_written(self, timeout: float | None, deadline: float | None, what: str) -> None:
+        """Wait until the socket has taken what was queued; without a time of the caller's for `outcome_timeout`."""
+        limit = self.client.outcome_timeout
+        if timeout is not None or limit is None:
+            self._wait(self._written, timeout, deadline, what)
+            return
+        try:
+            self._wait(self._written, limit, self._now() + limit, what)
+        except TimeoutError:
+            raise self.client.unanswered(ROOM, limit) from None
+
     def _wait(self, waited: Waited, timeout: float | None, deadline: float | None, what: str) -> None:
         """Read, write and route until something is done.
 
         Raises TimeoutError at the `deadline`, EndpointClosed if the connection has ended without it.
         """
-        me = Waiter(lambda: waited.done)
+        me = Waiter(self.system, lambda: waited.done)
         reads = tried = False
         with me.gate:
             try:
@@ -318,8 +443,10 @@ class Driver:
                         self._claim()
                         if not tried and isinstance(waited, Pending):
                             self.client.watch(waited)
+                        if reads and self._old and self._waiters.reader is me:
+                            close_all(self._old)  # Only a reader waits on a transport, and this one has left these.
                         try:
-                            now = monotonic()
+                            now = self._now()
                             if reads:
                                 self._receive(now)
                                 self._fire(now)
@@ -408,12 +535,12 @@ class Driver:
             event = next_event()
             if isinstance(event, Signal):
                 if self.client.notes:
-                    for note in self.client.take_notes():
-                        self.transport.log(note)
+                    for text, warns in self.client.take_notes():
+                        self.transport.log(text, logging.WARNING if warns else logging.INFO)
                 return
-            text = self.client.untaken(event)
-            if text:
-                _logger.warning("%s %s", self.transport.label, text)
+            lost = self.client.untaken(event)
+            if lost:
+                _logger.warning("%s %s", self.transport.label, lost)
 
     def _write(self, now: float) -> None:
         """Write the client's octets; `_unsent` has those that the socket doesn't take."""
@@ -428,13 +555,15 @@ class Driver:
                 return
             if count < len(octets):
                 self._unsent = memoryview(octets)[count:]
-                self.transport.write_wanted = self._changed = True
+                self.transport.write_wanted = True
+                self._changed = True
                 # A caller's time begins although nothing more can be written.
                 self.client.start_timers(now)
                 return
             if not self._unsent:
                 return
-            self._unsent = octets = b""
+            self._unsent = b""
+            octets = b""
             self._changed = True
 
     def _held_back(self, now: float, later: bool) -> bool:
@@ -477,6 +606,7 @@ class Driver:
         if deadline is not None and deadline <= now:
             self.client.handle_timeout(now)
             if self.client.recovery is not None and self.client.recovery.wanted is not None:
+                self._changed = True  # The keeper may wait for the attempt before.
                 self.keeper.ring()
 
     def _lose(self, reason: str, now: float) -> None:
@@ -497,15 +627,18 @@ class Driver:
         self._unsent = b""
         self._changed = True
         failure = self._failure
-        self.client.transport_ended("it was closed" if failure is None else str(failure), monotonic())
+        self.client.transport_ended("it was closed" if failure is None else str(failure), self._now())
         if failure is not None or self.client.restored is None:
             self._finish()
         else:
-            self._replace(Nowhere())
+            label = self.transport.label
+            self._replace(self.system.nowhere())
+            self.transport.label = label
             self.keeper.ring()
 
     def _finish(self) -> None:
-        self.ended = self._changed = True
+        self.ended = True
+        self._changed = True
         self._last_words.detach()
         self._unsent = b""
         if self._waiters.reader is None:
@@ -524,7 +657,7 @@ class Driver:
         """Go on with another transport. A thread that waits on the old one leaves it."""
         old, self.transport = self.transport, transport
         self._last_words.detach()
-        self._last_words = finalize(self, _say, self.client.core, transport, self.lock)
+        self._last_words = finalize(self, _say, self.client.core, transport, self.lock, self._now)
         self._unsent = b""
         self._changed = True
         if self._waiters.reader is None:
@@ -556,11 +689,11 @@ class Driver:
 
     def _reconnect(self, reopen: Reopen, place: int) -> None:
         """Open another transport, without the lock, and serve it until all is restored or the attempt has failed."""
-        core, opened = reopen(place)
+        reopening, opened = reopen(self.client, self.recorder, place)
         transport, reason = None, ""
         try:
             transport = opened()
-        except (OSError, ValueError) as error:
+        except Exception as error:
             reason = str(error) or type(error).__name__
         with self.lock:
             if self.ended:
@@ -568,20 +701,30 @@ class Driver:
                     transport.close()
                 return
             self._claim()
+            # It may be over before this thread waits for it, and another one under way.
+            attempt = Attempt(self.client)
             try:
-                self.client.reconnect(core)
                 if transport is None:
-                    self.client.connection_lost(reason, monotonic())
-                    self._route()
-                    self._end()
+                    self._unreachable(reason)
                 else:
+                    self.client.reconnect(reopening.core, reopening.seconds)
                     self._replace(transport)
-                    self._turn(monotonic())
+                    self._turn(self._now())
             except BaseException as error:
                 self._give_up(error)
                 raise
             self._release()
-        self._wait(Attempt(self.client), None, None, "recovery")
+        self._wait(attempt, None, None, "recovery")
+
+    def _unreachable(self, reason: str) -> None:
+        """Note that an attempt has found no transport."""
+        self.client.not_connected(reason, self._now())
+        self._route()
+        self._changed = True
+        if self.client.lost.done:
+            self._finish()
+        else:
+            self.transport.wake()  # Whoever waits there knows of an earlier deadline only.
 
     def keep(self) -> float | None:
         """Look once; return the seconds until the next look, None after the end."""
@@ -590,7 +733,7 @@ class Driver:
                 return None
             try:
                 self._claim()
-                now = monotonic()
+                now = self._now()
                 with suppress(AmqpError):  # Work on a part that is gone needs no doing.
                     self.client.take_dropped()
                 # From now on held-back octets needn't wake this thread: that would happen every few messages.
@@ -613,7 +756,7 @@ class Driver:
             stuck = bool(self._unsent) and self._waiters.reader is None
             due = self.client.next_deadline
             pause = IDLE if due is None else max(0.0, due - now)
-            pause = min(pause, IDLE)
+            pause = min(pause, AWAITING if self.client.reopening else IDLE)
             if self._hurried:
                 pause = min(pause, HURRY)
         if place is not None and self.reopen is not None:
@@ -628,7 +771,7 @@ class Driver:
         return 0.0 if stuck else pause
 
 
-def _say(client: Core, transport: Transport, lock: threading.Lock) -> None:
+def _say(client: Core, transport: Transport, lock: Lock, now: Callable[[], float]) -> None:
     """Send held-back octets of a connection that wasn't closed: dropped, or left at the interpreter's exit."""
     # The heartbeat thread may be at work, but not for long.
     if lock.acquire(timeout=1.0):
@@ -636,7 +779,7 @@ def _say(client: Core, transport: Transport, lock: threading.Lock) -> None:
             # Nothing may follow octets that the socket took only in part.
             if client.send_backlog and not transport.write_wanted:
                 with suppress(OSError):
-                    transport.write(client.data_to_send(monotonic()))
+                    transport.write(client.data_to_send(now()))
         finally:
             lock.release()
 

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import logging
 import sys
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from amqp_sansio import By, CloseReport, EndpointClosed
 
+if TYPE_CHECKING:
+    from .system import System
+
 _PACKAGE: Final = __name__.partition(".")[0]
+_BELOW: Final = f"{_PACKAGE}.simulated"
+"""The module whose frames stand below a program's in a simulated world, where `threading`'s stand in a thread."""
 
 _logger = logging.getLogger(_PACKAGE)
 
@@ -34,7 +38,7 @@ def interrupts_itself() -> bool:
     return frame is not None
 
 
-def aside(what: str, call: Callable[[], object]) -> CloseReport:
+def aside(system: System, what: str, call: Callable[[], object]) -> CloseReport:
     """Make a call in another thread without waiting for it; return a report that says so."""
 
     def make() -> None:
@@ -45,13 +49,13 @@ def aside(what: str, call: Callable[[], object]) -> CloseReport:
             except TimeoutError as error:
                 _logger.warning("called in a signal handler: %s", error)
 
-    threading.Thread(target=make, name=f"amqp-sansio-{what}", daemon=True).start()
+    system.start(make, f"amqp-sansio-{what}")
     return CloseReport(By.LOCAL, 0, f"{what} is under way, a signal handler asked for it")
 
 
 def _is_ours(frame: FrameType) -> bool:
     name: str = frame.f_globals.get("__name__", "")
-    return name == _PACKAGE or name.startswith(_PACKAGE + ".")
+    return name != _BELOW and (name == _PACKAGE or name.startswith(_PACKAGE + "."))
 
 
 __all__ = ["aside", "interrupts_itself"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 import weakref
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from .system import Bell, System, Thread
 
 
 class Kept(Protocol):
@@ -22,26 +23,25 @@ class Keeper:
     It holds no reference between two looks, so the end of a forgotten connection ends its keeper.
     """
 
-    __slots__ = ("_bell", "_thread")
+    __slots__ = ("_bell", "_system", "_thread")
 
-    def __init__(self) -> None:
-        # This queue may be used where a lock may not: in a destructor, which runs anywhere.
-        self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
+    def __init__(self, system: System) -> None:
+        self._system = system
+        """Makes its thread and bell."""
+        self._bell = system.bell()
+        """Wakes it before its interval is over."""
+        self._thread: Thread | None = None
+        """None before it is needed."""
 
     def start(self, kept: Kept) -> None:
         """Start with the first look."""
         bell = self._bell
-        forgotten = weakref.ref(kept, lambda _: bell.put(None))
-        self._thread = threading.Thread(
-            target=_look_after, args=(forgotten, bell), name="amqp-sansio-keeper", daemon=True
-        )
-        self._thread.start()
+        forgotten = weakref.ref(kept, lambda _: bell.ring())
+        self._thread = self._system.start(lambda: _look_after(forgotten, bell), "amqp-sansio-keeper")
 
     def ring(self) -> None:
         """Wake the thread at once."""
-        if self._bell.empty():
-            self._bell.put(None)
+        self._bell.ring()
 
     def join(self) -> None:
         """Wait for the end of the thread, after `keep` returned None."""
@@ -49,17 +49,14 @@ class Keeper:
             self._thread.join()
 
 
-def _look_after(forgotten: weakref.ref[Kept], bell: queue.SimpleQueue[None]) -> None:
+def _look_after(forgotten: weakref.ref[Kept], bell: Bell) -> None:
     while True:
         kept = forgotten()
         pause = kept.keep() if kept is not None else None
         del kept
         if pause is None:
             return
-        try:
-            bell.get(timeout=pause)
-        except queue.Empty:
-            continue  # the interval has elapsed
+        bell.wait(pause)
 
 
 __all__ = ["Keeper", "Kept"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sized
 from contextlib import suppress
 from types import TracebackType
@@ -12,9 +11,10 @@ from amqp_sansio import EndpointClosed, LocalProtocolError
 from amqp_sansio.client.classic import channel as channels
 from amqp_sansio.client.classic import consumer as consumers
 from amqp_sansio.client.classic.channel import PublishOutcome, wrong_arguments
-from amqp_sansio.client.classic.consumer import DeliveryFields, told
+from amqp_sansio.client.classic.consumer import DeliveryFields, accept_all, told
 
 from .blocking import Blocking
+from .processing import Processed
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .driver import Driver
 
 
-class Delivery(DeliveryFields):
+class Delivery(Processed, DeliveryFields):
     """A message from a consumer or from `channel.get`.
 
     Settle it once, in any thread, unless it was taken with `no_ack`. The settlement is sent at once, or, while other
@@ -44,20 +44,41 @@ class Delivery(DeliveryFields):
     ) -> None:
         super().__init__(event, message_count)
         self._driver = driver
+        """Runs its settlement."""
         self._core = core
+        """The channel of the core that it came on: it can only be settled there."""
         self._waiting = waiting
+        """The deliveries behind it: while there are more, settlements are sent together."""
 
     def accept(self, *, multiple: bool = False) -> None:
         """Acknowledge it; with `multiple` also all before it on the channel (basic.ack)."""
-        self._settle("accepted", self._core.accept, self.event.delivery_tag, multiple)
+        self._settle("accepted", self._accept, multiple)
 
     def reject(self) -> None:
         """Reject it for good: the broker drops or dead-letters it (basic.reject)."""
-        self._settle("rejected", self._core.reject, self.event.delivery_tag)
+        self._settle("rejected", self._reject)
 
     def release(self) -> None:
         """Return it to its queue, to be delivered again (basic.reject with requeue)."""
-        self._settle("released", self._core.release, self.event.delivery_tag)
+        self._settle("released", self._release)
+
+    # Counted under the connection's lock, as the commands are made.
+
+    def _accept(self, multiple: bool) -> None:
+        metrics = self._driver.client.metrics
+        if multiple:
+            accept_all(self._core, self.event.delivery_tag, metrics)
+        else:
+            self._core.accept(self.event.delivery_tag)
+            metrics.taken += 1
+
+    def _reject(self) -> None:
+        self._core.reject(self.event.delivery_tag)
+        self._driver.client.metrics.rejected += 1
+
+    def _release(self) -> None:
+        self._core.release(self.event.delivery_tag)
+        self._driver.client.metrics.released += 1
 
     def _settle(self, outcome: str, command: Callable[..., object], *arguments: object) -> None:
         try:
@@ -72,12 +93,12 @@ class Delivery(DeliveryFields):
             raise state.stale(self._core, error) from error.__cause__
         hooks = self._driver.client.hooks
         if hooks is not None:
-            hooks.settled(outcome, (self,), arguments[1:] == (True,))
+            hooks.settled(outcome, (self,), arguments == (True,))
 
 
-def taken(driver: Driver, core: CoreChannel, found: DeliveryFields) -> Delivery:
+def taken(driver: Driver, found: consumers.Delivery) -> Delivery:
     """Return a single message that a call of the client has fetched."""
-    delivery = Delivery(driver, core, found.event, (), found.message_count)
+    delivery = Delivery(driver, consumers.core_of(found), found.event, (), found.message_count)
     if driver.client.hooks is not None:
         delivery.context = getattr(found, "context", None)
     return delivery
@@ -92,13 +113,15 @@ class Consumer(Blocking[consumers.Consumer]):
     untaken deliveries.
     """
 
-    __slots__ = ("_inbox", "_items", "timeout")
+    __slots__ = ("_inbox", "timeout")
 
     def __init__(self, driver: Driver, inner: consumers.Consumer, timeout: float | None) -> None:
         super().__init__(driver, inner)
-        self._inbox = inbox = consumers.inbox_of(inner)
-        self._items = inbox.items
+        inbox = consumers.inbox_of(inner)
+        self._inbox = inbox
+        """Its deliveries, which `next` takes from without a coroutine."""
         self.timeout = timeout
+        """Seconds that `next` may take; None: as long as it takes."""
         try:
             driver.run(inner.start(), timeout, "basic.consume")
         except BaseException:
@@ -119,16 +142,18 @@ class Consumer(Blocking[consumers.Consumer]):
         return self
 
     def __next__(self) -> Delivery:
+        inbox = self._inbox
+        core, items = inbox.held
         item = None
-        if not self._inbox.counted:
+        if not inbox.counted:
             with suppress(IndexError):
-                item = self._items.popleft()
+                item = items.popleft()
         if item is None:
             try:
-                item = self._driver.run(self._inbox.take(), self.timeout, f"a delivery from {self._inbox.queue!r}")
+                core, item = self._driver.run(inbox.take_held(), self.timeout, f"a delivery from {inbox.queue!r}")
             except StopAsyncIteration:
                 raise StopIteration from None
-        delivery = Delivery(self._driver, self._inbox.channel.core, item, self._items)
+        delivery = Delivery(self._driver, core, item, items)
         hooks = self._driver.client.hooks
         return delivery if hooks is None else told(hooks, delivery)
 
@@ -154,17 +179,21 @@ class Consumer(Blocking[consumers.Consumer]):
     ) -> None:
         # A caller that reads on gets the reason from the iterator; leaving the context needs no more.
         with suppress(EndpointClosed):
-            self.close()
+            self._driver.end(lambda: self._inner.__aexit__(kind, error, trace), None, "basic.cancel")
 
 
 class Confirmation:
     """The pending outcome of one publish in confirm mode."""
 
-    __slots__ = ("_driver", "_pending")
+    __slots__ = ("_driver", "_name", "_pending")
 
-    def __init__(self, driver: Driver, pending: Pending[PublishOutcome]) -> None:
+    def __init__(self, driver: Driver, pending: Pending[PublishOutcome], name: str) -> None:
         self._driver = driver
+        """Waits for the outcome."""
         self._pending = pending
+        """Of the publish; the server's confirm or a return ends it."""
+        self._name = name
+        """What it waits for, in errors."""
 
     @property
     def done(self) -> bool:
@@ -174,10 +203,10 @@ class Confirmation:
     def result(self, timeout: float | None = None) -> PublishOutcome:
         """Wait for the outcome: Accepted, Rejected, or Returned if no queue took it.
 
-        Raises TimeoutError after `timeout` seconds, and EndpointClosed if the channel ended before: the server may or
-        may not have taken the message.
+        Raises TimeoutError after `timeout` seconds, without that AnswerTimeout after `outcome_timeout`, and
+        EndpointClosed if the channel ended before: the server may or may not have taken the message.
         """
-        return self._driver.result(self._pending, timeout, "the confirm")
+        return self._driver.outcome(self._pending, timeout, self._name)
 
     def __repr__(self) -> str:
         return f"<Confirmation {self._pending.key}, {'done' if self.done else 'pending'}>"
@@ -247,7 +276,7 @@ class PublishingChannel(Blocking[channels.Channel]):
             try:
                 pending = driver.post(
                     not wait,
-                    state.publish,
+                    state.publish_counted,
                     body if type(body) is bytes else bytes(memoryview(body)),
                     exchange=exchange,
                     routing_key=routing_key,
@@ -259,7 +288,7 @@ class PublishingChannel(Blocking[channels.Channel]):
             except (TypeError, AttributeError) as error:
                 raise wrong_arguments(body, properties) or error from None
             except EndpointClosed:
-                if state.stopped is None or state.error is not None:
+                if not state.waits:
                     raise  # Else the connection was lost meanwhile.
         if driver.congested:
             driver.run(driver.written(), timeout, "the publish")
@@ -269,13 +298,10 @@ class PublishingChannel(Blocking[channels.Channel]):
             if driver.ended:
                 raise driver.closed()
             return None
-        return driver.result(pending, timeout, "the confirm") if wait else Confirmation(driver, pending)
-
-    def publish_nowait(self, body: Buffer, **options: Any) -> Confirmation:
-        """Deprecated: `publish(..., wait=False)`."""
-        warnings.warn("publish_nowait is publish(..., wait=False) now", DeprecationWarning, stacklevel=2)
-        confirmation: Confirmation = self.publish(body, wait=False, **options)
-        return confirmation
+        if not wait:
+            return Confirmation(driver, pending, state.confirm)
+        outcome: PublishOutcome = driver.outcome(pending, timeout, state.confirm)
+        return outcome
 
 
 __all__ = ["Confirmation", "Consumer", "Delivery", "PublishingChannel", "taken"]

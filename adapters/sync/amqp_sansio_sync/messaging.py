@@ -35,7 +35,7 @@ def connect(
     offer = Offer(url, version, addresses)
     while True:
         try:
-            native = connect_version(offer.uris, version=offer.version, **options)
+            native = connect_version(offer.uris, version=offer.version, **offer.options(options))
         except (EndpointClosed, TimeoutError) as error:
             offer.refused(error)
         else:

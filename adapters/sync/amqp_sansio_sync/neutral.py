@@ -12,9 +12,11 @@ from amqp_sansio.messaging import Message, Outcome
 from amqp_sansio.messaging import connection as neutral
 
 from .blocking import Blocking, NeutralConnection, Timed, opened
+from .processing import Processed
 
 if TYPE_CHECKING:
     from amqp_sansio.amqp_1_0 import LinkState
+    from amqp_sansio.client.metrics import Metrics
     from amqp_sansio.uri import AmqpUri
     from amqp_sansio.versions import Version
 
@@ -95,7 +97,7 @@ class Sender(Blocking[neutral.Sender]):
         return self._driver.end(lambda: self._inner.close(), timeout, "close")
 
 
-class Delivery(Blocking[neutral.Delivery]):
+class Delivery(Processed, Blocking[neutral.Delivery]):
     """A received message. Settle it once with `accept`, `reject`, `release` or `modify`.
 
     These return when the settlement is queued, and raise LocalProtocolError for a delivery that is settled already,
@@ -261,6 +263,11 @@ class Connection(NeutralConnection):
     def is_open(self) -> bool:
         """Whether it is usable, as far as is known."""
         return self._inner.is_open
+
+    @property
+    def metrics(self) -> Metrics:
+        """Its counters and gauges, which live on when it recovers, and can be read after its end."""
+        return self._inner.metrics
 
     @property
     def report(self) -> CloseReport | None:

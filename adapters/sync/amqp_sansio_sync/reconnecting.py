@@ -2,54 +2,38 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from amqp_sansio.client.recovery import State
-
-from .transport import Transport
-
 if TYPE_CHECKING:
     from amqp_sansio.client.driving import BaseClient
+    from amqp_sansio.client.reaching import Reopening
 
-Reopen: TypeAlias = "Callable[[int], tuple[Any, Callable[[], Transport]]]"
-"""Takes the place of an address; returns a new core, and what opens the transport. The latter raises OSError."""
+    from .recording import Recorder
+    from .transport import Transport
 
-
-class Nowhere(Transport):
-    """The transport while there is none: it has no octets and takes none; `wait` ends by `wake` alone."""
-
-    __slots__ = ("_other",)
-
-    def __init__(self) -> None:
-        one, self._other = socket.socketpair()
-        super().__init__(one, None)
-
-    def read(self, budget: int) -> bytes | None:
-        return None
-
-    def write(self, octets: bytes | memoryview) -> int:
-        return len(octets)
-
-    def close(self) -> None:
-        self._other.close()
-        super().close()
+OpenTransport: TypeAlias = "Callable[[], Transport]"
+"""Opens the transport of an attempt. Raises OSError."""
+Reopen: TypeAlias = "Callable[[BaseClient[Any], Recorder | None, int], tuple[Reopening, OpenTransport]]"
+"""Takes a client, its recording and the place of an address; returns the attempt, and what opens its transport."""
 
 
 class Attempt:
-    """Done when an attempt of recovery has succeeded or failed."""
+    """Done when the attempt of recovery that is under way now has succeeded or failed, whatever comes then."""
 
-    __slots__ = ("_client",)
+    __slots__ = ("_client", "_number")
 
     def __init__(self, client: BaseClient[Any]) -> None:
         self._client = client
+        """Whose recovery it belongs to."""
+        self._number = 0 if client.recovery is None else client.recovery.number
+        """That of the attempt: a later one doesn't count."""
 
     @property
     def done(self) -> bool:
         recovery = self._client.recovery
-        return recovery is None or recovery.state not in (State.CONNECTING, State.RESTORING)
+        return recovery is None or not recovery.tries(self._number)
 
 
 def close_all(transports: list[Transport]) -> None:
@@ -60,4 +44,4 @@ def close_all(transports: list[Transport]) -> None:
     transports.clear()
 
 
-__all__ = ["Attempt", "Nowhere", "Reopen", "close_all"]
+__all__ = ["Attempt", "OpenTransport", "Reopen", "close_all"]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
-import time
 from contextlib import suppress
-from typing import IO, Literal, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, Literal, TypeAlias
 
-from amqp_sansio.capture import PcapngWriter
-from amqp_sansio.capture.redact import Redactor
+if TYPE_CHECKING:
+    from amqp_sansio.capture.redact import Redactor
+
+
+from .system import current
+from .transport import shown
 
 RecordTarget: TypeAlias = "str | os.PathLike[str] | IO[bytes] | Recorder"
 """The target of a recording: a path (appended to if it exists), an open binary file, or a shared Recorder."""
@@ -18,6 +20,12 @@ RecordTarget: TypeAlias = "str | os.PathLike[str] | IO[bytes] | Recorder"
 _Sender: TypeAlias = Literal["client", "server"]
 
 _logger = logging.getLogger("amqp_sansio_sync")
+
+
+def _redactor() -> Redactor:
+    from amqp_sansio.capture.redact import Redactor
+
+    return Redactor()
 
 
 class Recorder:
@@ -30,34 +38,47 @@ class Recorder:
     """
 
     def __init__(self, target: str | os.PathLike[str] | IO[bytes], *, record_secrets: bool = False) -> None:
-        self._lock = threading.Lock()
+        system = current()
+        self._lock = system.lock()
+        """Guards the file: connections record in their own threads."""
+        self._time_ns = system.time_ns
+        """The clock, in nanoseconds since 1970."""
+        # Who records nothing doesn't load what reads and writes captures.
+        from amqp_sansio.capture import PcapngWriter
+
         self._writer = PcapngWriter()
+        """Makes packets of octets."""
         self._secrets = record_secrets
+        """Whether they are written as they are."""
         self._file: IO[bytes]
+        """What packets are written to."""
         self._ours: IO[bytes] | None = None
+        """The same if it was opened here, and is closed by `close`."""
         if isinstance(target, (str, os.PathLike)):
-            self._ours = self._file = open(target, "ab")  # noqa: SIM115 (`close` closes it)
+            self._ours = open(target, "ab")  # noqa: SIM115 (`close` closes it)
+            self._file = self._ours
         else:
             self._file = target
         self._failed = False
+        """Whether the file couldn't be written: then octets are dropped."""
         self._write(self._writer.header())
 
     def open(self, client: tuple[object, ...], server: tuple[object, ...]) -> RecordedConnection:
         """Begin a connection between two socket addresses, as returned by `getpeername`."""
         with self._lock:
-            number, octets = self._writer.open(shown(client), shown(server), time.time_ns())
+            number, octets = self._writer.open(shown(client), shown(server), self._time_ns())
             self._write(octets)
-        return RecordedConnection(self, number, None if self._secrets else Redactor())
+        return RecordedConnection(self, number, None if self._secrets else _redactor())
 
     def data(self, number: int, sender: _Sender, data: bytes) -> None:
         """Record octets of a connection."""
         with self._lock:
-            self._write(self._writer.data(number, sender, data, time.time_ns()))
+            self._write(self._writer.data(number, sender, data, self._time_ns()))
 
     def end(self, number: int, by: _Sender | None) -> None:
         """Record the end of a connection, by which side if known."""
         with self._lock:
-            self._write(self._writer.close(number, by, time.time_ns()), flush=True)
+            self._write(self._writer.close(number, by, self._time_ns()), flush=True)
 
     def close(self) -> None:
         """Write everything; close the file if it was opened here. A second call does nothing."""
@@ -92,9 +113,13 @@ class RecordedConnection:
 
     def __init__(self, recorder: Recorder, number: int, redactor: Redactor | None) -> None:
         self._recorder = recorder
+        """Takes its packets."""
         self._number = number
+        """The one that the recording knows it by."""
         self._redactor = redactor
+        """Blanks secrets in the client's octets; None: they are written as they are."""
         self._open = True
+        """Whether its end isn't written."""
 
     def client_sent(self, data: bytes) -> None:
         """Record octets from the client."""
@@ -112,13 +137,4 @@ class RecordedConnection:
             self._recorder.end(self._number, by)
 
 
-def shown(address: object) -> str:
-    """Return a socket's address as text; "?" if it is none of IP."""
-    if not isinstance(address, tuple):
-        return "?"
-    address = cast("tuple[object, ...]", address)
-    host = str(address[0]).partition("%")[0]
-    return f"[{host}]:{address[1]}" if ":" in host else f"{host}:{address[1]}"
-
-
-__all__ = ["RecordTarget", "RecordedConnection", "Recorder", "shown"]
+__all__ = ["RecordTarget", "RecordedConnection", "Recorder"]

@@ -7,7 +7,7 @@ import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amqp_sansio.client.tls import NO_FILE, tls_settings
+from amqp_sansio.client.tls import NO_FILE, tls_settings, unverified
 
 if TYPE_CHECKING:
     from amqp_sansio.uri import AmqpUri
@@ -32,4 +32,16 @@ def tls_for(uri: AmqpUri, given: ssl.SSLContext | None) -> tuple[ssl.SSLContext 
     return context, settings.server_name
 
 
-__all__ = ["tls_for"]
+def tls_error(uri: AmqpUri, error: BaseException) -> BaseException:
+    """Return the error of a handshake that failed, with a text that helps."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        error.strerror = unverified(uri, error.verify_message)
+    elif isinstance(error, ssl.SSLError):
+        text = f"no TLS with {uri.host}:{uri.port}, perhaps the port is one without TLS: {error}"
+        return ssl.SSLError(error.errno, text)
+    elif isinstance(error, TimeoutError):
+        return TimeoutError(f"no TLS with {uri.host}:{uri.port}: no answer in time")
+    return error
+
+
+__all__ = ["tls_error", "tls_for"]

@@ -6,29 +6,42 @@ known to be gone: another becomes the reader, at the latest when the keeper look
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .system import Bell, System
 
 
 class Waiter:
     """A thread that waits until `done`; it holds `gate` meanwhile."""
 
-    __slots__ = ("_bell", "done", "gate")
+    __slots__ = ("_bell", "_system", "done", "gate")
 
-    def __init__(self, done: Callable[[], bool]) -> None:
+    def __init__(self, system: System, done: Callable[[], bool]) -> None:
         self.done = done
-        self.gate = threading.Lock()
-        self._bell = threading.Lock()
-        self._bell.acquire()
+        """Whether what it waits for has come; called with the connection's lock."""
+        self.gate = system.lock()
+        """Held while it waits: open, the thread is known to be gone."""
+        self._system = system
+        """Makes its bell."""
+        self._bell: Bell | None = None
+        """Wakes it while another one reads; made when it is needed."""
+
+    def follow(self) -> None:
+        """Become one that sleeps. Most never do, and have no bell."""
+        if self._bell is None:
+            self._bell = self._system.bell()
 
     def sleep(self, seconds: float | None) -> None:
         """Sleep until `ring`, or until the time is over (None: never)."""
-        self._bell.acquire(timeout=-1 if seconds is None else min(seconds, threading.TIMEOUT_MAX))
+        assert self._bell is not None
+        self._bell.wait(seconds)
 
     def ring(self) -> None:
-        """Wake it. Only one thread may ring at a time."""
-        if self._bell.locked():
-            self._bell.release()
+        """Wake it."""
+        if self._bell is not None:
+            self._bell.ring()
 
 
 class Waiters:
@@ -38,7 +51,9 @@ class Waiters:
 
     def __init__(self) -> None:
         self._reader: Waiter | None = None
+        """The one that waits for the socket; None: nobody does."""
         self._followers: list[Waiter] = []
+        """The others, in the order in which they take over."""
 
     @property
     def reader(self) -> Waiter | None:
@@ -51,10 +66,12 @@ class Waiters:
         """Become the reader if there is none, else a follower; return whether `me` is the reader."""
         reader = self.reader
         if reader is None:
-            self._reader = reader = me
+            self._reader = me
+            reader = me
             if me in self._followers:
                 self._followers.remove(me)
         elif reader is not me and me not in self._followers:
+            me.follow()
             self._followers.append(me)
         return reader is me
 

@@ -7,8 +7,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from amqp_sansio.amqp_0_10 import CommandReceived, DetachCode, MessageReceived, SessionClosed
+from amqp_sansio.amqp_0_10 import (
+    CommandReceived,
+    DetachCode,
+    ExecutionError,
+    MessageReceived,
+    SessionClosed,
+    SessionRequested,
+)
 from amqp_sansio.amqp_0_10 import Connection as CoreConnection
+from amqp_sansio.errors import EndpointClosed, LocalProtocolError
 from amqp_sansio.events import CloseReport, Event
 from amqp_sansio.sasl import Credentials
 
@@ -17,7 +25,7 @@ from ..serving import ServedConnection, ServingDriver
 if TYPE_CHECKING:
     import asyncio
 
-    from amqp_sansio.amqp_0_10 import Map, SessionRequested
+    from amqp_sansio.amqp_0_10 import Map
     from amqp_sansio.amqp_0_10 import Session as CoreSession
 
     from ..recording import RecordedConnection
@@ -27,7 +35,7 @@ _CONNECTION_FORCED: Final = 320
 
 
 class ServerDriver(ServingDriver[CoreConnection]):
-    """A server connection's driver in 0-10. `attached` are the sessions by channel.
+    """A server connection's driver in 0-10.
 
     Commands received but not taken when their session is detached come again when it is resumed, so they are dropped
     here: whoever takes an event executes it.
@@ -42,8 +50,11 @@ class ServerDriver(ServingDriver[CoreConnection]):
     ) -> None:
         super().__init__(loop, core, tap)
         self.keeper: Final = keeper
+        """Of the server's sessions, which outlive this connection."""
         self.attached: dict[int, CoreSession] = {}
+        """The sessions of this connection, by channel."""
         self._heard: list[SessionClosed] = []
+        """Ends of sessions that the application has been told: from its next event on others may have these."""
 
     def take(self) -> Event | None:
         event = super().take()
@@ -77,6 +88,25 @@ class ServerDriver(ServingDriver[CoreConnection]):
     def fail(self) -> None:
         self.close(_CONNECTION_FORCED, "the server failed")
 
+    def refuse_unanswered(self, event: Event) -> str:
+        if isinstance(event, SessionRequested):
+            try:
+                self.core.refuse_session(event.channel)
+            except (EndpointClosed, LocalProtocolError):
+                return ""
+            return f"session.attach of {event.name!r}"
+        if not isinstance(event, CommandReceived):
+            return ""
+        try:
+            session = self.core.session(event.channel)
+            if not session.is_incomplete(event.command_id):
+                return ""
+            name = event.command.NAME
+            session.fail(ExecutionError(540, f"this server has no answer to {name}"), event.command_id)
+        except EndpointClosed:
+            return ""
+        return f"{name}, command {event.command_id} on channel {event.channel}"
+
     def refuse_vhost(self, name: str) -> None:
         self.core.refuse_open(text=f"there is no virtual host {name!r}")
 
@@ -96,8 +126,10 @@ class ServerConnection(ServedConnection[ServerDriver]):
     `async for event in connection` takes the client's events one by one: SessionRequested (answer it with
     `accept_session`), Opened or Resumed for a session, CommandReceived, MessageReceived, CreditChanged, Settled,
     SessionClosed and so on, and Closed at the end. Answer on `connection.session(event.channel)`, with `complete` or
-    `fail`, `transfer`, `accept`; queued octets are written when the next event is requested, or by `flush`. Events that
-    aren't taken stay unread, up to `Limits.unparsed` octets, then in the socket.
+    `fail`, `transfer`, `accept`; queued octets are written when the next event is requested, or by `flush`. A
+    CommandReceived that is neither completed nor failed by then, nor kept by `later`, ends its session with 540 (not
+    implemented); a SessionRequested without an answer is refused. Events that aren't taken stay unread, up to
+    `Limits.unparsed` octets, then in the socket.
 
     A session with a timeout continues on the next connection with this one's state: `Resumed` has the commands that
     were taken here and not completed.

@@ -37,9 +37,13 @@ class SessionKeeper:
 
     def __init__(self, *, limit: int = 10_000, expired: Expired | None = None) -> None:
         self.sessions: Final = KeptSessions(limit=limit)
+        """Attached and detached ones, by user and name."""
         self._expired = expired
+        """Called for sessions that weren't resumed in time."""
         self._timer: asyncio.TimerHandle | None = None
+        """For the next one that expires."""
         self._leaving: dict[tuple[str, bytes], asyncio.Event] = {}
+        """Set when the attachment before has ended, for those who want to attach the session."""
 
     async def attach(
         self, driver: ServingDriver[Connection], channel: int, name: bytes, force: bool

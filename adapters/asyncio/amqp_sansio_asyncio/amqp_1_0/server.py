@@ -8,8 +8,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from amqp_sansio.amqp_1_0 import Connection as CoreConnection
-from amqp_sansio.amqp_1_0.codec.conditions import CONNECTION_FORCED, INTERNAL_ERROR, NOT_FOUND
-from amqp_sansio.events import CloseReport
+from amqp_sansio.amqp_1_0 import LinkRequested, SessionRequested
+from amqp_sansio.amqp_1_0.codec.conditions import CONNECTION_FORCED, INTERNAL_ERROR, NOT_FOUND, NOT_IMPLEMENTED
+from amqp_sansio.errors import EndpointClosed, LocalProtocolError
+from amqp_sansio.events import CloseReport, Event
 from amqp_sansio.sasl import Credentials
 
 from ..serving import ServedConnection, ServingDriver
@@ -37,6 +39,21 @@ class ServerDriver(ServingDriver[CoreConnection]):
     def fail(self) -> None:
         self.close(INTERNAL_ERROR, "the server failed")
 
+    def refuse_unanswered(self, event: Event) -> str:
+        text = "this server has no answer to it"
+        try:
+            if isinstance(event, SessionRequested):
+                self.core.session(event.channel).refuse(NOT_IMPLEMENTED, text)
+                return f"the begin on channel {event.channel}"
+            if isinstance(event, LinkRequested):
+                link = self.core.session(event.channel).link(event.link)
+                link.refuse_attach(NOT_IMPLEMENTED, text)
+                return f"the attach of link {link.name!r}"
+        except (EndpointClosed, LocalProtocolError):
+            # It's answered, or the link is gone.
+            return ""
+        return ""
+
     def vhost_of(self, asked: str) -> str:
         return asked.removeprefix(_VHOST) if asked.startswith(_VHOST) else "/"
 
@@ -50,7 +67,8 @@ class ServerConnection(ServedConnection[ServerDriver]):
     `async for event in connection` takes the client's events one by one: SessionRequested, LinkRequested, Delivery,
     CreditChanged, Settled, LinkClosed and so on, and Closed at the end. Answer on `connection.session(event.channel)`
     and `connection.link(event.channel, event.link)`, with `accept` or `refuse`, `flow`, `send`, `update`; queued octets
-    are written when the next event is requested, or by `flush`. Events that aren't taken stay unread, up to
+    are written when the next event is requested, or by `flush`. A session or link requested that isn't answered by
+    then, nor kept by `later`, is refused as not implemented. Events that aren't taken stay unread, up to
     `Limits.unparsed` octets, then in the socket.
 
     >>> from amqp_sansio.amqp_1_0 import Delivery, LinkRequested, Receiver
