@@ -1,6 +1,7 @@
 """Reports of recorded AMQP traffic: rows of the tables in, one self-contained HTML page out.
 
-Pure: the caller provides rows and segments, and writes the page.
+Pure: the caller provides rows and segments, and writes the page. `document`, `section`, `ladder`, `asset`, `element`
+and `join` make other pages in the same style, with the same sequence diagrams.
 
 >>> from amqp_sansio.capture import PcapngWriter, Segment, read_segments, sort_key
 >>> writer = PcapngWriter()
@@ -16,8 +17,24 @@ True
 from __future__ import annotations
 
 from .gather import Gather
+from .markup import Markup, element, join
+from .page import asset, document, ladder, section
 from .records import Bounds
 from .report import Report, gather_segments
 from .sequence import Diagram, diagrams
 
-__all__ = ["Bounds", "Diagram", "Gather", "Report", "diagrams", "gather_segments"]
+__all__ = [
+    "Bounds",
+    "Diagram",
+    "Gather",
+    "Markup",
+    "Report",
+    "asset",
+    "diagrams",
+    "document",
+    "element",
+    "gather_segments",
+    "join",
+    "ladder",
+    "section",
+]

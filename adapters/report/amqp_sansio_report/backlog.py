@@ -10,19 +10,19 @@ _STEPS = 128
 
 
 class Backlog:
-    """The messages of one queue.
-
-    `published` are those that entered it, `delivered` those that left it for the first time, `again` those that left it
-    once more. `ready` counts what waits in it; it begins at an unknown number.
-    """
+    """The messages of one queue over time."""
 
     __slots__ = ("again", "delivered", "published", "ready")
 
     def __init__(self) -> None:
         self.published = Series(_STEPS)
+        """Those that entered it."""
         self.delivered = Series(_STEPS)
+        """Those that left it for the first time."""
         self.ready = Series(_STEPS)
+        """Those that wait in it, above an unknown number at the beginning."""
         self.again = 0
+        """How many left it once more."""
 
     def merge(self, other: Backlog) -> None:
         """Merge more messages of the same queue."""
@@ -45,8 +45,11 @@ class Backlogs:
 
     def __init__(self, most: int) -> None:
         self.most = most
+        """Above so many queues there are none."""
         self.cut = False
+        """Whether there were more."""
         self._queues: dict[str, Backlog] = {}
+        """By name, as the traffic shows it."""
 
     def publish(self, queue: str, ts_ns: int) -> None:
         """A message entered the queue."""
@@ -67,6 +70,12 @@ class Backlogs:
             backlog.delivered.add(ts_ns)
         if back_ns is not None:
             backlog.ready.add(back_ns)
+
+    def remove(self, queue: str, ts_ns: int, amount: int) -> None:
+        """Messages were removed from the queue, by a purge or with it."""
+        backlog = self._backlog(queue)
+        if backlog is not None and amount:
+            backlog.ready.add(ts_ns, -amount)
 
     def get(self, queue: str) -> Backlog | None:
         """Return the backlog of a queue whose publishes were seen too."""

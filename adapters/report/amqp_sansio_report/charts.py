@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from amqp_sansio.histories.places import queue_at
+from amqp_sansio.recorded.histories.places import queue_at
 
 from .causes import cause_title
 from .measures import Histogram, Series, edges, rates, width_for

@@ -192,11 +192,17 @@ class LivePage:
 
     def __init__(self, title: str, bounds: LiveBounds | None = None) -> None:
         self._title = title
+        """Where the broker listens."""
         self._bounds: Final = bounds or LiveBounds()
+        """Most rows of each table, and points of each chart."""
         self._now: Snapshot | None = None
+        """The latest snapshot; None before the first."""
         self._rates: dict[tuple[str, str], tuple[float, float, float]] = {}
+        """Of queues and exchanges: entered, delivered and gone in a second."""
         self._points: deque[tuple[int, tuple[float, ...]]] = deque(maxlen=self._bounds.points)
+        """Time, and the rates and levels of all queues together, for the charts."""
         self._labels: dict[str, str] = {}
+        """What each recorded connection is called, by its id."""
 
     def take(self, snapshot: Snapshot) -> None:
         """Take the next state. Rates are those since the one before, if that wasn't more than ten seconds ago."""
@@ -310,11 +316,18 @@ class LivePage:
             rates = self._rates.get((each.vhost, each.name), (None, None, None))
             rows.append(
                 (
-                    self._node(each.vhost, each.name), each.traits, count(each.ready), count(each.unsettled),
-                    count(each.consumers), octets(each.octets), *[_rate(rate) for rate in rates],
-                    count(each.entered), count(each.delivered), count(each.gone),
+                    self._node(each.vhost, each.name),
+                    each.traits,
+                    count(each.ready),
+                    count(each.unsettled),
+                    count(each.consumers),
+                    octets(each.octets),
+                    *[_rate(rate) for rate in rates],
+                    count(each.entered),
+                    count(each.delivered),
+                    count(each.gone),
                 )
-            )  # fmt: skip
+            )
         headings = (
             *("queue", "traits", "ready", "unsettled", "consumers", "octets ready", "in per s", "delivered per s"),
             *("gone per s", "in", "delivered", "gone"),
@@ -335,13 +348,21 @@ class LivePage:
                 label = element("a", label, class_="conn peer", href=f"#seq-{recorded.id}")
             rows.append(
                 (
-                    label, self._cut(each.name), self._cut(each.product), each.version, self._cut(each.user),
-                    self._cut(each.vhost), each.spans, count(each.consumers), count(each.unsettled),
+                    label,
+                    self._cut(each.name),
+                    self._cut(each.product),
+                    each.version,
+                    self._cut(each.user),
+                    self._cut(each.vhost),
+                    each.spans,
+                    count(each.consumers),
+                    count(each.unsettled),
                     "" if recorded is None else octets(recorded.octets.get(recorded.client, 0)),
                     "" if recorded is None else octets(recorded.octets.get(recorded.server, 0)),
-                    octets(each.backlog), each.state,
+                    octets(each.backlog),
+                    each.state,
                 )
-            )  # fmt: skip
+            )
         self._labels = {each.id: self._labels.get(each.id, "") for each in traffic.connections}
         headings = (
             *("client", "name", "product", "version", "user", "virtual host", "channels", "consumers", "unsettled"),
@@ -357,11 +378,15 @@ class LivePage:
         clients = {each.number: each.address for each in now.clients}
         rows = [
             (
-                self._node(each.vhost, each.queue), self._cut(each.name),
-                clients.get(each.client) or f"#{each.client}", each.room, count(each.unsettled), each.traits,
+                self._node(each.vhost, each.queue),
+                self._cut(each.name),
+                clients.get(each.client) or f"#{each.client}",
+                each.room,
+                count(each.unsettled),
+                each.traits,
             )
             for each in now.consumers
-        ]  # fmt: skip
+        ]
         headings = ("queue", "consumer", "client", "room", "unsettled", "traits")
         note = "Room: for how many more messages. Unsettled: what its channel (1.0: link, 0-10: session) holds."
         title = _of(len(rows), now.totals["consumers"], "consumer", "those whose channel holds the most")
@@ -385,10 +410,14 @@ class LivePage:
             place = " → ".join(self._cut(part) for part in (latest.exchange, latest.routing_key) if part)
             rows.append(
                 (
-                    element("span", clock(at_ns), class_="at"), f"#{number}", place, told,
-                    octets(latest.content.size), _preview(latest.content, self._bounds.preview),
+                    element("span", clock(at_ns), class_="at"),
+                    f"#{number}",
+                    place,
+                    told,
+                    octets(latest.content.size),
+                    _preview(latest.content, self._bounds.preview),
                 )
-            )  # fmt: skip
+            )
         headings = ("latest (UTC)", "number", "published to", "what became of it", "size", "body")
         found = table(headings, rows, title="The latest first", right={1, 4}, wide={2, 3}, text={5})
         return found or _nothing("no message yet")
@@ -427,14 +456,23 @@ _FOOT: Final = (
 
 def _queue(queue: Queue) -> QueueRow:
     traits = (
-        ("durable", queue.durable), ("exclusive", queue.is_private), ("auto-delete", queue.auto_delete),
+        ("durable", queue.durable),
+        ("exclusive", queue.is_private),
+        ("auto-delete", queue.auto_delete),
         ("dynamic", queue.lifetime is not None),
-    )  # fmt: skip
+    )
     return QueueRow(
-        queue.vhost.name, queue.name, ", ".join(name for name, is_so in traits if is_so), queue.ready,
-        queue.unsettled, len(queue.consumers), queue.octets, queue.next_position, queue.delivered,
+        queue.vhost.name,
+        queue.name,
+        ", ".join(name for name, is_so in traits if is_so),
+        queue.ready,
+        queue.unsettled,
+        len(queue.consumers),
+        queue.octets,
+        queue.next_position,
+        queue.delivered,
         queue.next_position - queue.messages,
-    )  # fmt: skip
+    )
 
 
 def _client(client: Client, address: str, consumers: int, unsettled: int) -> ClientRow:
@@ -457,9 +495,19 @@ def _client(client: Client, address: str, consumers: int, unsettled: int) -> Cli
     state = "open" if client.is_open else "closing" if connection.is_ending else "logging in"
     user, vhost = front.describe()
     return ClientRow(
-        client.number, address, _text(name), product, client.version.label, user, vhost, spans, consumers, unsettled,
-        client.send_backlog, state,
-    )  # fmt: skip
+        client.number,
+        address,
+        _text(name),
+        product,
+        client.version.label,
+        user,
+        vhost,
+        spans,
+        consumers,
+        unsettled,
+        client.send_backlog,
+        state,
+    )
 
 
 def _text(value: object) -> str:
@@ -471,14 +519,20 @@ def _text(value: object) -> str:
 def _consumer(number: int, consumer: Consumer) -> ConsumerRow:
     room = [window.messages for window in consumer.windows if window.messages is not None]
     traits = (
-        ("browses", not consumer.acquires), ("settles at once", consumer.settles), ("exclusive", consumer.exclusive),
+        ("browses", not consumer.acquires),
+        ("settles at once", consumer.settles),
+        ("exclusive", consumer.exclusive),
         (f"priority {consumer.priority}", bool(consumer.priority)),
-    )  # fmt: skip
+    )
     return ConsumerRow(
-        consumer.queue.vhost.name, consumer.queue.name, _text(consumer.key), number,
-        count(max(min(room), 0)) if room else "any", len(consumer.owner.held),
+        consumer.queue.vhost.name,
+        consumer.queue.name,
+        _text(consumer.key),
+        number,
+        count(max(min(room), 0)) if room else "any",
+        len(consumer.owner.held),
         ", ".join(name for name, is_so in traits if is_so),
-    )  # fmt: skip
+    )
 
 
 def _preview(content: Content, most: int) -> str:

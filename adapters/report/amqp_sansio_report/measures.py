@@ -32,10 +32,15 @@ class Histogram:
 
     def __init__(self) -> None:
         self.counts: dict[int, int] = {}
+        """By bucket, how many values are in it."""
         self.count = 0
+        """Of all values."""
         self.total = 0
+        """Their exact sum."""
         self.least: int | None = None
+        """The smallest; None without values."""
         self.most: int | None = None
+        """The largest."""
 
     def add(self, value: int) -> None:
         """Count a value; a negative one counts as 0."""
@@ -124,8 +129,11 @@ class Series:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        """Most steps that aren't empty."""
         self.level = 0
+        """The place in `WIDTHS` of the width of a step; it only rises."""
         self.cells: dict[int, int] = {}
+        """The amount of each step that isn't empty, by its number."""
 
     @property
     def width(self) -> int:
@@ -194,8 +202,11 @@ class Clouds:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        """Most buckets that aren't empty, of all steps together."""
         self.level = 0
+        """The place in `WIDTHS` of the width of a step; it only rises."""
         self.cells: dict[tuple[int, int], int] = {}
+        """The count of each step and bucket."""
 
     @property
     def width(self) -> int:
@@ -286,12 +297,17 @@ class Top:
 
     def __init__(self, limit: int, amounts: int = 0) -> None:
         self.limit = limit
+        """Most keys that are counted exactly, and rows of the sample."""
         self.rows = 0
+        """How many were added, exactly."""
         self._sums = [0] * amounts
+        """Of the amounts of all rows, exactly."""
         # By key: its count, and the sums of its amounts.
         self._counts: dict[Key, list[int]] | None = {}
         self.sample: list[tuple[int, Key, tuple[int, ...]]] = []
+        """The rows of the smallest priority, once there are too many keys: priority, key, amounts."""
         self._threshold = _MASK
+        """Rows above it aren't in the sample."""
 
     def add(self, key: Key, row: int, amounts: tuple[int, ...] = ()) -> None:
         """Count a key; `row` is the row's priority, `amounts` has one amount for each sum."""
@@ -402,8 +418,11 @@ class Largest(Generic[Item]):
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        """How many items are kept."""
         self.count = 0
+        """How many were added."""
         self._held: list[tuple[Rank, Item]] = []
+        """The items of the smallest rank, with their ranks."""
 
     def add(self, rank: Rank, item: Item) -> None:
         """Offer an item; the one with the smallest rank comes first."""

@@ -6,13 +6,14 @@ from collections import deque
 from typing import Final, NamedTuple
 
 from amqp_sansio.capture.redact import Redactor
+from amqp_sansio.observer import frame_head
+from amqp_sansio.versions import AMQP_0_9_1, Version
 
 KEPT: Final = 8 * 1024 * 1024
 """Octets kept of a stream: a unit that began earlier is shown without its first frames."""
-_HEADER: Final = 8
-_CLASSIC: Final = {1: "method", 2: "content header", 3: "content body", 8: "heartbeat"}
-_AMQP_0_10: Final = ("control", "command", "header", "body")
-_AMQP_1_0: Final = {0: "AMQP frame", 1: "SASL frame"}
+_HEAD: Final = 12
+"""Octets that say enough of a frame of every version."""
+_VERSIONS: Final = {each.label: each for each in Version}
 
 
 class Frame(NamedTuple):
@@ -35,11 +36,17 @@ class Stream:
 
     def __init__(self) -> None:
         self._pieces: deque[tuple[int, bytes, bytes]] = deque()
+        """Offset, octets, and the same without secrets, of the last part."""
         self._size = 0
+        """Octets of all pieces that are kept."""
         self._begin = b""
+        """The first octets, which say whether it is AMQP."""
         self._end = 0
+        """The offset behind the last piece."""
         self._redactor = Redactor()
+        """Finds secrets, if it sees the stream from its beginning."""
         self.whole = True
+        """Whether nothing is missing so far, from the protocol header on; otherwise secrets may not have been found."""
 
     def add(self, offset: int, octets: bytes) -> None:
         """Add the next octets."""
@@ -85,19 +92,12 @@ def frames(
     """
     found: list[Frame] = []
     at, left, place = offset, size, None
+    version = _VERSIONS.get(protocol or "", AMQP_0_9_1)
     while left > 0 and len(found) < most:
-        head = stream.read(at, 12, client)
-        if head[:4] == b"AMQP":
-            frame: _Head | None = ("protocol header", _HEADER, b"")
-        elif protocol == "1.0":
-            frame = _amqp_1_0(head)
-        elif protocol == "0-10":
-            frame = _amqp_0_10(head)
-        else:
-            frame = _classic(head)
-        if frame is None:
+        head = frame_head(stream.read(at, _HEAD, client), version)
+        if head is None:
             break
-        name, length, where = frame
+        name, length, where = head
         if place is None:
             place = where
         if where == place:
@@ -107,31 +107,6 @@ def frames(
             left -= length
         at += length
     return found
-
-
-_Head = tuple[str, int, bytes]
-"""A frame's name, its size, and the key that distinguishes it from frames of other units."""
-
-
-def _classic(head: bytes) -> _Head | None:
-    """0-9-1 section 4.2.3."""
-    if len(head) < 8 or head[0] not in _CLASSIC:
-        return None
-    return _CLASSIC[head[0]], int.from_bytes(head[3:7]) + 8, head[1:3]
-
-
-def _amqp_0_10(head: bytes) -> _Head | None:
-    """0-10 part 1 section 4.4.2: a segment's frames are on one track of one channel."""
-    if len(head) < 12 or head[1] >= len(_AMQP_0_10):
-        return None
-    return (f"{_AMQP_0_10[head[1]]} segment", max(int.from_bytes(head[2:4]), 12), bytes((head[5] & 15, *head[6:8])))
-
-
-def _amqp_1_0(head: bytes) -> _Head | None:
-    """1.0 part 2 section 2.3.1."""
-    if len(head) < 8 or head[5] not in _AMQP_1_0:
-        return None
-    return _AMQP_1_0[head[5]], max(int.from_bytes(head[:4]), 8), head[6:8]
 
 
 __all__ = ["Frame", "Stream", "frames"]

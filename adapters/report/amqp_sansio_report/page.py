@@ -54,12 +54,18 @@ def page(gather: Gather, diagrams: Sequence[Diagram] = ()) -> str:
 
 
 def document(
-    title: str, links: Sequence[tuple[str, str]], parts: Sequence[Content], script: str, *, seconds: int = 0
+    title: str,
+    links: Sequence[tuple[str, str]],
+    parts: Sequence[Content],
+    script: str,
+    *,
+    seconds: int = 0,
+    style: str = "",
 ) -> str:
     """Return an HTML document that loads nothing; `links` are places in it, and their names.
 
-    With `seconds` its script may ask the server that it came from, and a browser without scripts loads it again after
-    so many.
+    `style` is added to the style of reports. With `seconds` its script may ask the server that it came from, and a
+    browser without scripts loads it again after so many.
     """
     nav = element("nav", *[element("a", words, href=f"#{name}") for name, words in links], aria_label="sections")
     digest = b64encode(sha256(script.encode()).digest()).decode()
@@ -76,7 +82,7 @@ def document(
         element("meta", name_="color-scheme", content="light dark"),
         again,
         element("title", title),
-        element("style", Markup(asset("report.css"))),
+        element("style", Markup(asset("report.css") + style)),
     )
     body = element(
         "body",
@@ -198,8 +204,8 @@ def _footer(gather: Gather) -> Markup:
     bounds = gather.bounds
     widest = max([series.width for series in gather.messages_over_time.values()], default=1)
     words = (
-        "All times are UTC. Figures come from the rows of the tables (events, messages, connections, violations). "
-        "Quantiles are within 1.6 % of their value. "
+        "All times are UTC. Figures come from the rows of the tables (events, messages, consumers, connections, "
+        "violations). Quantiles are within 1.6 % of their value. "
         f"A line over time has at most {bounds.steps:,} steps, here of {duration(widest)}: "
         "a peak within one isn't seen."
     )

@@ -9,10 +9,11 @@ from io import BytesIO
 from math import ceil, log2
 from typing import TYPE_CHECKING, Final
 
+from amqp_sansio.recorded.ends import CAUSES
+
 from .causes import cause_title
 from .charts import BarChart, Chart, GanttChart, PictureChart, TimeChart, cloud_marks, value_text
 from .measures import quarter, quarter_edge
-from .records import CAUSES
 from .scales import DURATION_MARKS, duration, time_marks, value_marks
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _COLOURS: Final = {
         "client-error": "#d98200",
         "server-error": "#c62828",
         "refused": "#b8257f",
+        "unreached": "#8a5a2b",
         "heartbeat": "#0b6fa4",
     },
     **{"transport": "#7a3fc4", "open": "#2262c6", "other": "#c3cad4", "blocked": "#e0a100"},
@@ -36,11 +38,13 @@ _ROWS: Final = 60
 
 
 def plot(chart: Chart) -> bytes:
-    """Return the chart as a PNG. Raises ImportError without matplotlib."""
+    """Return the chart as a PNG. Raises ModuleNotFoundError without matplotlib."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
-    except ImportError as error:
-        raise ImportError(_INSTALL) from error
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "matplotlib":
+            raise
+        raise ModuleNotFoundError(_INSTALL, name="matplotlib") from error
     figure = _figure(chart)
     FigureCanvasAgg(figure)
     written = BytesIO()
@@ -114,8 +118,15 @@ def _bars(axes: Axes, chart: BarChart, number: int) -> None:
     high = log2(max(end for _, end, _ in every))
     lefts = [log2(max(begin, 0.5)) for begin, _, _ in group.bars]
     widths = [log2(end) - left for (_, end, _), left in zip(group.bars, lefts, strict=True)]
-    axes.bar(lefts, [count for _, _, count in group.bars], width=widths, align="edge",
-             color=_COLOURS[group.colour], edgecolor="white", linewidth=0.6)  # fmt: skip
+    axes.bar(
+        lefts,
+        [count for _, _, count in group.bars],
+        width=widths,
+        align="edge",
+        color=_COLOURS[group.colour],
+        edgecolor="white",
+        linewidth=0.6,
+    )
     for step, (name, value) in enumerate(group.marks):
         place = log2(max(value, 0.5))
         axes.axvline(place, color="#1a2230", linewidth=0.8, linestyle=":")
@@ -155,8 +166,9 @@ def _gantt(axes: Axes, chart: GanttChart) -> None:
         begin = row.start_ns - chart.start_ns
         axes.barh(number, max(row.end_ns - row.start_ns, span / 500), left=begin, height=0.6, color=_COLOURS[row.cause])
         for start, end in row.blocked:
-            axes.barh(number, max(end - start, span / 500), left=start - chart.start_ns, height=0.6,
-                      color=_COLOURS["blocked"])  # fmt: skip
+            axes.barh(
+                number, max(end - start, span / 500), left=start - chart.start_ns, height=0.6, color=_COLOURS["blocked"]
+            )
         axes.plot(
             [at - chart.start_ns for at, _ in row.marks],
             [number] * len(row.marks),

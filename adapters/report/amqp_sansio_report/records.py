@@ -45,12 +45,7 @@ class Bounds:
     diagram_octets: int = 1_400_000
 
 
-CAUSES = ("normal", "client-error", "server-error", "heartbeat", "refused", "transport", "open", "other")
-"""How connections end: closed normally; closed with an error by the client, or by the server; by one side since the
-other was silent for too long; refused by the server before it was open; without the protocol's close; still open at the
-end; no AMQP.
-"""
-BAD = ("client-error", "server-error", "heartbeat", "refused", "transport")
+BAD = ("client-error", "server-error", "heartbeat", "refused", "unreached", "transport")
 """Those that are abnormal."""
 
 
@@ -184,6 +179,8 @@ class Incident:
     amount: int = 0
     """A duration in nanoseconds, or another amount."""
     sender: str = ""
+    hint: str = ""
+    """The usual cause."""
 
 
 @dataclass
@@ -203,4 +200,4 @@ class RuleCount:
         self.first = min(self.first, other.first)
 
 
-__all__ = ["BAD", "CAUSES", "Bounds", "Connection", "Holder", "Incident", "RuleCount", "is_meant"]
+__all__ = ["BAD", "Bounds", "Connection", "Holder", "Incident", "RuleCount", "is_meant"]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from copy import deepcopy
 from functools import cached_property
 from itertools import groupby
 from typing import Any, Final
 
 from amqp_sansio.capture import CaptureDamage, Segment, sort_key
-from amqp_sansio.histories import EVENTS, steps_of
-from amqp_sansio.tables import COLUMNS, FlowReplay, LiveReplay, Row, damage_row
+from amqp_sansio.recorded.histories import EVENTS, steps_of
+from amqp_sansio.recorded.tables import COLUMNS, PORTS, FlowReplay, LiveReplay, Row, damage_row, servers_of
 
 from .charts import charts
 from .gather import Gather
@@ -31,7 +31,9 @@ class Report:
 
     def __init__(self, gather: Gather, diagrams: Sequence[Diagram] = ()) -> None:
         self.gather = gather
+        """The facts, from which every page is drawn."""
         self.diagrams = tuple(diagrams)
+        """Of the connections that are shown one by one."""
 
     @cached_property
     def html(self) -> str:
@@ -78,10 +80,11 @@ def gather_segments(
     *,
     wanted: Sequence[str] = (),
     skew_ns: int = 0,
+    ports: Collection[int] = PORTS,
 ) -> Gather:
     """Collect a report's facts from segments of any number of flows and files, in any order; all are in memory at once.
 
-    `skew_ns` is as for `amqp_sansio.tables.FlowReplay`.
+    `skew_ns` is as for `amqp_sansio.recorded.tables.FlowReplay`.
     """
     gather = Gather(bounds, wanted=wanted)
     sortable: list[Segment] = []
@@ -92,21 +95,30 @@ def gather_segments(
             sortable.append(segment)
     sortable.sort(key=sort_key)
     joins = Joins(gather.bounds.joined)
-    gather_flows(sortable, gather, joins, skew_ns=skew_ns)
+    gather_flows(sortable, gather, joins, skew_ns=skew_ns, servers=servers_of(sortable), ports=ports)
     joins.finish(gather, skew_ns)
     return gather
 
 
-def gather_flows(segments: Iterable[Segment], gather: Gather, joins: Joins | None = None, *, skew_ns: int = 0) -> None:
+def gather_flows(
+    segments: Iterable[Segment],
+    gather: Gather,
+    joins: Joins | None = None,
+    *,
+    skew_ns: int = 0,
+    servers: Collection[str] = (),
+    ports: Collection[int] = PORTS,
+) -> None:
     """Add segments in the order of `capture.sort_key`; their rows also go to `joins`."""
     for flow, some in groupby(segments, key=_flow):
-        replay = FlowReplay(flow, skew_ns=skew_ns)
-        for segment in some:
+        replay = FlowReplay(flow, skew_ns=skew_ns, servers=servers, ports=ports)
+        in_flow = list(some)
+        for segment in in_flow:
             gather.segment(segment)
-            rows = replay.push(segment)
-            if rows:
-                _add(rows, flow, gather, joins)
+        for rows in replay.push_all(in_flow):
+            _add(rows, flow, gather, joins)
         _add(replay.finish(), flow, gather, joins)
+        gather.pass_over(replay.passed)
     gather.clocks.finish()
 
 
@@ -115,7 +127,9 @@ class Joins:
 
     def __init__(self, most: int) -> None:
         self._left = most
+        """How many more messages there may be; below 0 there are too many."""
         self._rows: list[Row] = []
+        """Of the messages, until then."""
 
     def add(self, table: str, row: tuple[Any, ...]) -> None:
         """Take a row of any table."""
@@ -162,17 +176,19 @@ def report_segments(
     *,
     wanted: Sequence[str] = (),
     skew_ns: int = 0,
+    ports: Collection[int] = PORTS,
 ) -> Report:
     """Make the report of segments of any number of flows and files, in any order; all are in memory at once.
 
     `wanted` are words for the connections to draw, such as the begin of an id, or a name; `skew_ns` is as for
-    `amqp_sansio.tables.FlowReplay`. Raises ValueError as `choose` does.
+    `amqp_sansio.recorded.tables.FlowReplay`. Raises ValueError as `choose` does.
     """
     held = list(segments)
-    gather = gather_segments(held, bounds, wanted=wanted, skew_ns=skew_ns)
+    gather = gather_segments(held, bounds, wanted=wanted, skew_ns=skew_ns, ports=ports)
     chosen, flows = choose(gather)
     some = sorted((one for one in held if isinstance(one, Segment) and one.flow in flows), key=sort_key)
-    return Report(gather, diagrams(some, chosen, gather.bounds, skew_ns=skew_ns))
+    servers = servers_of(held)
+    return Report(gather, diagrams(some, chosen, gather.bounds, skew_ns=skew_ns, servers=servers, ports=ports))
 
 
 class LiveReport:
@@ -183,12 +199,19 @@ class LiveReport:
     """
 
     def __init__(
-        self, bounds: Bounds | None = None, *, wanted: Sequence[str] = (), skew_ns: int = 0, octets: int = 256 << 20
+        self,
+        bounds: Bounds | None = None,
+        *,
+        wanted: Sequence[str] = (),
+        skew_ns: int = 0,
+        octets: int = 256 << 20,
+        ports: Collection[int] = PORTS,
     ) -> None:
         gather = Gather(bounds, wanted=wanted)
-        self._state = gather, Joins(gather.bounds.joined), LiveReplay(skew_ns=skew_ns)
+        self._state = gather, Joins(gather.bounds.joined), LiveReplay(skew_ns=skew_ns, ports=ports)
         self._kept = _Kept(octets)
         self._skew_ns = skew_ns
+        self._ports = ports
 
     def add(self, item: Segment | CaptureDamage) -> None:
         """Take the next of the capture."""
@@ -206,18 +229,20 @@ class LiveReport:
         gather, joins, live = deepcopy(self._state)
         for flow, rows in live.finish():
             _add(rows, flow, gather, joins)
+        gather.pass_over(live.passed)
         gather.clocks.finish()
         joins.finish(gather, self._skew_ns)
         chosen, flows = choose(gather)
         some = sorted([one for flow in flows for one in self._kept.of(flow)], key=sort_key)
-        return Report(gather, diagrams(some, chosen, gather.bounds, skew_ns=self._skew_ns))
+        return Report(gather, diagrams(some, chosen, gather.bounds, skew_ns=self._skew_ns, ports=self._ports))
 
 
 class _Kept:
     """The segments of flows, within a number of octets."""
 
     def __init__(self, octets: int) -> None:
-        self._octets = self._left = octets
+        self._octets = octets
+        self._left = octets
         self._flows: dict[str, list[Segment]] = {}
         self._sizes: dict[str, int] = {}
         self._gone: set[str] = set()

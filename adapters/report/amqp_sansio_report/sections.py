@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
-from .causes import CLOSES, cause_title, usual
+from amqp_sansio.recorded.ends import CAUSES
+
+from .causes import CLOSES, cause_title
 from .cells import amounts, cut_note, part_note, share_bar, table
 from .charts import LATENCY_TITLES, QUANTILES, Chart
 from .findings import plural
 from .markup import Content, Markup, element, join
-from .records import CAUSES
+from .records import BAD
 from .rules import rule_words
 from .scales import clock, count, duration, moment, octets, share
 from .svg import render
@@ -26,11 +28,16 @@ class Sections:
 
     def __init__(self, gather: Gather, charts: dict[str, Chart], shown: Collection[str]) -> None:
         self._gather = gather
+        """The facts."""
         self._charts = charts
+        """The plots, by name."""
         self._shown = frozenset(shown)
+        """The connections with a sequence diagram."""
         self._known = {one.connection: one for one in gather.details}
+        """By its id, each connection that links may lead to."""
         start, end = gather.first_ns or 0, gather.last_ns or 0
         self._one_day = start // 86_400_000_000_000 == end // 86_400_000_000_000
+        """Whether times need no date."""
 
     def all(self) -> list[tuple[str, str, Markup]]:
         """Return id, title and body of every section; an empty section has no body."""
@@ -163,11 +170,11 @@ class Sections:
             (
                 element("span", element("i", class_=f"key cause-{cause}"), cause_title(cause)),
                 " ".join(part for part in (code if not text.startswith(code) else "", text) if part),
-                hint or usual(cause),
+                hint,
                 count(times),
             )
             for (cause, _, code, text, hint), times, _ in gather.ends.ranks(30)
-            if cause not in ("normal", "open", "other")
+            if cause in BAD
         ]
         faults = [
             (event, sender, " ".join(part for part in (code, text) if part), count(times))
@@ -240,8 +247,15 @@ class Sections:
             if not histogram.count or histogram.most is None or histogram.least is None:
                 continue
             quantiles = [duration(histogram.quantile(part) or 0) for part, _ in QUANTILES]
-            rows.append((LATENCY_TITLES[name], count(histogram.count), duration(histogram.least),
-                         *quantiles, duration(histogram.most)))  # fmt: skip
+            rows.append(
+                (
+                    LATENCY_TITLES[name],
+                    count(histogram.count),
+                    duration(histogram.least),
+                    *quantiles,
+                    duration(histogram.most),
+                )
+            )
         if not rows:
             return Markup("")
         notes: list[str] = []
@@ -269,10 +283,16 @@ class Sections:
                 table(headings, rows, title="Quantiles", right={1, 2, 3, 4, 5, 6}, note=" ".join(notes)),
                 self._chart("latency"),
                 *pictures,
-                table(("the slowest", "took", "at (UTC)", "connection", "of"), slow, right={1}, text={4},
-                      folded=len(slow) > 12, title="The slowest"),
+                table(
+                    ("the slowest", "took", "at (UTC)", "connection", "of"),
+                    slow,
+                    right={1},
+                    text={4},
+                    folded=len(slow) > 12,
+                    title="The slowest",
+                ),
             ]
-        )  # fmt: skip
+        )
 
     def _unsettled(self) -> Markup:
         gather = self._gather
@@ -299,8 +319,17 @@ class Sections:
         queues = [self._chart(name) for name in self._charts if name.startswith("backlog-")]
         parts = [self._chart("unsettled"), *queues]
         if rows:
-            headings = ("queue or address", "consumer or link", "connection", "deliveries", "held at most",
-                        "could hold", "no room for", "never settled", "oldest (UTC)")  # fmt: skip
+            headings = (
+                "queue or address",
+                "consumer or link",
+                "connection",
+                "deliveries",
+                "held at most",
+                "could hold",
+                "no room for",
+                "never settled",
+                "oldest (UTC)",
+            )
             parts.append(table(headings, rows, right={3, 4, 6, 7}, wide={0, 1}, note=note, title="Who holds most"))
         if cells:
             parts.append(element("div", *cells, class_="small"))
@@ -384,8 +413,16 @@ class Sections:
         for kind, histogram in self._gather.sizes.items():
             if histogram.count and histogram.least is not None and histogram.most is not None:
                 quantiles = [octets(histogram.quantile(part) or 0) for part, _ in QUANTILES]
-                rows.append((kind, count(histogram.count), octets(histogram.least), *quantiles,
-                             octets(histogram.most), octets(histogram.total)))  # fmt: skip
+                rows.append(
+                    (
+                        kind,
+                        count(histogram.count),
+                        octets(histogram.least),
+                        *quantiles,
+                        octets(histogram.most),
+                        octets(histogram.total),
+                    )
+                )
         if not rows:
             return Markup("")
         headings = ("bodies", "messages", "least", *[text for _, text in QUANTILES], "most", "in all")
@@ -394,8 +431,10 @@ class Sections:
     def _heartbeats(self) -> Markup:
         gather = self._gather
         parts = [self._chart("blocked")]
-        blocked = [(self._at(one.ts_ns), duration(one.amount), self.link(one.connection, at_ns=one.ts_ns))
-                   for one in gather.blockings]  # fmt: skip
+        blocked = [
+            (self._at(one.ts_ns), duration(one.amount), self.link(one.connection, at_ns=one.ts_ns))
+            for one in gather.blockings
+        ]
         if blocked:
             note = f"The longest {len(blocked)} of {count(gather.blockings.count)}." if gather.blockings.cut else ""
             parts.append(
@@ -408,10 +447,16 @@ class Sections:
                 )
             )
         silences = [
-            (self.link(one.connection, at_ns=one.ts_ns), one.sender, duration(int(one.what)), duration(one.amount),
-             f"{one.amount / int(one.what):.1f} times", self._at(one.ts_ns))
+            (
+                self.link(one.connection, at_ns=one.ts_ns),
+                one.sender,
+                duration(int(one.what)),
+                duration(one.amount),
+                f"{one.amount / int(one.what):.1f} times",
+                self._at(one.ts_ns),
+            )
             for one in gather.silences
-        ]  # fmt: skip
+        ]
         if silences:
             note = (
                 "Heartbeats are due when nothing else is sent; "
@@ -420,8 +465,16 @@ class Sections:
             if gather.silences.cut:
                 note = f"The {len(silences)} longest of {count(gather.silences.count)}. {note}"
             headings = ("connection", "silent side", "agreed", "longest silence", "that is", "from (UTC)")
-            parts.append(table(headings, silences, right={2, 3, 4}, note=note, folded=len(silences) > 12,
-                               title="Silent for longer than agreed"))  # fmt: skip
+            parts.append(
+                table(
+                    headings,
+                    silences,
+                    right={2, 3, 4},
+                    note=note,
+                    folded=len(silences) > 12,
+                    title="Silent for longer than agreed",
+                )
+            )
         return join(parts)
 
     def _churn(self) -> Markup:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, cast
@@ -15,7 +15,7 @@ from amqp_sansio.capture import ConnectionEnd, ConnectionStart, Item, Reassemble
 from amqp_sansio.capture.records import FIN, RST, ZERO_WINDOW, endpoint
 from amqp_sansio.capture.tcp import DEFAULT_GRACE_NS
 from amqp_sansio.observer import Identified, Observer
-from amqp_sansio.tables import COLUMNS, FlowReplay
+from amqp_sansio.recorded.tables import COLUMNS, PORTS, FlowReplay
 
 from .causes import FAULTS, fault
 from .octets import Frame, Stream, frames
@@ -181,25 +181,36 @@ class Diagram:
         }
 
 
+_TABLES: Final = ("events", "messages", "violations", "connections")
+
+
 def diagrams(
-    segments: Iterable[Segment], connections: Sequence[str], bounds: Bounds, *, skew_ns: int = 0
+    segments: Iterable[Segment],
+    connections: Sequence[str] | None,
+    bounds: Bounds,
+    *,
+    skew_ns: int = 0,
+    servers: Collection[str] = (),
+    ports: Collection[int] = PORTS,
 ) -> list[Diagram]:
     """Return diagrams of connections; `segments` are those of their flows, in the order of `capture.sort_key`.
 
-    `skew_ns` is as for `amqp_sansio.tables.FlowReplay`.
+    `connections` are ids; None: all, as they end. `skew_ns`, `servers` and `ports` are as for
+    `amqp_sansio.recorded.tables.FlowReplay`.
     """
-    wanted = set(connections)
+    wanted = None if connections is None else set(connections)
     found: dict[str, Diagram] = {}
     flow: _Flow | None = None
     for segment in segments:
         if flow is None or flow.name != segment.flow:
             if flow is not None:
                 flow.finish()
-            flow = _Flow(segment.flow, wanted, bounds, found, skew_ns)
+            replay = FlowReplay(segment.flow, tables=_TABLES, skew_ns=skew_ns, servers=servers, ports=ports)
+            flow = _Flow(replay, wanted, bounds, found, skew_ns)
         flow.push(segment)
     if flow is not None:
         flow.finish()
-    return [found[connection] for connection in connections if connection in found]
+    return [found[connection] for connection in (found if connections is None else connections) if connection in found]
 
 
 def kind_of(event: str, sender: str) -> str:
@@ -356,15 +367,23 @@ def _from_both_ends(sizes: Sequence[int], budget: int) -> set[int]:
 class _Flow:
     """Replays the segments of one flow, and keeps the units and octets of some of its connections."""
 
-    def __init__(self, name: str, wanted: set[str], bounds: Bounds, found: dict[str, Diagram], skew_ns: int) -> None:
-        self.name = name
+    def __init__(
+        self, replay: FlowReplay, wanted: set[str] | None, bounds: Bounds, found: dict[str, Diagram], skew_ns: int
+    ) -> None:
+        self.name = replay.flow
+        """The two addresses of the flow."""
         self._wanted = wanted
+        """The connections that get a diagram."""
         self._bounds = bounds
+        """Most units and octets of one."""
         self._found = found
-        tables = ("events", "messages", "violations", "connections")
-        self._replay = FlowReplay(name, tables=tables, skew_ns=skew_ns)
+        """Where finished diagrams go."""
+        self._replay = replay
+        """Makes rows of the segments, for what the units mean."""
         self._reassembler = Reassembler(grace_ns=DEFAULT_GRACE_NS + skew_ns)
+        """Makes streams of them, for the octets."""
         self._open: dict[str, _Watched] = {}
+        """Connections whose end hasn't come."""
 
     def push(self, segment: Segment) -> None:
         """Take the next segment."""
@@ -381,7 +400,7 @@ class _Flow:
     def _items(self, items: Sequence[Item]) -> None:
         for item in items:
             if isinstance(item, ConnectionStart):
-                if item.connection in self._wanted:
+                if self._wanted is None or item.connection in self._wanted:
                     self._open[item.connection] = _Watched(item, self._bounds)
             elif item.connection in self._open:
                 self._open[item.connection].item(item)
@@ -412,21 +431,36 @@ class _Watched:
 
     def __init__(self, start: ConnectionStart, bounds: Bounds) -> None:
         self.start = start
+        """Its addresses and first segment."""
         self._bounds = bounds
+        """Most units and octets."""
         self._streams = {start.a: Stream(), start.b: Stream()}
+        """The octets of each side, by its address."""
         self._observer: Observer | None = Observer(client=start.client, from_start=start.syn_seen, body="size")
+        """Says which side is the client; None once the sides don't change any more."""
         self._client = start.client
+        """The client's address; None: nobody knows yet."""
         self._total = 0
+        """Units so far, those that aren't kept included."""
         most = max(bounds.frames, 4)
         self._most_head = most // 2
+        """How many of the first units are kept."""
         self._head: list[Unit] = []
+        """These."""
         self._tail: deque[Unit] = deque()
+        """The last units."""
         self._most_tail = most - most // 2
+        """How many of these are kept."""
         self._notable: list[Unit] = []
+        """Units between these two that a reader looks for."""
         self._late: dict[int, list[tuple[str, str, str]]] = {}
+        """Broken rules of units that haven't come yet."""
         self._signals: list[Signal] = []
+        """What TCP itself says: resets, ends, closed windows."""
         self._shut: dict[str, int] = {}
+        """Since when a side's window is closed."""
         self._spans: list[Span] = []
+        """The longest times between a message and its outcome."""
 
     def message(self, row: Sequence[Any]) -> None:
         """Take a row of the table of messages."""
@@ -438,7 +472,8 @@ class _Watched:
         verb = "without a confirm" if kind == "publish" else "held by the client"
         place = " ".join(part for part in (queue or address or key, consumer or link) if part)
         name = "publish" if kind == "publish" else "delivery"
-        text = f"{name} {'' if tag is None else tag} {place} ({size:,} octets), {verb}"
+        octets = "? octets" if size is None else f"{size:,} octets"
+        text = f"{name} {'' if tag is None else tag} {place} ({octets}), {verb}"
         until_ns = ended_ns if settled_ns is None else settled_ns
         self._spans.append(Span(ts_ns, until_ns, seq, channel, _cut(" ".join(text.split()))))
         if len(self._spans) > 2 * _SPANS:
@@ -459,8 +494,9 @@ class _Watched:
             texts.append(f"the window is open again after {duration(ts_ns - self._shut.pop(sender))}")
         for text in texts:
             told = Signal(ts_ns, sender, text)
-            if len(self._signals) < _SIGNALS and not any([one.sender == sender and one.text == text == _FLAGS[FIN]
-                                                          for one in self._signals]):  # fmt: skip
+            if len(self._signals) < _SIGNALS and not any(
+                [one.sender == sender and one.text == text == _FLAGS[FIN] for one in self._signals]
+            ):
                 self._signals.append(told)
 
     def item(self, item: Item) -> None:
@@ -480,7 +516,8 @@ class _Watched:
                 other = None if event.server is None else (b if event.server == a else a)
                 self._client = event.client or other
                 if event.by != "guess":
-                    observer = self._observer = None  # the sides don't change any more
+                    observer = None
+                    self._observer = None  # the sides don't change any more
 
     def unit(self, row: Sequence[Any]) -> None:
         """Take a row of the table of events."""
@@ -491,9 +528,19 @@ class _Watched:
         if event in FAULTS and fault(event, sender, fields) is not None:
             kind = "error"
         unit = Unit(
-            seq, ts_ns, sender, channel, event, size, kind, summary(fields), answers, field_lines(fields), [],
+            seq,
+            ts_ns,
+            sender,
+            channel,
+            event,
+            size,
+            kind,
+            summary(fields),
+            answers,
+            field_lines(fields),
+            [],
             violations=self._late.pop(seq, []),
-        )  # fmt: skip
+        )
         stream = self._streams[self._client] if sender == "client" and self._client else self._server()
         if stream is None:
             unit.hidden = "it isn't known who is who"

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from math import log2
 from typing import Final
 
+from amqp_sansio.recorded.ends import CAUSES
+
 from .causes import cause_title
 from .charts import BarChart, BarGroup, Chart, GanttChart, GanttRow, PictureChart, TimeChart, cloud_marks, value_text
 from .markup import Markup, data, element, join, number
 from .measures import quarter, quarter_edge
-from .records import CAUSES
 from .scales import DURATION_MARKS, clock, count, duration, share, time_marks, value_marks
 
 WIDTH: Final = 1000
@@ -148,15 +149,23 @@ def _bar_plot(group: BarGroup, low: float, high: float, unit: str) -> Markup:
         values = "0" if end == 1 else f"{value_text(begin, unit)} to {value_text(end, unit)}"
         tip = f"{group.name}\n{values}\n{count(amount)} of {count(whole)} ({share(amount, whole)})"
         shapes.append(
-            element("rect", class_=f"bar {group.colour}", x=left, y=HEIGHT - height, width=right - left,
-                    height=height, data_tip=tip)
-        )  # fmt: skip
+            element(
+                "rect",
+                class_=f"bar {group.colour}",
+                x=left,
+                y=HEIGHT - height,
+                width=right - left,
+                height=height,
+                data_tip=tip,
+            )
+        )
     words = [f"{group.name} · {count(whole)}"]
     for text, value in group.marks:
         place = min(max(_log_place(value, low, high), 0), 1)
         words.append(f"{text} {value_text(value, unit)}")
-        shapes.append(element("line", class_="quantile", x1=place * WIDTH, x2=place * WIDTH, y1=0, y2=HEIGHT,
-                              data_tip=words[-1]))  # fmt: skip
+        shapes.append(
+            element("line", class_="quantile", x1=place * WIDTH, x2=place * WIDTH, y1=0, y2=HEIGHT, data_tip=words[-1])
+        )
     # The quantiles stand above the plot, where no bar is behind them.
     title = element("div", *[element("span", each) for each in words], class_="title")
     return join([title, element("div", _svg(*shapes), class_="plot bars")])
@@ -173,9 +182,18 @@ def _picture(chart: PictureChart, name: str) -> Markup:
         right = _within((begin + chart.width_ns - start) * WIDTH / span)
         shade = 0.18 + 0.82 * log2(amount + 1) / log2(most + 1)
         shapes.append(
-            element("rect", class_="cell", x=left, y=HEIGHT * (high - value) / rows, width=max(right - left, 3),
-                    height=HEIGHT / rows, fill_opacity=round(shade, 2), data_n=amount, data_q=value)
-        )  # fmt: skip
+            element(
+                "rect",
+                class_="cell",
+                x=left,
+                y=HEIGHT * (high - value) / rows,
+                width=max(right - left, 3),
+                height=HEIGHT / rows,
+                fill_opacity=round(shade, 2),
+                data_n=amount,
+                data_q=value,
+            )
+        )
     marks = [mark for mark in DURATION_MARKS if low <= quarter(mark) <= high]
     labels = [
         element("span", duration(mark), class_="y", style=f"bottom:{number((quarter(mark) - low) * 100 / rows)}%")

@@ -28,13 +28,21 @@ class _Page(HTMLParser):
     def __init__(self, form: Form) -> None:
         super().__init__()
         self.lines: list[str] = []
+        """What was written so far."""
         self._form = form
+        """Markdown, or plain text."""
         self._skipped = 0
+        """How many elements that are left out are open."""
         self._section: str | None = None
+        """The kind of section that is open."""
         self._is_badge = False
+        """Whether the text at hand is a badge's."""
         self._pieces: list[str] = []
+        """The text of the element at hand."""
         self._rows: list[list[str]] = []
+        """Of the table at hand."""
         self._right: list[bool] = []
+        """Which of its columns are numbers."""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
@@ -45,7 +53,8 @@ class _Page(HTMLParser):
         elif tag == "tr":
             self._rows.append([])
         elif tag in ("table", "dl"):
-            self._rows, self._right = [], []
+            self._rows = []
+            self._right = []
         elif given.get("class") == "more":
             self._pieces.append(": ")
         else:

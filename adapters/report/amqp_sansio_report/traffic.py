@@ -122,9 +122,20 @@ class TrafficView:
 def moved_to(segment: Segment, seq: int, ack: int) -> Segment:
     """Return a segment with other numbers."""
     return Segment(
-        segment.ts_ns, segment.file, segment.packet, segment.src, segment.sport, segment.dst, segment.dport, seq, ack,
-        segment.flags, segment.wire_len, segment.payload, segment.point,
-    )  # fmt: skip
+        segment.ts_ns,
+        segment.file,
+        segment.packet,
+        segment.src,
+        segment.sport,
+        segment.dst,
+        segment.dport,
+        seq,
+        ack,
+        segment.flags,
+        segment.wire_len,
+        segment.payload,
+        segment.point,
+    )
 
 
 class Traffic:
@@ -145,7 +156,9 @@ class Traffic:
         self.forgotten = 0
         """The number of connections that aren't kept any more."""
         self._number = 0
+        """The last id that was given to a connection."""
         self._reader = CaptureReader()
+        """Takes the recording apart, wherever it is cut."""
         self._kept: dict[str, Kept] = {}
         """By id, the one with the latest segment last."""
         self._flows: dict[str, Kept] = {}

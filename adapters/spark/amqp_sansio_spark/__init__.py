@@ -17,15 +17,15 @@ check_spark()
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from amqp_sansio_arrow.queries import QUERIES, Query
     from amqp_sansio_report import Bounds
 
     from .hot import replay_files, replay_hot
     from .joining import histories, open_times, rpc, topology, unacked
-    from .queries import QUERIES, Query
     from .reading import problems, segments_of
     from .reporting import Report
     from .streaming import StreamReplay, replay_stream, unfinished
-    from .tables import Replay, Tables, replay
+    from .tables import Replay, Tables, replay, servers_of
     from .writing import write
 
 PREFIX = "amqp_"
@@ -33,10 +33,10 @@ PREFIX = "amqp_"
 _PLACES = {
     **dict.fromkeys(("replay_files", "replay_hot"), "hot"),
     **dict.fromkeys(("histories", "open_times", "rpc", "topology", "unacked"), "joining"),
-    **dict.fromkeys(("QUERIES", "Query"), "queries"),
+    **dict.fromkeys(("QUERIES", "Query"), "amqp_sansio_arrow.queries"),
     **dict.fromkeys(("problems", "segments_of"), "reading"),
     **dict.fromkeys(("StreamReplay", "replay_stream", "unfinished"), "streaming"),
-    **dict.fromkeys(("Replay", "Tables", "replay"), "tables"),
+    **dict.fromkeys(("Replay", "Tables", "replay", "servers_of"), "tables"),
     "write": "writing",
 }
 
@@ -45,15 +45,16 @@ def __getattr__(name: str) -> object:
     place = _PLACES.get(name)
     if place is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{place}", __name__), name)
+    return getattr(import_module(place if "." in place else f".{place}", __name__), name)
 
 
 def register(spark: SparkSession, tables: Replay | None = None, *, prefix: str = PREFIX) -> None:
     """Register the format `amqp-capture` in a session; with `tables`, also create views of them, for SQL.
 
-    The views are `amqp_connections`, `amqp_events`, `amqp_messages`, `amqp_violations`, `amqp_histories`,
-    `amqp_topology`, `amqp_rpc`, `amqp_unacked` and `amqp_open`, or begin with another `prefix`; they replace views of
-    the same names. docs/queries.md has worked queries. Views are lazy: call `tables.cache()` before several queries.
+    The views are `amqp_connections`, `amqp_events`, `amqp_messages`, `amqp_violations`, `amqp_consumers`,
+    `amqp_histories`, `amqp_topology`, `amqp_rpc`, `amqp_unacked` and `amqp_open`, or begin with another `prefix`;
+    they replace views of the same names. docs/queries.md has worked queries. Views are lazy: call `tables.cache()`
+    before several queries.
     Workers on this machine get this interpreter, and find these packages where it has found them. If PYSPARK_PYTHON
     chose another one that can't import them, a warning says what to set. Raises ValueError for an invalid prefix.
     """
@@ -96,6 +97,7 @@ __all__ = [
     "report",
     "rpc",
     "segments_of",
+    "servers_of",
     "topology",
     "unacked",
     "unfinished",

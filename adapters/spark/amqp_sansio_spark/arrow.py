@@ -73,6 +73,25 @@ def encoded(keys: npt.NDArray[np.void]) -> tuple[list[bytes], npt.NDArray[np.int
     return different, indices
 
 
+def side_by_side(batches: Mapping[str, pa.RecordBatch], schemas: Mapping[str, pa.Schema]) -> pa.RecordBatch:
+    """Return the rows of tables as structs in columns of their names, row beside row, and nulls where one has no more.
+
+    A null takes as many octets as a row of numbers, in the batch and on its way to the JVM: rows of a table beside
+    nulls for all others would take twice as long.
+    """
+    count = max([batch.num_rows for batch in batches.values()])
+    columns: dict[str, Column] = {}
+    for table, schema in schemas.items():
+        batch: Any = batches.get(table)
+        parts = [] if batch is None else [batch.to_struct_array()]
+        if left := count - sum(map(len, parts)):
+            parts.append(_PA.nulls(left, _PA.struct(schema)))
+        # The longest table isn't copied.
+        columns[table] = _PA.concat_arrays(parts) if len(parts) > 1 else parts[0]
+    made: pa.RecordBatch = _PA.RecordBatch.from_pydict(columns)
+    return made
+
+
 def batch_of(columns: Mapping[str, Column], schema: pa.Schema) -> pa.RecordBatch:
     """Return the columns as a batch of that schema."""
     arrays = [columns[name] for name in schema.names]

@@ -13,7 +13,7 @@ from amqp_sansio.capture import CaptureDamage, Segment
 from amqp_sansio.capture.bulk import HEAD, Output, Parser, may_begin_capture, not_a_capture, open_parser
 from amqp_sansio.capture.repeats import Repeats
 
-from .chain import PADDING, Run, walk
+from .chain import PADDING, UNREAD, Run, walk
 from .headers import read_headers
 
 if TYPE_CHECKING:
@@ -103,8 +103,10 @@ class BulkReader:
 
     @property
     def waiting(self) -> bool:
-        """Whether rows may still come of what was read: of fragments, or of damages in succession."""
-        return self._repeats.waiting or (self.parser is not None and self.parser.waiting)
+        """Whether rows may still come of what was read: of fragments, of damages in succession, or of packets that
+        aren't read, which are counted at the end.
+        """
+        return self._repeats.waiting or (self.parser is not None and (self.parser.waiting or self.parser.unread))
 
     @property
     def begun(self) -> bool:
@@ -217,6 +219,9 @@ class BulkReader:
             ts_ns = int(run.ts_ns[-1])
             self.counts.times(int(run.ts_ns.min()), int(run.ts_ns.max()))
         found, odd = read_headers(buf, run)
+        unknown = np.flatnonzero(run.link == UNREAD)
+        if len(unknown):
+            parser.pass_over(packet + int(unknown[0]), len(unknown))
         made: list[Made] = []
         places = np.sort(np.concatenate([_NOWHERE, *[segments.packet for segments in found]]))
         for segments in found:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from amqp_sansio.capture.bulk import MAX_SEGMENT
 from amqp_sansio.capture.link import ETHERNET, LINUX_SLL, LINUX_SLL2, LOOP, NULL, RAW, RAW_IPV4, RAW_IPV6
 from amqp_sansio.capture.records import RST, ZERO_WINDOW
+from amqp_sansio.capture.tunnels import AUTHENTICATION, ETHERTYPES, PORTS, PROTOCOLS, UDP
 
 from .arrow import Ints
 from .chain import UNREAD, Run, words
@@ -28,6 +29,10 @@ _RAW: Final = (RAW, 12, 14, RAW_IPV4, RAW_IPV6)
 _AF_INET: Final = 2
 _AF_INET6: Final = (10, 24, 28, 30)
 _VLAN: Final = (0x8100, 0x88A8, 0x9100, 0x9200)
+_DECODED_TYPES: Final = (*_VLAN, *sorted(ETHERTYPES))
+"""EtherTypes that the decoder reads: more VLANs than two, and tunnels."""
+_TUNNELS: Final = (*PROTOCOLS, AUTHENTICATION)
+_TUNNEL_PORTS: Final = tuple(PORTS)
 _ETHERTYPE_IPV4: Final = 0x0800
 _ETHERTYPE_IPV6: Final = 0x86DD
 _MIN_ETHERTYPE: Final = 0x0600
@@ -169,7 +174,7 @@ def _typed(
         kind[tagged] = tags["kind"]
         here[tagged] += 4
         odd |= here > stop
-    odd |= np.isin(kind, _VLAN)
+    odd |= np.isin(kind, _DECODED_TYPES)
     if link == ETHERNET:
         odd |= kind < _MIN_ETHERTYPE
     kinds = np.zeros(len(start), dtype=np.int8)
@@ -193,7 +198,18 @@ def _ipv4(
     odd = (stop - at < 20) | (first >> 4 != 4) | (header < 20)
     tcp = headers["protocol"] == _TCP
     odd |= tcp & ((end - at < header) | (headers["fragment"] & np.uint16(0x3FFF) != 0))
+    odd |= np.isin(headers["protocol"], _TUNNELS) | _is_tunnel(buf, headers["protocol"], at + header)
     return _tcp(buf, which, at + header, np.minimum(stop, end), end, headers, point, tcp, odd, family)
+
+
+def _is_tunnel(buf: bytearray, protocol: npt.NDArray[np.uint8], at: Ints) -> Bools:
+    """Whether datagrams are sent to the UDP port of a tunnel."""
+    datagrams: Bools = protocol == UDP
+    which = np.flatnonzero(datagrams)
+    if len(which):
+        ports = words(buf, at[which], 4, _PORTS)["dport"]
+        datagrams[which] = np.isin(ports, _TUNNEL_PORTS)
+    return datagrams
 
 
 def _ipv6(
@@ -206,7 +222,8 @@ def _ipv6(
     end = np.where(length == 0, whole, at + 40 + length)
     stop = np.where(length == 0, stop, np.minimum(stop, end))
     odd = (run.stop[which] - at < 40) | (headers["first"] >> 4 != 6)
-    odd |= np.isin(headers["next"], _EXTENSIONS)
+    odd |= np.isin(headers["next"], _EXTENSIONS) | np.isin(headers["next"], _TUNNELS)
+    odd |= _is_tunnel(buf, headers["next"], at + 40)
     tcp = headers["next"] == _TCP
     return _tcp(buf, which, at + 40, stop, end, headers, point, tcp, odd, family)
 

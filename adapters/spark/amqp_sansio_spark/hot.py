@@ -11,15 +11,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from amqp_sansio.capture import NotACapture, Segment, read_segments
-from amqp_sansio.tables import skew_of
+from amqp_sansio_arrow.files import CaptureFile, find_captures, read_octets
 
-from .files import CaptureFile, Plan, find_captures, read_octets
-from .tables import BodyMode, Replay, default_partitions, replay, tables_schema
+from .plans import Plan, Setting
+from .tables import BodyMode, Replay, default_partitions, replay, setting_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from pyspark.sql import DataFrame, SparkSession
 
     from .options import Options
+    from .worker import ReplayTask
 
 
 def replay_files(
@@ -30,13 +33,16 @@ def replay_files(
     partitions: int | None = None,
     body: BodyMode = "size",
     clock_skew: float = 0.0,
+    ports: Collection[int] = (),
+    servers: Collection[str] = (),
     **options: str | int | bool,
 ) -> Replay:
     """Replay captures of any shape: the rows of `replay(segments_of(spark, path, **options))`.
 
     A first pass over the captures counts the octets of each flow; flows of more than `hot_octets` are replayed by
     `replay_hot`, without a shuffle, all others as in `replay`. That pass runs at once, everything else when a table is
-    used. Captures that only Spark can open have no hot flows. `body` and `clock_skew` are as for `replay`.
+    used. Captures that only Spark can open have no hot flows. `body`, `clock_skew`, `ports` and `servers` are as for
+    `replay`.
 
     Raises ValueError for a wrong argument or option, FileNotFoundError if nothing is found.
     """
@@ -45,14 +51,15 @@ def replay_files(
     if hot_octets < 1:
         raise ValueError(f"hot_octets is at least 1, not {hot_octets}")
     segments = segments_of(spark, path, **options)
+    setting = setting_of(body, clock_skew, ports, servers)
     flows = _hot_flows(spark, path, hot_octets, options)
     if not flows:
-        return replay(segments, partitions, body=body, clock_skew=clock_skew)
+        return replay(segments, partitions, body=body, clock_skew=clock_skew, ports=ports, servers=servers)
     from pyspark.sql import functions as f
 
     cold = segments.where(f.col("flow").isNull() | ~f.col("flow").isin(*flows))
-    plans = _plans(path, flows, options, body, skew_of(clock_skew))
-    return HotReplay(spark, cold, plans, partitions or default_partitions(cold), body, skew_of(clock_skew))
+    plans = _plans(path, flows, options, setting)
+    return HotReplay(spark, cold, plans, partitions or default_partitions(cold), setting)
 
 
 def replay_hot(
@@ -62,6 +69,8 @@ def replay_hot(
     *,
     body: BodyMode = "size",
     clock_skew: float = 0.0,
+    ports: Collection[int] = (),
+    servers: Collection[str] = (),
     **options: str | int | bool,
 ) -> Replay:
     """Replay one flow (all connections of one 4-tuple), or several, without a shuffle, in bounded memory.
@@ -78,27 +87,29 @@ def replay_hot(
     from .reading import segments_of
 
     flows = [flow] if isinstance(flow, str) else list(flow)
-    plans = _plans(path, flows, options, body, skew_of(clock_skew))
+    setting = setting_of(body, clock_skew, ports, servers)
+    plans = _plans(path, flows, options, setting)
     nothing = segments_of(spark, path, **options).where("false")
-    return HotReplay(spark, nothing, plans, 1, body)
+    return HotReplay(spark, nothing, plans, 1, setting)
 
 
 class HotReplay(Replay):
     """The tables of some flows from their own tasks, and of the others from sorted segments."""
 
     def __init__(
-        self, spark: SparkSession, cold: DataFrame, plans: Sequence[Plan], partitions: int, body: str, skew_ns: int = 0
+        self, spark: SparkSession, cold: DataFrame, plans: Sequence[Plan], partitions: int, setting: Setting
     ) -> None:
-        super().__init__(cold, partitions, body, skew_ns)
+        super().__init__(cold, partitions, setting)
         self._spark = spark
         self._plans = plans
 
-    def _run(self, tables: tuple[str, ...]) -> DataFrame:
+    def rows(self, make: Callable[[Setting], ReplayTask], schema: str) -> DataFrame:
+        """Return the rows of both."""
         from .hot_worker import HotTask
 
-        task = HotTask([pickle.dumps(plan) for plan in self._plans], tables)
+        task = HotTask([pickle.dumps(plan) for plan in self._plans], make)
         numbers = self._spark.range(0, len(self._plans), 1, len(self._plans))
-        return super()._run(tables).unionAll(numbers.mapInArrow(task, tables_schema(tables)))
+        return super().rows(make, schema).unionAll(numbers.mapInArrow(task, schema))
 
 
 def _hot_flows(
@@ -124,13 +135,13 @@ def _hot_flows(
 
 
 def _plans(
-    path: str | Sequence[str], flows: Sequence[str], options: dict[str, str | int | bool], body: str, skew_ns: int
+    path: str | Sequence[str], flows: Sequence[str], options: dict[str, str | int | bool], setting: Setting
 ) -> list[Plan]:
     checked = _checked(options)
     files = tuple(
         [(_first_ns(file) + checked.clocks.of(file.name), file, _size(file.path)) for file in _files(path, options)]
     )
-    return [Plan(flow, files, checked, body, skew_ns=skew_ns) for flow in flows]
+    return [Plan(flow, files, checked, setting) for flow in flows]
 
 
 def _files(path: str | Sequence[str], options: dict[str, str | int | bool]) -> list[CaptureFile]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import EqualTo
@@ -13,12 +13,15 @@ from amqp_sansio.capture import Segment, sort_key
 
 from .pieces import read_piece, whole
 from .segments import ARROW_SCHEMA, from_batch
-from .worker import IN_OCTETS, ReplayTask
+from .worker import IN_OCTETS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .files import CaptureFile, Plan
+    from amqp_sansio_arrow.files import CaptureFile
+
+    from .plans import Plan, Setting
+    from .worker import ReplayTask
 
 _SLACK_NS: Final = 60_000_000_000
 """Nanoseconds before a file's first packet at which the file is opened."""
@@ -27,9 +30,9 @@ _SLACK_NS: Final = 60_000_000_000
 class HotTask:
     """For `mapInArrow`: turns numbers of plans into the rows of their flows."""
 
-    def __init__(self, plans: list[bytes], tables: tuple[str, ...]) -> None:
+    def __init__(self, plans: list[bytes], make: Callable[[Setting], ReplayTask]) -> None:
         self.plans = plans
-        self.tables = tables
+        self.make = make
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Replay the flows of one partition."""
@@ -37,7 +40,7 @@ class HotTask:
             numbers: list[int] = batch.to_pydict()["id"]
             for number in numbers:
                 plan: Plan = pickle.loads(self.plans[number])
-                yield from ReplayTask(self.tables, plan.body, plan.skew_ns).run(plan.flow, in_order(plan))
+                yield from self.make(plan.setting).run(plan.flow, in_order(plan))
 
 
 def in_order(plan: Plan) -> Iterator[Segment]:

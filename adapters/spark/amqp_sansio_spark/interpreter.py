@@ -102,9 +102,10 @@ def _can_import(program: str, path: str) -> bool:
 def _folders() -> list[str]:
     """Return the folders of the packages that tasks import."""
     import amqp_sansio
+    import amqp_sansio_arrow
     import amqp_sansio_report
 
-    files = [__file__, amqp_sansio.__file__, amqp_sansio_report.__file__]
+    files = [__file__, amqp_sansio.__file__, amqp_sansio_arrow.__file__, amqp_sansio_report.__file__]
     return list(dict.fromkeys([str(Path(file or "").resolve().parents[1]) for file in files]))
 
 

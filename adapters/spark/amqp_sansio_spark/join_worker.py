@@ -2,25 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, starmap
+from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 
-from amqp_sansio.histories import (
-    HISTORY_COLUMNS,
+from amqp_sansio.capture import Segment
+from amqp_sansio.recorded.histories import (
+    EVENTS,
     TOPOLOGY_COLUMNS,
     Happening,
     Matcher,
     Message,
     Topology,
+    TopologyFold,
     body_key,
     fold_topology,
 )
+from amqp_sansio.recorded.tables import Row
+from amqp_sansio_arrow.builders import arrow_schema, batch_of
 
-from .worker import ARROW_TYPES
+from .plans import Setting
+from .worker import FlowRows, Output, ReplayTask
 
 _ROWS: Final = 2000
+_ACT: Final = tuple([name for name, _ in TOPOLOGY_COLUMNS])
+
+
+class EventsTask(ReplayTask):
+    """Makes the events of a replay that matter to the topology."""
+
+    events: ClassVar = EVENTS
+
+
+class StepsTask(EventsTask):
+    """Makes the rows that histories are joined from, in one pass: messages, and acts of the topology as JSON."""
+
+    def __init__(self, setting: Setting) -> None:
+        # The row of a connection says that it has ended.
+        tables = {"messages": Message._fields, "events": Happening._fields, "connections": ("connection",)}
+        super().__init__(tables, setting)
+
+    def output(self) -> Output:
+        """Return what collects the rows of a partition."""
+        return Output({"steps": arrow_schema("messages", Message._fields, "act")})
+
+    def flow(self, flow: str) -> FlowRows:
+        """Return the replay of a flow."""
+        return _Steps(super().flow(flow))
+
+
+class _Steps:
+    """Folds the events in a flow's rows."""
+
+    def __init__(self, rows: FlowRows) -> None:
+        self._rows = rows
+        self._folds: dict[str, TopologyFold] = {}
+
+    def push_all(self, segments: Sequence[Segment]) -> Iterator[list[Row]]:
+        return map(self._fold, self._rows.push_all(segments))
+
+    def finish(self) -> list[Row]:
+        return self._fold(self._rows.finish())
+
+    def _fold(self, rows: list[Row]) -> list[Row]:
+        made: list[Row] = []
+        for table, values in rows:
+            if table == "messages":
+                made.append(("steps", (*values, None)))
+                continue
+            connection: str = values[0]
+            if table == "events":
+                fold = self._folds.get(connection)
+                if fold is None:
+                    fold = self._folds[connection] = TopologyFold(connection)
+                acts = fold.push(Happening(*values))
+            else:
+                fold = self._folds.pop(connection, None)
+                acts = [] if fold is None else fold.finish()
+            made += [("steps", (*_NO_MESSAGE, json.dumps(dict(zip(_ACT, act, strict=True))))) for act in acts]
+        return made
+
+
+_NO_MESSAGE: Final = (None,) * len(Message._fields)
 
 
 class TopologyTask:
@@ -28,18 +94,18 @@ class TopologyTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Fold one partition."""
-        events = (Happening(**row) for batch in batches for row in _rows(batch))
-        return _batches(fold_topology(events), TOPOLOGY_COLUMNS)
+        events = (event for batch in batches for event in starmap(Happening, zip(*_columns(batch), strict=True)))
+        return _batches(fold_topology(events), "topology")
 
 
 class HistoryTask:
-    """A function for `mapInArrow`: turns batches of (bucket, body, order_ns, rank, message, act) into steps of
+    """A function for `mapInArrow`: turns batches of a bucket, a message's columns and an act as JSON into steps of
     histories. For each bucket the topology comes first, then its messages body by body.
     """
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Join one partition."""
-        return _batches(self._steps(batches), HISTORY_COLUMNS)
+        return _batches(self._steps(batches), "histories")
 
     def _steps(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:
         current: object = None
@@ -48,39 +114,28 @@ class HistoryTask:
         body: tuple[str, int] | None = None
         matcher: Matcher | None = None
         for batch in batches:
-            for row in _rows(batch):
-                bucket, values, act = row["bucket"], row["message"], row["act"]
+            buckets, *columns, told = _columns(batch)
+            messages = starmap(Message, zip(*columns, strict=True))
+            for bucket, message, act in zip(buckets, messages, told, strict=True):
                 if bucket != current:
                     current, acts, topology, body = bucket, [], None, None
-                if values is None:
-                    acts.append(tuple(act.values()))
+                if act is not None:
+                    acts.append(tuple(map(json.loads(act).get, _ACT)))
                     continue
                 if topology is None:
                     topology = Topology(acts)
-                message = Message(**values)
                 key = body_key(message)
                 if matcher is None or key != body:
                     body, matcher = key, Matcher(topology)
                 yield from matcher.push(message)
 
 
-def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = batch.to_pylist()
-    return rows
+def _columns(batch: pa.RecordBatch) -> Sequence[list[Any]]:
+    return list(batch.to_pydict().values())
 
 
-def _batches(rows: Iterable[tuple[Any, ...]], columns: tuple[tuple[str, str], ...]) -> Iterator[pa.RecordBatch]:
-    schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in columns])
-    pending: list[tuple[Any, ...]] = []
-    for row in rows:
-        pending.append(row)
-        if len(pending) >= _ROWS:
-            yield _batch(pending, schema)
-            pending = []
-    if pending:
-        yield _batch(pending, schema)
-
-
-def _batch(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
-    columns = {name: list(values) for name, values in zip(schema.names, zip(*rows, strict=True), strict=True)}
-    return pa.RecordBatch.from_pydict(columns, schema=schema)
+def _batches(rows: Iterable[tuple[Any, ...]], table: str) -> Iterator[pa.RecordBatch]:
+    schema = arrow_schema(table)
+    rows = iter(rows)
+    while pending := list(islice(rows, _ROWS)):
+        yield batch_of(list(zip(*pending, strict=True)), schema)

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple
 
 from amqp_sansio.capture.addresses import ipv4_text, ipv6_text
+from amqp_sansio_arrow.clocks import NO_OFFSETS, ClockOffsets, parse_offsets
 
-from .clocks import NO_OFFSETS, ClockOffsets, parse_offsets
 from .segments import ARROW_SCHEMA
 from .selection import Selection
 

@@ -7,12 +7,14 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from amqp_sansio.capture import CaptureDamage, NotACapture
-from amqp_sansio.capture.gz import MAGIC, Gunzip
+from amqp_sansio.capture.inflating import LONGEST, compression_of, inflater
+from amqp_sansio_arrow.clocks import corrected
+from amqp_sansio_arrow.compressed import installed
+from amqp_sansio_arrow.files import CaptureFile, why_not_a_file
 
 from .bulk import BulkReader, Counts
-from .clocks import corrected
 from .complaints import ProblemMaker, stop
-from .files import CaptureFile, Piece, why_not_a_file
+from .plans import Piece
 from .progress import report
 from .rows import RowMaker
 
@@ -32,7 +34,7 @@ CHUNK: Final = 4 << 20
 """Octets read at a time."""
 _MIN_CHUNK: Final = 1 << 18
 _MIN_STEP: Final = 256
-_GZIP_CHUNK: Final = 1 << 16
+_PACKED_CHUNK: Final = 1 << 16
 _TOLD: Final = 1 << 25
 """Octets of a compressed file between two records of its progress: it can't be read in pieces."""
 OPENING: Final = 1 << 20
@@ -103,8 +105,9 @@ def check_beginning(file: CaptureFile) -> None:
         stop(CaptureDamage(file.name, 0, 0, 0, "empty-file", "the file is empty"))
     try:
         reader = BulkReader(file.name, NothingMaker())
-        if head[:2] == MAGIC:
-            for inflated in Gunzip().feed(head):
+        name = compression_of(head)
+        if name is not None:
+            for inflated in inflater(name, installed(), file.name).feed(head):
                 _drain(reader.feed(inflated))
         else:
             _drain(reader.feed(head))
@@ -174,8 +177,9 @@ def _read_open(piece: Piece, reader: BulkReader, options: Options, opened: Input
     if piece.start:
         opened.seek(piece.start)
     else:
-        if _is_gzip(opened):
-            yield from _read_gzip(piece, reader, chunk, opened)
+        name = _compression(opened)
+        if name is not None:
+            yield from _read_compressed(name, piece, reader, chunk, opened)
             return
     left = piece.stop - piece.start
     while left and (count := opened.readinto(reader.room(min(chunk, left)))):
@@ -191,20 +195,23 @@ def _read_open(piece: Piece, reader: BulkReader, options: Options, opened: Input
         yield from reader.damage("changed-file", text)
 
 
-def _is_gzip(opened: Input) -> bool:
-    head = bytearray(len(MAGIC))
-    opened.readinto(head)
+def _compression(opened: Input) -> str | None:
+    """Return the name of the file's compression, None if it has none."""
+    head = bytearray(LONGEST)
+    count = opened.readinto(head)
     opened.seek(0)
-    return bytes(head) == MAGIC
+    return compression_of(bytes(head[: count or 0]))
 
 
-def _read_gzip(piece: Piece, reader: BulkReader, chunk: int, opened: Input) -> Iterator[pa.RecordBatch]:
-    inflate = Gunzip()
+def _read_compressed(
+    name: str, piece: Piece, reader: BulkReader, chunk: int, opened: Input
+) -> Iterator[pa.RecordBatch]:
+    inflate = inflater(name, installed(), piece.name)
     left = piece.stop
-    packed = memoryview(bytearray(_GZIP_CHUNK))
+    packed = memoryview(bytearray(_PACKED_CHUNK))
     parts: list[bytes] = []
     size = 0
-    while left and (count := opened.readinto(packed[: min(_GZIP_CHUNK, left)])):
+    while left and (count := opened.readinto(packed[: min(_PACKED_CHUNK, left)])):
         left -= count
         reader.packed = piece.stop - left
         for inflated in inflate.feed(bytes(packed[:count])):
@@ -218,7 +225,7 @@ def _read_gzip(piece: Piece, reader: BulkReader, chunk: int, opened: Input) -> I
     if parts:
         yield from reader.feed(b"".join(parts))
     if inflate.error:
-        yield from reader.damage("bad-gzip", f"{inflate.error}; the rest is not read")
+        yield from reader.damage(f"bad-{name}", f"{inflate.error}; the rest is not read")
     elif inflate.finish():
         yield from reader.damage("truncated-file", inflate.finish())
     if reader.begun or not (inflate.error or inflate.finish()):
@@ -297,7 +304,7 @@ def _walk(opened: Input, file: CaptureFile, size: int, options: Options) -> list
     left = size
     # Boundaries lie at the ends of reads.
     chunk = min(CHUNK, max(_MIN_STEP, options.split_octets // 8))
-    if _is_gzip(opened):
+    if _compression(opened) is not None:
         return [whole(file, size)]
     while left and (count := opened.readinto(reader.room(min(chunk, left)))):
         left -= count

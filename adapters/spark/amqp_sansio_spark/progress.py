@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from .bulk import BulkReader
-    from .files import Piece
+    from .plans import Piece
 
 LOGGING: Final = "spark.sql.pyspark.worker.logging.enabled"
 """The setting that makes Spark keep a log of its Python workers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from .files import local_path
+from amqp_sansio_arrow.files import local_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

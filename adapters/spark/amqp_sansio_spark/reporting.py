@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from amqp_sansio.capture import CaptureDamage, Segment
-from amqp_sansio.histories import HISTORY_COLUMNS
-from amqp_sansio.tables import FlowReplay, damage_row
+from amqp_sansio.recorded.histories import HISTORY_COLUMNS
+from amqp_sansio.recorded.tables import FlowReplay, damage_row
 from amqp_sansio_report import Bounds, Diagram, Gather, diagrams
 from amqp_sansio_report import Report as Page
 from amqp_sansio_report.gather import STEP
 from amqp_sansio_report.report import choose
 
 from .joining import histories
+from .plans import Setting
 from .segments import from_batch
 from .tables import Replay, default_partitions, replay
 from .worker import IN_OCTETS
@@ -53,9 +54,9 @@ def report(
     tables = of if isinstance(of, Replay) else replay(of, default_partitions(of))
     bounds = bounds or Bounds()
     empty = Gather(bounds, wanted=connections)
-    gather = _merged(tables.sorted_segments, _GatherTask(empty, tables.skew_ns), empty)
+    gather = _merged(tables.sorted_segments, _GatherTask(empty, tables.setting), empty)
     if join and gather.messages:
-        joined = histories(tables.messages, tables.events, skew_ns=tables.skew_ns)
+        joined = histories(tables)
         steps = joined.where("what in ('deliver', 'redeliver')").select(*STEP)
         gather.merge(_merged(steps, _StepsTask(Gather(bounds)), Gather(bounds)))
     chosen, flows = choose(gather)
@@ -77,7 +78,7 @@ def _diagrams(tables: Replay, chosen: Sequence[str], flows: Iterable[str], bound
         return []
     some = tables.sorted_segments.where(f.col("flow").isin(*sorted(flows)))
     found: dict[str, Diagram] = {}
-    for row in some.mapInArrow(_DiagramTask(tuple(chosen), bounds, tables.skew_ns), _PICKLED).toLocalIterator():
+    for row in some.mapInArrow(_DiagramTask(tuple(chosen), bounds, tables.setting), _PICKLED).toLocalIterator():
         drawn: list[Diagram] = pickle.loads(row.pickled)
         found.update({diagram.connection: diagram for diagram in drawn})
     return [found[connection] for connection in chosen if connection in found]
@@ -86,9 +87,9 @@ def _diagrams(tables: Replay, chosen: Sequence[str], flows: Iterable[str], bound
 class _GatherTask:
     """For `mapInArrow`: turns sorted segments into one pickled `Gather`."""
 
-    def __init__(self, empty: Gather, skew_ns: int) -> None:
+    def __init__(self, empty: Gather, setting: Setting) -> None:
         self._empty = pickle.dumps(empty)
-        self._skew_ns = skew_ns
+        self._setting = setting
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         gather: Gather = pickle.loads(self._empty)
@@ -98,17 +99,21 @@ class _GatherTask:
             for flow, run in from_batch(batch, IN_OCTETS):
                 if flow != current:
                     if flow_replay is not None:
-                        _add(flow_replay.finish(), current, gather)
+                        _finish(flow_replay, gather)
                     current = flow
-                    flow_replay = None if flow is None else FlowReplay(flow, skew_ns=self._skew_ns)
+                    flow_replay = None if flow is None else self._setting.flow(flow)
+                segments: list[Segment] = []
                 for row in run:
                     if isinstance(row, CaptureDamage):
                         gather.add(*damage_row(row))
-                    elif flow_replay is not None:
+                    else:
                         gather.segment(row)
-                        _add(flow_replay.push(row), flow, gather)
+                        segments.append(row)
+                if flow_replay is not None:
+                    for rows in flow_replay.push_all(segments):
+                        _add(rows, flow, gather)
         if flow_replay is not None:
-            _add(flow_replay.finish(), current, gather)
+            _finish(flow_replay, gather)
         gather.clocks.finish()
         yield _pickled(gather)
 
@@ -130,10 +135,10 @@ class _StepsTask:
 class _DiagramTask:
     """For `mapInArrow`: turns sorted segments into pickled sequence diagrams."""
 
-    def __init__(self, chosen: tuple[str, ...], bounds: Bounds, skew_ns: int) -> None:
+    def __init__(self, chosen: tuple[str, ...], bounds: Bounds, setting: Setting) -> None:
         self.chosen = chosen
         self.bounds = bounds
-        self.skew_ns = skew_ns
+        self.setting = setting
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         def segments() -> Iterator[Segment]:
@@ -141,7 +146,16 @@ class _DiagramTask:
                 for _, run in from_batch(batch, IN_OCTETS):
                     yield from (row for row in run if isinstance(row, Segment))
 
-        yield _pickled(diagrams(segments(), self.chosen, self.bounds, skew_ns=self.skew_ns))
+        given = self.setting
+        drawn = diagrams(
+            segments(), self.chosen, self.bounds, skew_ns=given.skew_ns, servers=given.servers, ports=given.ports
+        )
+        yield _pickled(drawn)
+
+
+def _finish(replay: FlowReplay, gather: Gather) -> None:
+    _add(replay.finish(), replay.flow, gather)
+    gather.pass_over(replay.passed)
 
 
 def _add(rows: Iterable[tuple[str, tuple[object, ...]]], flow: str | None, gather: Gather) -> None:

@@ -10,11 +10,13 @@ from uuid import uuid4
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 
+from amqp_sansio_arrow.files import find_captures
+
 from .comments import columns_in, ddl
 from .complaints import PROBLEMS_SCHEMA, plainly
-from .files import Piece, find_captures
 from .options import FORMAT, Options, parse_options, parse_stream_options
 from .pieces import check_beginning, read_piece, split, tasks_of
+from .plans import Piece
 from .segments import segments_schema
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class CaptureSource(DataSource):
     Name: `amqp-capture`.
 
     Path: a file, a folder, a pattern, several separated by commas, or a list; see
-    `amqp_sansio_spark.files.find_captures`. The driver and every worker must be able to open it by its path.
+    `amqp_sansio_arrow.files.find_captures`. The driver and every worker must be able to open it by its path.
 
     Options, with sizes in octets (k, m, g and t are understood):
 
@@ -59,7 +61,7 @@ class CaptureSource(DataSource):
       damage, and later writes to it aren't read. Compressed files are read when they are closed.
 
     The schema is `SEGMENTS_SCHEMA`, or the part of it in `columns` or the query's own schema. For `file` see
-    `amqp_sansio_spark.files.name_files`. The rows depend only on the files' octets and names.
+    `amqp_sansio_arrow.files.name_files`. The rows depend only on the files' octets and names.
     """
 
     @classmethod

@@ -13,13 +13,15 @@ from uuid import uuid4
 
 import pyarrow as pa
 
+from amqp_sansio_arrow.files import CaptureFile, name_files, native_path
+
 from .arrow import content
 from .bulk import BulkReader
 from .complaints import PROBLEMS_SCHEMA, plainly
-from .files import CaptureFile, Piece, name_files
 from .interpreter import short_errors
 from .options import FORMAT, Options
 from .pieces import make_rows, read_piece, split, tasks_of, whole
+from .plans import Piece
 from .source import schema_of
 
 if TYPE_CHECKING:
@@ -54,7 +56,8 @@ def _frames(
     local = {uri: size for uri, size in sizes.items() if not size or uri.startswith("file:")}
     if local:
         files = [
-            (CaptureFile("/" + uri.removeprefix("file:").lstrip("/"), names[uri]), size) for uri, size in local.items()
+            (CaptureFile(native_path("/" + uri.removeprefix("file:").lstrip("/")), names[uri]), size)
+            for uri, size in local.items()
         ]
         files.sort(key=lambda file: file[0].name)
         frames.append(_open_by_path(spark, files, options, read))

@@ -17,11 +17,12 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from amqp_sansio.capture import NotACapture
-from amqp_sansio.capture.gz import MAGIC
+from amqp_sansio.capture.inflating import LONGEST, compression_of
+from amqp_sansio_arrow.files import CaptureFile, find_captures, why_not_a_file
 
 from .bulk import BulkReader
-from .files import CaptureFile, Piece, find_captures, why_not_a_file
 from .pieces import CHUNK, NothingMaker, read_piece, tasks_of
+from .plans import Piece
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -158,7 +159,7 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         With `most`, the walk ends after that many octets.
         """
         with open(file.path, "rb", buffering=0) as opened:
-            if opened.read(len(MAGIC)) == MAGIC:
+            if compression_of(opened.read(LONGEST)) is not None:
                 return None
             opened.seek(before)
             reader = BulkReader(file.name, NothingMaker(), self._state(file, before))

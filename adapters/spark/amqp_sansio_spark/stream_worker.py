@@ -18,9 +18,12 @@ from pyspark.sql.streaming.stateful_processor import (
 
 from amqp_sansio.capture import CaptureDamage, Segment, sort_key
 from amqp_sansio.errors import LocalProtocolError
-from amqp_sansio.tables import COLUMNS, FlowReplay, damage_row
+from amqp_sansio.recorded.tables import FlowReplay, damage_row
+from amqp_sansio_arrow.builders import arrow_schema
 
-from .worker import ARROW_TYPES, Output
+from .columns import carried
+from .plans import Setting
+from .worker import Output
 
 INPUT: Final = (
     *("flow", "ts_ns", "file", "packet", "src", "sport", "dst", "dport", "seq", "ack", "flags"),
@@ -37,17 +40,16 @@ _MICROSECOND: Final = 1000
 class StreamTask(StatefulProcessor):
     """Replays each flow batch by batch; the state is its pickled `FlowReplay` and the place of its last segment."""
 
-    def __init__(self, tables: tuple[str, ...], body: str, idle_seconds: int, skew_ns: int = 0) -> None:
+    def __init__(self, tables: tuple[str, ...], setting: Setting, idle_seconds: int) -> None:
         self.tables = tables
-        self.body = body
-        self.skew_ns = skew_ns
+        self.setting = setting
         self.idle_ms = idle_seconds * 1000
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called first in a task."""
         self._handle = handle
         self._state: Any = handle.getValueState("replay", _STATE)
-        self._makers = {table: _RowMaker(table) for table in self.tables}
+        self._makers = {table: Row(*names) for table, names in carried(self.tables).items()}
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[Row]:
         """Take a batch of a flow."""
@@ -66,7 +68,8 @@ class StreamTask(StatefulProcessor):
                     yield self._row("violations", _late(segment, last[0]))
             else:
                 last = place
-            for table, values in replay.push(segment):
+        for found in replay.push_all(segments):
+            for table, values in found:
                 yield self._row(table, values)
         assert last is not None
         self._save(replay, last)
@@ -88,7 +91,7 @@ class StreamTask(StatefulProcessor):
     def load(self, flow: str) -> tuple[FlowReplay, tuple[Any, ...] | None]:
         """Return a flow's replay and its last segment's place. Raises LocalProtocolError for another release's."""
         if not self._state.exists():
-            return FlowReplay(flow, tables=self.tables, body=self.body, skew_ns=self.skew_ns), None
+            return self.setting.flow(flow, tables=carried(self.tables)), None
         schema, last_ns, file, packet, pickled = self._state.get()
         return _read(flow, schema, pickled), (last_ns, file, packet)
 
@@ -110,7 +113,7 @@ class StreamTask(StatefulProcessor):
             yield self._row("violations", damage_row(found)[1])
 
     def _row(self, table: str, values: tuple[object, ...]) -> Row:
-        made = self._makers[table](values)
+        made: Row = self._makers[table](*values)
         if len(self.tables) == 1:
             return made
         return Row(**{name: made if name == table else None for name in self.tables})
@@ -119,18 +122,14 @@ class StreamTask(StatefulProcessor):
 class FinishTask:
     """A function for `mapInArrow`: turns states (flow, schema, replay) into the rows at the end of their captures."""
 
-    def __init__(self, tables: tuple[str, ...]) -> None:
-        self.tables = tables
+    def __init__(self, table: str) -> None:
+        self.table = table
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Finish the flows of one partition, whose states stay as they are."""
-        out = Output(self.tables)
-        for batch in batches:
-            for state in batch.to_pylist():
-                rows = _read(**state).finish()
-                out.take([(table, values) for table, values in rows if table in self.tables])
-                if out.full:
-                    yield from out.flush()
+        out = Output({self.table: arrow_schema(self.table, carried((self.table,))[self.table])})
+        finished = (_read(**state).finish() for batch in batches for state in batch.to_pylist())
+        yield from out.collect([row for row in rows if row[0] == self.table] for rows in finished)
         yield from out.flush()
 
 
@@ -146,19 +145,6 @@ def _read(flow: str, schema: int, replay: bytes) -> FlowReplay:
             f"({error}); start the query with a new checkpoint"
         ) from None
     return read
-
-
-class _RowMaker:
-    """Makes Spark's rows of a table: without timestamps, which Spark derives from the nanoseconds."""
-
-    def __init__(self, table: str) -> None:
-        columns = list(enumerate(COLUMNS[table]))
-        self._kept = [index for index, (_, kind) in columns if kind in ARROW_TYPES]
-        self._row = Row(*[name for _, (name, kind) in columns if kind in ARROW_TYPES])
-
-    def __call__(self, values: tuple[object, ...]) -> Row:
-        made: Row = self._row(*[values[index] for index in self._kept])
-        return made
 
 
 def _late(segment: Segment, last_ns: int) -> tuple[object, ...]:

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, get_args
 
-from amqp_sansio.tables import COLUMNS, skew_of
+from amqp_sansio.recorded.tables import COLUMNS
 
+from .columns import carried, schema_of, schema_of_all
 from .requirement import STREAMS, check_spark
-from .tables import BodyMode, Tables, columns_of, required, tables_schema
+from .tables import BodyMode, Tables, columns_of, required, setting_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from .plans import Setting
 
 _ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
 
 
 def replay_stream(
-    segments: DataFrame, *, idle_seconds: int = 3600, body: BodyMode = "size", clock_skew: float = 0.0
+    segments: DataFrame,
+    *,
+    idle_seconds: int = 3600,
+    body: BodyMode = "size",
+    clock_skew: float = 0.0,
+    ports: Collection[int] = (),
+    servers: Collection[str] = (),
 ) -> StreamReplay:
     """Replay the connections in a stream of segments from `readStream.format("amqp-capture")`.
 
@@ -32,8 +41,8 @@ def replay_stream(
 
     A flow without segments for `idle_seconds` of the captures' own time is given up: its open messages come out, as at
     the end of a capture, and its state is dropped. Segments that are that late are skipped; Spark counts them
-    (`numRowsDroppedByWatermark`). `body` and `clock_skew` are as for `replay`; a flow keeps its first values as long as
-    its state exists.
+    (`numRowsDroppedByWatermark`). `body`, `clock_skew`, `ports` and `servers` are as for `replay`; a flow keeps its
+    first values as long as its state exists.
 
     Raises ValueError for a wrong argument, for missing columns, for segments that are no stream, and for another state
     store; ImportError before Spark 4.2.
@@ -49,7 +58,7 @@ def replay_stream(
     provider = segments.sparkSession.conf.get(_PROVIDER, "")
     if provider != _ROCKSDB:
         raise ValueError(f"set {_PROVIDER} to {_ROCKSDB}: the state of connections needs it")
-    return StreamReplay(segments, idle_seconds, body, skew_of(clock_skew))
+    return StreamReplay(segments, idle_seconds, setting_of(body, clock_skew, ports, servers))
 
 
 def unfinished(spark: SparkSession, checkpoint: str) -> Tables:
@@ -69,35 +78,35 @@ class _Unfinished(Tables):
     def __init__(self, states: DataFrame) -> None:
         self._states = states
 
-    def _run(self, tables: tuple[str, ...]) -> DataFrame:
+    def _rows(self, table: str, names: Sequence[str]) -> DataFrame:
         from .stream_worker import FinishTask
 
-        return self._states.mapInArrow(FinishTask(tables), tables_schema(tables))
+        whole = carried((table,))[table]
+        return self._states.mapInArrow(FinishTask(table), schema_of(table, whole)).select(*names)
 
 
 class StreamReplay(Tables):
-    """Four tables of the same connections, each a streaming DataFrame with its own state.
+    """Five tables of the same connections, each a streaming DataFrame with its own state.
 
     To write several of them at the cost of one, start `write(...)`, which has one state for all.
 
     >>> segments = spark.readStream.format("amqp-capture").load("captures/")  # doctest: +SKIP
-    >>> query = replay_stream(segments).write("tables/", checkpoint="state/").start()  # doctest: +SKIP
+    >>> query = replay_stream(segments).write("tables/", checkpoint="state/")  # doctest: +SKIP
     """
 
-    def __init__(self, segments: DataFrame, idle_seconds: int, body: str, skew_ns: int = 0) -> None:
+    def __init__(self, segments: DataFrame, idle_seconds: int, setting: Setting) -> None:
         self._segments = segments
         self._idle_seconds = idle_seconds
-        self._body = body
-        self._skew_ns = skew_ns
+        self._setting = setting
 
     def write(self, path: str, *, checkpoint: str, available_now: bool = False) -> StreamingQuery:
-        """Start to write the four tables as Parquet below `path`, from one state; return the running query.
+        """Start to write the five tables as Parquet below `path`, from one state; return the running query.
 
         Each batch is a folder `batch=N` in each table's folder, rewritten if the batch is repeated, so a kill at any
         moment neither duplicates nor loses a row. `available_now`: take everything available and end; `unfinished` has
         the rows of connections that are open then.
         """
-        rows = self._run(tuple(COLUMNS))
+        rows = self._run(tuple(COLUMNS), schema_of_all())
         writer = rows.writeStream.foreachBatch(_batch_writer(path)).option("checkpointLocation", checkpoint)
         return (writer.trigger(availableNow=True) if available_now else writer).start()
 
@@ -106,12 +115,15 @@ class StreamReplay(Tables):
         tables = ", ".join([f"<code>.{name}</code>" for name in COLUMNS])
         return (
             "<p><b>A replay of connections that are still being captured</b>, not started. Streaming DataFrames, "
-            f"each with a state of its own: {tables}.<br>All four at the cost of one: "
+            f"each with a state of its own: {tables}.<br>All five at the cost of one: "
             "<code>.write(path, checkpoint=...)</code>. A flow that is silent for "
             f"{self._idle_seconds:,} seconds of the captures' time is given up.</p>"
         )
 
-    def _run(self, tables: tuple[str, ...]) -> DataFrame:
+    def _rows(self, table: str, names: Sequence[str]) -> DataFrame:
+        return self._run((table,), schema_of(table, carried((table,))[table])).select(*names)
+
+    def _run(self, tables: tuple[str, ...], schema: str) -> DataFrame:
         from pyspark.sql import functions as f
 
         from .stream_worker import INPUT, StreamTask
@@ -122,9 +134,9 @@ class StreamReplay(Tables):
             .withWatermark("at", f"{self._idle_seconds} seconds")
             .select(*INPUT, "at")
         )
-        task = StreamTask(tables, self._body, self._idle_seconds, self._skew_ns)
+        task = StreamTask(tables, self._setting, self._idle_seconds)
         return rows.groupBy("flow").transformWithState(
-            statefulProcessor=task, outputStructType=tables_schema(tables), outputMode="append", timeMode="EventTime"
+            statefulProcessor=task, outputStructType=schema, outputMode="append", timeMode="EventTime"
         )
 
 

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
-from amqp_sansio.tables import COLUMNS, skew_of
+from amqp_sansio.capture import endpoint
+from amqp_sansio.capture.records import ACK, SYN
+from amqp_sansio.recorded.tables import COLUMNS, PORTS, skew_of, wanted_columns
 
+from .columns import carried, schema_of, schema_of_all
 from .comments import with_comment
+from .plans import Setting
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
     from pyspark.sql import Column, DataFrame
 
+    from .worker import ReplayTask
+
 BodyMode = Literal["none", "size", "base64"]
-_SPARK_TYPES = {"string": "string", "json": "string", "int64": "bigint", "bool": "boolean"}
 _INPUT = (
     *("flow", "ts_ns", "file", "packet", "src", "sport", "dst", "dport", "seq", "ack", "flags"),
     *("wire_len", "payload", "point", "damage"),
 )
+PASSED = "protocol string, connections long"
 _ORDER = ("flow", "ts_ns", "file", "packet")
 _PARTITIONS_PER_CORE = 4
 
 
 def replay(
-    segments: DataFrame, partitions: int | None = None, *, body: BodyMode = "size", clock_skew: float = 0.0
+    segments: DataFrame,
+    partitions: int | None = None,
+    *,
+    body: BodyMode = "size",
+    clock_skew: float = 0.0,
+    ports: Collection[int] = (),
+    servers: Collection[str] = (),
 ) -> Replay:
     """Replay the connections in `segments`, a DataFrame that `amqp-capture` read, or rows of it.
 
@@ -30,6 +45,9 @@ def replay(
     for each core). The rows are the same for every number. `body` selects the fields of message bodies in events:
     nothing, the size, or the octets in base64. `clock_skew` is the largest difference between the clocks of captures
     that have different packets of one connection (seconds): missing octets are given up that much later.
+    `ports` are ports of servers of AMQP beside 5671 and 5672, `servers` endpoints ("10.0.0.2:5673") that are known to
+    be servers: of connections whose SYN isn't in `segments` they tell the client. A task sees its own flows alone;
+    `servers_of(segments)` asks all of them.
 
     Nothing is computed before a table is used. Raises ValueError for a wrong argument or missing columns.
     """
@@ -38,11 +56,38 @@ def replay(
     if body not in get_args(BodyMode):
         raise ValueError(f"body is none, size or base64, not {body!r}")
     required(segments)
-    return Replay(segments, partitions or default_partitions(segments), body, skew_of(clock_skew))
+    setting = setting_of(body, clock_skew, ports, servers)
+    return Replay(segments, partitions or default_partitions(segments), setting)
+
+
+def setting_of(body: str, clock_skew: float, ports: Collection[int] = (), servers: Collection[str] = ()) -> Setting:
+    """Return the setting of all tasks. Raises ValueError for a wrong skew or port."""
+    wrong = [port for port in ports if not 0 < port < 1 << 16]
+    if wrong:
+        raise ValueError(f"a port is 1 to 65535, not {wrong[0]}")
+    return Setting(body, skew_of(clock_skew), frozenset(servers), frozenset(PORTS) | frozenset(ports))
+
+
+def servers_of(segments: DataFrame) -> frozenset[str]:
+    """Return the endpoints ("10.0.0.2:5673") that a SYN in `segments` shows to be servers. Runs at once.
+
+    With them `replay(segments, servers=...)` knows the roles of connections that were there before their capture, as
+    the local engine does by the other connections. It needs flow, src, sport, dst, dport and flags, which the option
+    `columns` can choose. All endpoints are in the driver's memory.
+    """
+    from pyspark.sql import functions as f
+
+    syns = segments.where(f.col("flow").isNotNull() & ((f.col("flags").bitwiseAND(SYN)) != 0))
+    answers = f.col("flags").bitwiseAND(ACK) != 0
+    ends = syns.select(
+        f.when(answers, f.col("src")).otherwise(f.col("dst")).alias("host"),
+        f.when(answers, f.col("sport")).otherwise(f.col("dport")).alias("port"),
+    )
+    return frozenset([endpoint(row["host"], row["port"]) for row in ends.distinct().collect()])
 
 
 class Tables:
-    """Four tables of the same connections, as lazy DataFrames."""
+    """Five tables of the same connections, as lazy DataFrames."""
 
     @property
     def connections(self) -> DataFrame:
@@ -64,11 +109,28 @@ class Tables:
         """One row for each broken rule and for each damage of a capture."""
         return self._table("violations")
 
-    def _table(self, table: str) -> DataFrame:
-        return self._run((table,)).select(*columns_of(table, ""))
+    @property
+    def consumers(self) -> DataFrame:
+        """One row for each consumer or link through which a client received, with what became of its deliveries; of a
+        stream, once it has ended."""
+        return self._table("consumers")
 
-    def _run(self, tables: tuple[str, ...]) -> DataFrame:
-        """Return the rows of one table, or a struct for each of several."""
+    def select(self, table: str, *columns: str) -> DataFrame:
+        """Return a table with these columns alone, in this order.
+
+        Only they are made: Spark doesn't tell a task in Python which columns a query needs, so `select` of a table's
+        DataFrame drops them after they were made. Raises ValueError for a table or column that isn't there.
+        """
+        wanted_columns({table: columns})
+        return self._table(table, columns)
+
+    def _table(self, table: str, names: Sequence[str] = ()) -> DataFrame:
+        names = names or [name for name, _ in COLUMNS[table]]
+        made = self._rows(table, carried({table: names})[table])
+        return made.select(*columns_of(table, "", names))
+
+    def _rows(self, table: str, names: Sequence[str]) -> DataFrame:
+        """Return the rows of a table, of the columns that workers make."""
         raise NotImplementedError
 
 
@@ -79,16 +141,15 @@ class Replay(Tables):
     >>> tables.messages.where("outcome is null").show()  # doctest: +SKIP
     """
 
-    def __init__(self, segments: DataFrame, partitions: int, body: str, skew_ns: int = 0) -> None:
+    def __init__(self, segments: DataFrame, partitions: int, setting: Setting) -> None:
         self._sorted = segments.select(*_INPUT).repartition(partitions, "flow").sortWithinPartitions(*_ORDER)
-        self._body = body
-        self.skew_ns = skew_ns
+        self.setting = setting
         self._cached: DataFrame | None = None
 
     def cache(self) -> Replay:
         """Let one pass, made when a table is first used, serve all tables; return itself."""
         if self._cached is None:
-            self._cached = self._run(tuple(COLUMNS)).cache()
+            self._cached = self.rows(_task(tuple(COLUMNS)), schema_of_all()).cache()
         return self
 
     def unpersist(self) -> Replay:
@@ -102,6 +163,18 @@ class Replay(Tables):
     def is_cached(self) -> bool:
         """Whether one pass serves all tables."""
         return self._cached is not None
+
+    @property
+    def skew_ns(self) -> int:
+        """The largest difference between the clocks of captures (nanoseconds)."""
+        return self.setting.skew_ns
+
+    @property
+    def passed(self) -> DataFrame:
+        """How many connections aren't AMQP and have no rows, by the name of their protocol: a pass of its own."""
+        from .worker import PassedTask
+
+        return self.rows(PassedTask, PASSED).groupBy("protocol").sum("connections").toDF("protocol", "connections")
 
     @property
     def sorted_segments(self) -> DataFrame:
@@ -118,28 +191,20 @@ class Replay(Tables):
             "<code>amqp_sansio_spark.report(replay)</code>, which runs it.</p>"
         )
 
-    def _table(self, table: str) -> DataFrame:
+    def rows(self, make: Callable[[Setting], ReplayTask], schema: str) -> DataFrame:
+        """Return the rows of tasks that `make` makes for the setting; for this package's own use."""
+        return self._sorted.mapInArrow(make(self.setting), schema)
+
+    def _rows(self, table: str, names: Sequence[str]) -> DataFrame:
         if self._cached is None:
-            return super()._table(table)
-        rows = self._cached.where(f"{table} is not null")
-        return rows.select(*columns_of(table, f"{table}."))
-
-    def _run(self, tables: tuple[str, ...]) -> DataFrame:
-        from .worker import ReplayTask
-
-        return self._sorted.mapInArrow(ReplayTask(tables, self._body, self.skew_ns), tables_schema(tables))
+            return self.rows(_task({table: names}), schema_of(table, names))
+        return self._cached.where(f"{table} is not null").select(*[f"{table}.{name}" for name in names])
 
 
-def spark_schema(columns: tuple[tuple[str, str], ...], separator: str = " ") -> str:
-    """Return the core's columns as a Spark schema, without timestamps, which Spark derives from nanoseconds."""
-    return ", ".join(f"{name}{separator}{_SPARK_TYPES[kind]}" for name, kind in columns if kind in _SPARK_TYPES)
+def _task(tables: Collection[str] | Mapping[str, Collection[str]]) -> Callable[[Setting], ReplayTask]:
+    from .worker import ReplayTask
 
-
-def tables_schema(tables: tuple[str, ...]) -> str:
-    """Return the schema of a replay: one table's columns, or a struct for each of several tables."""
-    if len(tables) == 1:
-        return spark_schema(COLUMNS[tables[0]])
-    return ", ".join(f"{table} struct<{spark_schema(COLUMNS[table], ': ')}>" for table in tables)
+    return partial(ReplayTask, tables)
 
 
 def required(segments: DataFrame) -> None:
@@ -149,12 +214,14 @@ def required(segments: DataFrame) -> None:
         raise ValueError(f"segments have no column {', '.join(missing)}: read amqp-capture")
 
 
-def columns_of(table: str, prefix: str) -> list[Column]:
-    """Return the columns for users: timestamps derived from nanoseconds, the events' fields parsed."""
+def columns_of(table: str, prefix: str, names: Sequence[str] | None = None) -> list[Column]:
+    """Return the columns for users (None: all): timestamps derived from nanoseconds, the events' fields parsed."""
     from pyspark.sql import functions as f
 
     columns: list[Column] = []
-    for name, kind in COLUMNS[table]:
+    kinds = dict(COLUMNS[table])
+    for name in names or kinds:
+        kind = kinds[name]
         if kind == "timestamp":
             column = f.expr(f"timestamp_micros({prefix}{name}_ns div 1000)")
         elif kind == "json" and name == "fields":
@@ -175,4 +242,4 @@ def default_partitions(segments: DataFrame) -> int:
     return _PARTITIONS_PER_CORE * session.sparkContext.defaultParallelism
 
 
-__all__ = ["BodyMode", "Replay", "Tables", "default_partitions", "replay", "spark_schema"]
+__all__ = ["BodyMode", "Replay", "Tables", "default_partitions", "replay", "servers_of", "setting_of"]

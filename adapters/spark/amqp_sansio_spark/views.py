@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .joining import histories, open_times, rpc, topology, unacked
+from .joining import (
+    OPEN_CONSUMERS,
+    OPEN_EVENTS,
+    OPEN_MESSAGES,
+    RPC_MESSAGES,
+    histories,
+    open_times,
+    rpc,
+    topology,
+    unacked,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,11 +28,12 @@ VIEWS: dict[str, str] = {
     "events": "a row for each protocol unit on the wire",
     "messages": "a row for each message on a connection, with its outcome",
     "violations": "a row for each broken rule and each damage of a capture",
+    "consumers": "a row for each consumer or link, with what became of its deliveries",
     "histories": "a row for each step of a message, across all connections",
     "topology": "a row for each declare, delete, bind and unbind that clients requested",
     "rpc": "a row for each call, with its reply",
     "unacked": "a row for each delivery unsettled at the end",
-    "open": "from when to when a connection, delivery, publish, call or block was open",
+    "open": "from when to when a connection, consumer, delivery, publish, call or block was open",
 }
 """The views, without the prefix, with a description of their rows."""
 
@@ -36,17 +47,23 @@ def create_views(spark: SparkSession, tables: Replay, prefix: str) -> list[str]:
     """
     if not (prefix + "x").isidentifier():
         raise ValueError(f"a view's name can't begin with {prefix!r}: use letters, digits and underscores")
-    messages, events = tables.messages, tables.events
+    messages = tables.messages
     frames = {
         "connections": tables.connections,
-        "events": events,
+        "events": tables.events,
         "messages": messages,
         "violations": tables.violations,
-        "histories": histories(messages, events, skew_ns=tables.skew_ns),
-        "topology": topology(events),
-        "rpc": rpc(messages),
+        "consumers": tables.consumers,
+        "histories": histories(tables),
+        "topology": topology(tables),
+        "rpc": rpc(tables.select("messages", *RPC_MESSAGES)),
         "unacked": unacked(messages, _END_OF_TIME).drop("held_ns"),
-        "open": open_times(tables.connections, events, messages),
+        "open": open_times(
+            tables.connections,
+            tables.select("events", *OPEN_EVENTS),
+            tables.select("messages", *OPEN_MESSAGES),
+            tables.select("consumers", *OPEN_CONSUMERS),
+        ),
     }
     for name, frame in frames.items():
         frame.createOrReplaceTempView(prefix + name)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import ClassVar, Final, Protocol
 
 import pyarrow as pa
 
 from amqp_sansio.capture import CaptureDamage, Segment
-from amqp_sansio.tables import COLUMNS, FlowReplay, damage_row
+from amqp_sansio.recorded.tables import FlowReplay, Row, damage_row
+from amqp_sansio_arrow.builders import BatchBuilder, arrow_schema
 
+from .arrow import side_by_side
+from .columns import carried
+from .plans import Setting
 from .segments import from_batch
 
-ARROW_TYPES: Final[dict[str, pa.DataType]] = {
-    "string": pa.string(),
-    "json": pa.string(),
-    "int64": pa.int64(),
-    "bool": pa.bool_(),
-}
-"""Arrow types of the columns; timestamps aren't included, because Spark derives them from `ts_ns`."""
 IN_OCTETS: Final = 4 << 20
 """Octets of segments that are Python objects at a time."""
+TOGETHER: Final = 100
+"""Segments of a flow in a task of its own that are Python objects at a time."""
 OUT_ROWS: Final = 2000
+_COUNTED: Final[list[tuple[str, pa.DataType]]] = [("protocol", pa.string()), ("connections", pa.int64())]
+_PASSED: Final = pa.schema(_COUNTED)
 OUT_OCTETS: Final = 4 << 20
 
 
@@ -29,102 +31,138 @@ class ReplayTask:
     """A function for `mapInArrow`: takes batches of segments sorted by (flow, ts_ns, file, packet).
 
     With one table its rows come out as they are; with several, each row is a struct in the column named after its
-    table, and the others are null. Nothing outlives the call, so it may run on any worker, any number of times.
+    table, beside rows of the others, or nulls, that have nothing to do with it. Of `tables`, which may name the columns
+    of each, only those are made; of events only those in `events` (None: all). Nothing outlives the call, so it may run
+    on any worker, any number of times.
     """
 
-    def __init__(self, tables: tuple[str, ...], body: str, skew_ns: int = 0) -> None:
-        self.tables = tables
-        self.body = body
-        self.skew_ns = skew_ns
+    events: ClassVar[Collection[str] | None] = None
+
+    def __init__(self, tables: Collection[str] | Mapping[str, Collection[str]], setting: Setting | None = None) -> None:
+        self.tables = carried(tables)
+        self.setting = setting or Setting()
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Replay one partition."""
-        out = Output(self.tables)
+        out = self.output()
         current: str | None = None
-        connections: FlowReplay | None = None
+        connections: FlowRows | None = None
         for batch in batches:
             for flow, run in from_batch(batch, IN_OCTETS):
                 if flow != current:
                     if connections is not None:
                         out.take(connections.finish())
                     current = flow
-                    connections = None if flow is None else self._flow(flow)
-                for row in run:
-                    if connections is not None and isinstance(row, Segment):
-                        out.take(connections.push(row))
-                    elif isinstance(row, CaptureDamage) and "violations" in self.tables:
-                        out.take([damage_row(row)])
-                    if out.full:
-                        yield from out.flush()
+                    connections = None if flow is None else self.flow(flow)
+                if connections is not None:
+                    segments = [row for row in run if isinstance(row, Segment)]
+                    yield from out.collect(connections.push_all(segments))
+                elif "violations" in self.tables:
+                    columns = self.tables["violations"]
+                    damages = [damage_row(row, columns) for row in run if isinstance(row, CaptureDamage)]
+                    yield from out.collect([damages])
         if connections is not None:
             out.take(connections.finish())
         yield from out.flush()
 
     def run(self, flow: str, segments: Iterable[Segment]) -> Iterator[pa.RecordBatch]:
         """Replay one flow, whose segments come in order."""
-        out = Output(self.tables)
-        connections = self._flow(flow)
-        for segment in segments:
-            out.take(connections.push(segment))
-            if out.full:
-                yield from out.flush()
+        out = self.output()
+        connections = self.flow(flow)
+        left = iter(segments)
+        while some := list(islice(left, TOGETHER)):
+            yield from out.collect(connections.push_all(some))
         out.take(connections.finish())
         yield from out.flush()
 
-    def _flow(self, flow: str) -> FlowReplay:
-        return FlowReplay(flow, tables=self.tables, body=self.body, skew_ns=self.skew_ns)
+    def output(self) -> Output:
+        """Return what collects the rows of a partition."""
+        return Output({table: arrow_schema(table, names) for table, names in self.tables.items()})
+
+    def flow(self, flow: str) -> FlowRows:
+        """Return the replay of a flow."""
+        return self.setting.flow(flow, tables=self.tables, events=self.events)
+
+
+class PassedTask(ReplayTask):
+    """Counts the connections of a partition that aren't AMQP, by the name of their protocol."""
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__({"connections": ("connection",)}, setting)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        counts: dict[str, int] = {}
+        current: FlowReplay | None = None
+        for batch in batches:
+            for flow, run in from_batch(batch, IN_OCTETS):
+                if flow is None:
+                    continue
+                if current is None or flow != current.flow:
+                    _count(current, counts)
+                    current = self.setting.flow(flow, tables=self.tables)
+                for _ in current.push_all([row for row in run if isinstance(row, Segment)]):
+                    pass
+        _count(current, counts)
+        yield from _counted(counts)
+
+    def run(self, flow: str, segments: Iterable[Segment]) -> Iterator[pa.RecordBatch]:
+        counts: dict[str, int] = {}
+        replay = self.setting.flow(flow, tables=self.tables)
+        left = iter(segments)
+        while some := list(islice(left, TOGETHER)):
+            for _ in replay.push_all(some):
+                pass
+        _count(replay, counts)
+        yield from _counted(counts)
+
+
+def _count(replay: FlowReplay | None, counts: dict[str, int]) -> None:
+    if replay is not None:
+        replay.finish()
+        for name, many in replay.passed.items():
+            counts[name] = counts.get(name, 0) + many
+
+
+def _counted(counts: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
+    if counts:
+        yield pa.RecordBatch.from_pydict(
+            {"protocol": list(counts), "connections": list(counts.values())}, schema=_PASSED
+        )
+
+
+class FlowRows(Protocol):
+    """Makes rows of the segments of one flow, as `FlowReplay`."""
+
+    def push_all(self, segments: Sequence[Segment]) -> Iterator[list[Row]]:
+        """Take the next segments."""
+        ...
+
+    def finish(self) -> list[Row]:
+        """Note the end of the capture."""
+        ...
 
 
 class Output:
-    """Collects rows into Arrow batches of bounded size."""
+    """Collects rows into Arrow batches of bounded size, as a task yields them."""
 
-    def __init__(self, tables: tuple[str, ...]) -> None:
-        self.full = False
-        self._builders = {name: _Builder(name) for name in tables}
-        self._rows = {name: builder.rows for name, builder in self._builders.items()}
-        self._heavy = {name: builder.heavy for name, builder in self._builders.items()}
-        self._count = 0
-        self._octets = 0
+    def __init__(self, schemas: Mapping[str, pa.Schema]) -> None:
+        self._schemas = schemas
+        self._builder = BatchBuilder(schemas, most_rows=OUT_ROWS, most_octets=OUT_OCTETS)
 
-    def take(self, rows: Iterable[tuple[str, tuple[object, ...]]]) -> None:
-        for table, row in rows:
-            self._rows[table].append(row)
-            self._count += 1
-            for index in self._heavy[table]:
-                value = row[index]
-                if value is not None:
-                    self._octets += len(str(value))
-        self.full = self._count >= OUT_ROWS or self._octets >= OUT_OCTETS
+    def collect(self, many: Iterable[Sequence[Row]]) -> Iterator[pa.RecordBatch]:
+        """Take rows, and yield batches whenever they are full."""
+        builder = self._builder
+        for rows in many:
+            builder.add(rows)
+            if builder.is_full:
+                yield from self.flush()
+
+    def take(self, rows: Sequence[Row]) -> None:
+        """Take rows."""
+        self._builder.add(rows)
 
     def flush(self) -> Iterator[pa.RecordBatch]:
-        """Yield one batch for each table that has rows."""
-        self._count = self._octets = 0
-        self.full = False
-        for name, builder in self._builders.items():
-            if not builder.rows:
-                continue
-            batch = builder.take()
-            if len(self._builders) > 1:
-                columns: dict[str, Any] = {
-                    other: pa.nulls(batch.num_rows, pa.struct(there.schema)) for other, there in self._builders.items()
-                }
-                columns[name] = batch.to_struct_array()
-                batch = pa.RecordBatch.from_pydict(columns)
-            yield batch
-
-
-class _Builder:
-    """The rows of one table."""
-
-    def __init__(self, table: str) -> None:
-        columns = list(enumerate(COLUMNS[table]))
-        self.rows: list[tuple[object, ...]] = []
-        self.heavy = [index for index, (_, kind) in columns if kind == "json"]
-        self._kept = [index for index, (_, kind) in columns if kind in ARROW_TYPES]
-        self.schema = pa.schema([(name, ARROW_TYPES[kind]) for _, (name, kind) in columns if kind in ARROW_TYPES])
-
-    def take(self) -> pa.RecordBatch:
-        columns = list(zip(*self.rows, strict=True))
-        self.rows.clear()
-        named = {name: list(columns[index]) for name, index in zip(self.schema.names, self._kept, strict=True)}
-        return pa.RecordBatch.from_pydict(named, schema=self.schema)
+        """Yield a batch of the rows, if there are any."""
+        made = self._builder.take()
+        if made:
+            yield side_by_side(made, self._schemas) if len(self._schemas) > 1 else made.popitem()[1]

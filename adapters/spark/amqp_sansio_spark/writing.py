@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from amqp_sansio.tables import COLUMNS
+from amqp_sansio.recorded.tables import COLUMNS
 
 from .joining import histories as join_histories
 from .joining import topology
@@ -20,7 +20,7 @@ _SHREDDING: Final = "spark.sql.variant.inferShreddingSchema"
 def write(tables: Replay, path: str, *, histories: bool = True, mode: str = "error") -> dict[str, DataFrame]:
     """Write the tables as Parquet below `path`, each in a folder of its name; return them as they are read back.
 
-    One pass over the captures makes the four tables; its rows are in memory and on the disks of the workers until they
+    One pass over the captures makes the five tables; its rows are in memory and on the disks of the workers until they
     are written. `histories` and `topology` are joined from the written tables, so nothing is decoded twice. `mode` is
     that of Spark's writer: "error", "overwrite", "append" or "ignore".
     """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from amqp_sansio_spark.source import CaptureSource
-
-DefaultSource = CaptureSource
+from amqp_sansio_spark.source import CaptureSource as DefaultSource
 
 __all__ = ["DefaultSource"]

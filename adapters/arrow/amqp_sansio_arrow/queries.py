@@ -1,4 +1,4 @@
-"""Worked queries: common questions about recorded traffic, as SQL over the views."""
+"""Worked queries: common questions about recorded traffic, as SQL over the views, for Spark and DuckDB alike."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUERIES: dict[str, Query] = {
         "Who holds unacked messages, and since when?",
         """
 select c.client, c.client_product, c.user, u.queue, u.consumer_tag, count(*) as held,
-       timestamp_micros(min(u.ts_ns) div 1000) as oldest
+       timestamp_micros(floor(min(u.ts_ns) / 1000)::bigint) as oldest
 from amqp_unacked u join amqp_connections c using (connection)
 group by all
 order by oldest, held desc
@@ -32,8 +32,10 @@ order by oldest, held desc
         "Which client causes channel closes?",
         """
 select c.client_product, c.client_version, c.user,
-       e.fields:reply_code::int as code, regexp_extract(e.fields:reply_text::string, '^([A-Z_]+)') as name,
-       count(*) as closes, count(distinct c.connection) as connections, min(e.fields:reply_text::string) as example
+       variant_get(e.fields, '$.reply_code', 'int')::int as code,
+       regexp_extract(variant_get(e.fields, '$.reply_text', 'string')::string, '^([A-Z_]+)') as name,
+       count(*) as closes, count(distinct c.connection) as connections,
+       min(variant_get(e.fields, '$.reply_text', 'string')::string) as example
 from amqp_events e join amqp_connections c using (connection)
 where e.event = 'channel.close' and e.sender = 'server'
 group by all
@@ -68,49 +70,30 @@ order by o.connection, o.from_ns, o.seq
         "Which publishes were unroutable?",
         """
 select c.client_product, c.user, m.exchange, m.routing_key, m.address, m.outcome,
-       max(r.reply_text) as text, count(distinct m.connection, m.seq) as publishes
+       max(r.reply_text) as text, count(distinct (m.connection, m.seq)) as publishes
 from amqp_messages m join amqp_connections c using (connection)
-left join amqp_messages r on r.connection = m.connection and r.kind = 'return' and r.exchange <=> m.exchange
-     and r.routing_key <=> m.routing_key
+left join amqp_messages r on r.connection = m.connection and r.kind = 'return'
+     and r.exchange is not distinct from m.exchange and r.routing_key is not distinct from m.routing_key
 where m.kind = 'publish' and (m.outcome = 'returned' or (m.protocol = '1.0' and m.outcome = 'released'))
 group by all
 order by publishes desc, routing_key
 """,
     ),
     "prefetch_starvation": Query(
-        "Which channels stalled because their prefetch was used up?",
+        "Which consumers stalled because their prefetch was used up?",
         """
-with limits as (
-  select connection, channel, ts_ns, fields:prefetch_count::int as prefetch
-  from amqp_events where event = 'basic.qos'
-), moves as (
-  select connection, channel, ts_ns, 1 as taken from amqp_messages
-  where kind = 'deliver' and (outcome is null or outcome <> 'settled')
-  union all
-  select connection, channel, coalesce(settled_ns, ended_ns), -1 from amqp_messages
-  where kind = 'deliver' and (outcome is null or outcome <> 'settled') and coalesce(settled_ns, ended_ns) is not null
-), held as (
-  select connection, channel, ts_ns, taken,
-         sum(taken) over (partition by connection, channel order by ts_ns, taken rows unbounded preceding) as unacked,
-         lead(ts_ns) over (partition by connection, channel order by ts_ns, taken) as until
-  from moves
-), full as (
-  select h.connection, h.channel, max_by(l.prefetch, l.ts_ns) as prefetch, h.ts_ns, h.until, h.unacked
-  from held h join limits l on l.connection = h.connection and l.channel = h.channel and l.ts_ns <= h.ts_ns
-  group by h.connection, h.channel, h.ts_ns, h.until, h.unacked
-)
-select c.client, c.client_product, f.channel, f.prefetch, count(*) as times,
-       round(sum(f.until - f.ts_ns) / 1e6, 3) as full_ms
-from full f join amqp_connections c using (connection)
-where f.prefetch > 0 and f.unacked >= f.prefetch
-group by all
-order by full_ms desc nulls last, times desc
+select c.client, c.client_product, h.channel, h.consumer, h.queue, h.most as prefetch, h.most_held, h.deliveries,
+       round(h.no_room_ns / 1e6, 3) as full_ms, round(h.longest_hold_ns / 1e6, 3) as longest_hold_ms
+from amqp_consumers h join amqp_connections c using (connection)
+where c.protocol in ('0-8', '0-9-1') and h.no_room_ns > 0
+order by h.no_room_ns desc, c.client, h.channel, h.consumer
 """,
     ),
     "redelivery_storms": Query(
         "Which messages are redelivered again and again?",
         """
-select max(queue) filter (where what = 'redeliver') as queue, history, sum(int(what = 'redeliver')) as redeliveries,
+select max(queue) filter (where what = 'redeliver') as queue, history,
+       count(*) filter (where what = 'redeliver') as redeliveries,
        max(body_size) as body_size, max(message_id) as message_id,
        max_by(outcome, ts_ns) filter (where what = 'settle') as last_outcome
 from amqp_histories
@@ -123,16 +106,18 @@ order by redeliveries desc, history
         "Which links of 1.0 waited for credit, and for how long?",
         """
 with ends as (
-  select connection, sender, channel, fields:handle::bigint as handle, fields:name::string as link,
-         fields:role::boolean as receives, ts_ns,
-         coalesce(fields:initial_delivery_count::bigint, 0) as first_count
+  select connection, sender, channel, variant_get(fields, '$.handle', 'bigint')::bigint as handle,
+         variant_get(fields, '$.name', 'string')::string as link,
+         variant_get(fields, '$.role', 'boolean')::boolean as receives, ts_ns,
+         coalesce(variant_get(fields, '$.initial_delivery_count', 'bigint')::bigint, 0) as first_count
   from amqp_events where protocol = '1.0' and event = 'attach'
 ), grants as (
   select f.connection, e.link, f.ts_ns, f.seq,
-         coalesce(f.fields:delivery_count::bigint, 0) + f.fields:link_credit::bigint as up_to
+         coalesce(variant_get(f.fields, '$.delivery_count', 'bigint')::bigint, 0)
+         + variant_get(f.fields, '$.link_credit', 'bigint')::bigint as up_to
   from amqp_events f join ends e on e.connection = f.connection and e.sender = f.sender and e.channel = f.channel
-       and e.handle = f.fields:handle::bigint and e.receives and e.ts_ns <= f.ts_ns
-  where f.protocol = '1.0' and f.event = 'flow' and f.fields:link_credit is not null
+       and e.handle = variant_get(f.fields, '$.handle', 'bigint')::bigint and e.receives and e.ts_ns <= f.ts_ns
+  where f.protocol = '1.0' and f.event = 'flow' and variant_get(f.fields, '$.link_credit', 'bigint') is not null
 ), sends as (
   select m.connection, m.link, m.ts_ns, s.first_count
          + row_number() over (partition by m.connection, m.link order by m.seq) as count
@@ -151,7 +136,7 @@ with ends as (
   group by all
 )
 select c.client, w.link, count(*) as stalls, round(sum(w.granted_ns - w.ts_ns) / 1e6, 3) as waited_ms,
-       sum(int(w.granted_ns is null)) as never_granted
+       count(*) filter (where w.granted_ns is null) as never_granted
 from waits w join amqp_connections c using (connection)
 group by all
 order by waited_ms desc nulls last, link
@@ -176,7 +161,7 @@ order by longest_s desc
     "churn": Query(
         "Who opens and closes connections and channels all the time?",
         """
-select substring_index(c.client, ':', size(split(c.client, ':')) - 1) as host, c.client_product, c.user,
+select regexp_replace(c.client, ':[0-9]+$', '') as host, c.client_product, c.user,
        count(distinct c.connection) as connections, count(e.seq) as channels,
        round(percentile((c.closed_ns - c.opened_ns) / 1e9, 0.5), 3) as median_life_s,
        round(count(e.seq) / count(distinct c.connection), 1) as channels_each
@@ -199,7 +184,8 @@ with stories as (
   from amqp_histories group by history
 )
 select exchange, routing_key, answer, count(*) as messages,
-       timestamp_micros(min(published_ns) div 1000) as first, timestamp_micros(max(published_ns) div 1000) as last
+       timestamp_micros(floor(min(published_ns) / 1000)::bigint) as first,
+       timestamp_micros(floor(max(published_ns) / 1000)::bigint) as last
 from stories
 where published_ns is not null and not delivered
 group by all

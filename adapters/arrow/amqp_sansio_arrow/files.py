@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import posixpath
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from glob import glob, has_magic
-from typing import TYPE_CHECKING, Final, NamedTuple
-from urllib.parse import unquote, urlsplit
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from .options import Options
+from amqp_sansio.capture import NotACapture, read_segments
+
+from .compressed import installed
 
 READ_SIZE: Final = 262_144
 """Octets read from a file at a time."""
-WINDOW: Final = 10_000
-"""Segments of a flow buffered for each file, because captures have packets slightly out of order."""
+_HEAD: Final = 4096
+"""Octets that show whether a file is a capture."""
 
 
 class CaptureFile(NamedTuple):
@@ -25,40 +24,6 @@ class CaptureFile(NamedTuple):
 
     path: str
     name: str
-
-
-class Piece(NamedTuple):
-    """A part of a file that begins and ends at record boundaries; most files have only one."""
-
-    path: str
-    name: str
-    start: int
-    stop: int
-    """The end of the piece; for the last one, the file's size when the read was planned."""
-    size: int
-    """The size of the whole file, at that time."""
-    state: bytes = b""
-    """The state of a `BulkReader` at `start`; empty at the file's beginning."""
-    number: int = 0
-    """Its number in the file, from 0."""
-    of: int = 1
-    """The number of pieces read of the file."""
-
-    @property
-    def last(self) -> bool:
-        """Whether it is the last piece of the file."""
-        return self.stop == self.size
-
-
-class Plan(NamedTuple):
-    """The input of a task: the flow, and the files with the time of their first segment."""
-
-    flow: str
-    files: tuple[tuple[int, CaptureFile, int], ...]
-    options: Options
-    body: str
-    window: int = WINDOW
-    skew_ns: int = 0
 
 
 def find_captures(paths: Iterable[str], *, recursive: bool = True, pattern: str | None = None) -> list[CaptureFile]:
@@ -83,6 +48,35 @@ def find_captures(paths: Iterable[str], *, recursive: bool = True, pattern: str 
     return sorted(files, key=lambda file: file.name)
 
 
+def without_others(found: Sequence[CaptureFile], named: Collection[str]) -> tuple[list[CaptureFile], list[CaptureFile]]:
+    """Return the captures among the files that `find_captures` found, and the others.
+
+    A file whose path is in `named` stays, and so does one that can't be read: whoever reads it says why. If no file is
+    a capture, all stay.
+    """
+    kept = [file for file in found if file.path in named or _seems_capture(file)] or list(found)
+    chosen = set(kept)
+    return kept, [file for file in found if file not in chosen]
+
+
+def check_capture(file: CaptureFile) -> None:
+    """Look at the beginning of a file. Raises NotACapture, or OSError if it can't be read."""
+    with open(file.path, "rb") as opened:
+        head = opened.read(_HEAD)
+    for _ in read_segments(head, file=file.path, inflaters=installed()):
+        break
+
+
+def _seems_capture(file: CaptureFile) -> bool:
+    try:
+        check_capture(file)
+    except NotACapture:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def name_files(paths: Sequence[str], base_names: Sequence[str]) -> list[str]:
     """Return the names of the files at `paths`, which are different and absolute, with slashes.
 
@@ -105,6 +99,11 @@ def read_octets(path: str) -> Iterator[bytes]:
 
 def local_path(given: str) -> str:
     """Return the path of a `file:` URI; a path stays the same. Raises ValueError for the URI of another file system."""
+    if ":" not in given:
+        return given
+    # The command's start doesn't wait for modules that most calls don't need.
+    from urllib.parse import unquote, urlsplit
+
     try:
         parts = urlsplit(given)
     except ValueError:
@@ -114,7 +113,17 @@ def local_path(given: str) -> str:
         return given
     if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
         raise ValueError(f"{given}: only files that every worker can open by their path are read")
-    return unquote(parts.path)
+    return native_path(unquote(parts.path))
+
+
+def native_path(path: str, system: str = os.name) -> str:
+    """Return the path in a `file:` URI as the system writes it: on Windows no slash stands before a drive.
+
+    >>> native_path("/C:/captures/a.pcap", "nt"), native_path("/C:/captures/a.pcap", "posix")
+    ('C:/captures/a.pcap', '/C:/captures/a.pcap')
+    """
+    has_drive = system == "nt" and path[:1] == "/" and path[1:2].isalpha() and path[2:3] == ":"
+    return path[1:] if has_drive else path
 
 
 def why_not_a_file(path: str) -> str:
@@ -136,6 +145,8 @@ def _expand(given: str, recursive: bool, pattern: str | None) -> list[str]:
         return files
     if _is_there(path):
         return [path]
+    from glob import glob, has_magic
+
     if has_magic(path):
         matches = [
             file

@@ -52,9 +52,20 @@ def corrected(row: Segment | CaptureDamage, offset_ns: int) -> Segment | Capture
     """Return a record with its time moved; a damage before the first packet has none."""
     if isinstance(row, Segment):
         return Segment(
-            row.ts_ns + offset_ns, row.file, row.packet, row.src, row.sport, row.dst, row.dport, row.seq, row.ack,
-            row.flags, row.wire_len, row.payload, row.point,
-        )  # fmt: skip
+            row.ts_ns + offset_ns,
+            row.file,
+            row.packet,
+            row.src,
+            row.sport,
+            row.dst,
+            row.dport,
+            row.seq,
+            row.ack,
+            row.flags,
+            row.wire_len,
+            row.payload,
+            row.point,
+        )
     ts_ns = row.ts_ns + offset_ns if row.ts_ns else 0
     return CaptureDamage(row.file, row.packet, ts_ns, row.offset, row.kind, row.text)
 
