@@ -1,0 +1,104 @@
+"""Cases of 0-9-1: transactions."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from amqp_sansio import amqp_0_9_1 as amqp
+
+from ..case import Suite
+from ..talk import Talk
+from ..verdicts import Seen, Verdict
+
+SUITE: Final = Suite(Talk)
+
+
+for _method, _what in ((amqp.TxCommit(), "commit"), (amqp.TxRollback(), "rollback")):
+
+    @SUITE.on_a_channel(
+        f"{_method.NAME}/not-transacted",
+        "must",
+        f"A {_what} on a channel without transactions is an error of the channel: 406.",
+        "channel.close 406",
+        needs=("tx",),
+    )
+    def _not_transacted(talk: Talk, method: amqp.RequestMethod[Any] = _method) -> Seen:
+        return talk.refuses(method, 406)
+
+
+@SUITE.on_a_channel(
+    "tx/scope",
+    "note",
+    "Publishes of a transaction are there after its commit, not before.",
+    "no message, then one",
+    variant="commit",
+    needs=("tx",),
+)
+def _scope(talk: Talk) -> Seen:
+    talk.channel(2)
+    queue = talk.declare(exclusive=True)
+    talk.call(amqp.TxSelect())
+    return _waits_for_a_commit(talk, queue)
+
+
+def _waits_for_a_commit(talk: Talk, queue: str) -> Seen:
+    talk.publish(routing_key=queue)
+    talk.call(amqp.BasicQos(0, 1))
+    before = talk.ready(queue, 2)
+    talk.call(amqp.TxCommit())
+    after = talk.counts(queue, 1, 2)
+    text = f"{before} before, {'1' if after else 'none'} after"
+    return Seen(Verdict.CONFORMS if before == 0 and after else Verdict.BREAKS, text)
+
+
+@SUITE.on_a_channel(
+    "tx/scope",
+    "note",
+    "Publishes of a transaction that is rolled back are undone.",
+    "no message",
+    variant="rollback",
+    needs=("tx",),
+)
+def _undone(talk: Talk) -> Seen:
+    talk.channel(2)
+    queue = talk.declare(exclusive=True)
+    talk.call(amqp.TxSelect())
+    talk.publish(routing_key=queue)
+    talk.call(amqp.TxRollback())
+    talk.call(amqp.TxCommit())
+    count = talk.ready(queue, 2)
+    return Seen(Verdict.CONFORMS if count == 0 else Verdict.BREAKS, f"messages: {count}")
+
+
+@SUITE.on_a_channel(
+    "tx.commit/new-tx",
+    "note",
+    "A commit begins the next transaction.",
+    "the second publish waits for the second commit",
+    needs=("tx",),
+)
+def _next(talk: Talk) -> Seen:
+    talk.channel(2)
+    queue = talk.declare(exclusive=True)
+    talk.call(amqp.TxSelect())
+    talk.call(amqp.TxCommit())
+    return _waits_for_a_commit(talk, queue)
+
+
+@SUITE.on_a_channel(
+    "tx.rollback/no-redelivery",
+    "note",
+    "A rollback undoes acknowledgements and sends no message again by itself.",
+    "the message stays unacknowledged on its channel",
+    needs=("tx",),
+)
+def _no_redelivery(talk: Talk) -> Seen:
+    queue = talk.filled()
+    talk.call(amqp.TxSelect())
+    unit = talk.get(queue, no_ack=False)
+    if unit is None:
+        return Seen(Verdict.BREAKS, "no message")
+    talk.say(1, amqp.BasicAck(unit.content.delivery_tag))
+    talk.call(amqp.TxRollback())
+    count = talk.ready(queue)
+    return Seen(Verdict.CONFORMS if count == 0 else Verdict.BREAKS, f"messages ready: {count}")

@@ -1,0 +1,253 @@
+"""A server of 0-9-1 for clients under test."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from amqp_sansio import Observed
+from amqp_sansio import amqp_0_9_1 as amqp
+
+from .host import Host, Patience
+from .listening import Accepted
+from .programs import QUEUE, Order, Program
+from .talk import BODY, HEADER, HEARTBEAT, frame, header_frame, method_frame
+from .verdicts import Surprise
+
+_CAPABILITIES: Final = (
+    *("authentication_failure_close", "basic.nack", "connection.blocked", "consumer_cancel_notify"),
+    *("exchange_exchange_bindings", "publisher_confirms"),
+)
+_GENERATED: Final = "amq.gen-probe"
+"""The name of a queue that the server names."""
+_PLAIN_REPLIES: Final = frozenset(
+    {
+        *("exchange.declare", "exchange.delete", "exchange.bind", "exchange.unbind", "queue.bind", "queue.unbind"),
+        *("queue.purge", "queue.delete", "basic.qos", "basic.recover", "tx.select", "tx.commit", "tx.rollback"),
+        *("channel.open", "channel.close", "channel.flow", "connection.open", "connection.close"),
+    }
+)
+"""Methods whose reply has no field that matters."""
+
+
+class ClassicHost(Host):
+    """Answers each method with its reply, and confirms what is published on a channel with confirms."""
+
+    def __init__(self, transport: Accepted, program: Program, patience: Patience) -> None:
+        super().__init__(transport, program, patience)
+        self.tune = amqp.ConnectionTune(2047, 131_072, 0)
+        """What the server proposes."""
+        self.tuned: amqp.ConnectionTuneOk | None = None
+        """What the client agreed on."""
+        self.start_ok: amqp.ConnectionStartOk | None = None
+        self.published: dict[int, int] = {}
+        """Messages that came on each channel with confirms."""
+        self._tag = 0
+        self._answers: Mapping[str, Callable[[Observed], None]] = {
+            "connection.start-ok": self._logs_in,
+            "connection.tune-ok": self._tunes,
+            "queue.declare": self._declares,
+            "basic.consume": self._consumes,
+            "basic.cancel": self._cancels,
+            "basic.get": self._gets,
+            "confirm.select": self._confirms,
+            "basic.publish": self._publishes,
+        }
+
+    # Octets.
+
+    def say(self, channel: int, *methods: amqp.Method) -> None:
+        """Send methods."""
+        self.send(b"".join([method_frame(channel, each) for each in methods]))
+
+    def content(
+        self,
+        channel: int,
+        method: amqp.Method,
+        body: bytes,
+        properties: amqp.BasicProperties | None = None,
+        *,
+        pieces: int = 1,
+    ) -> bytes:
+        """Return the octets of a method with a message, its body cut into frames."""
+        size = max(-(-len(body) // pieces), 1)
+        parts = [frame(BODY, channel, body[at : at + size]) for at in range(0, len(body), size)]
+        return method_frame(channel, method) + header_frame(channel, len(body), properties) + b"".join(parts)
+
+    def deliver(
+        self,
+        consumer: tuple[int, str],
+        body: bytes,
+        properties: amqp.BasicProperties | None = None,
+        *,
+        redelivered: bool = False,
+        pieces: int = 1,
+    ) -> int:
+        """Deliver a message to a consumer; return its delivery-tag."""
+        self._tag += 1
+        method = amqp.BasicDeliver(consumer[1], self._tag, redelivered, "", QUEUE)
+        self.send(self.content(consumer[0], method, body, properties, pieces=pieces))
+        return self._tag
+
+    def heartbeat(self) -> None:
+        """Send a heartbeat."""
+        self.send(frame(HEARTBEAT, 0, b""))
+
+    # Answers.
+
+    def answer(self, unit: Observed) -> None:
+        content: Any = unit.content
+        if isinstance(content, bytes):
+            self._greet(unit)
+        elif unit.event in _PLAIN_REPLIES:
+            if not getattr(content, "no_wait", False):
+                self.say(unit.channel, _REPLIES[unit.event])
+            if unit.event == "connection.close":
+                self.asked_for_the_end = True
+        elif (special := self._answers.get(unit.event)) is not None:
+            special(unit)
+
+    def _greet(self, unit: Observed) -> None:
+        if unit.event != "protocol-header":
+            return
+        if unit.content != HEADER:
+            self.send(HEADER)
+            raise Surprise(f"the client begins with {bytes(unit.content)!r}")
+        self.send_start()
+
+    def send_start(self, mechanisms: bytes = b"PLAIN AMQPLAIN", major: int = 0, minor: int = 9) -> None:
+        """Send connection.start."""
+        about = {
+            "product": "amqp-sansio probe",
+            "version": "0",
+            "platform": "probe",
+            "copyright": "",
+            "information": "",
+            "capabilities": dict.fromkeys(_CAPABILITIES, True),
+        }
+        self.say(0, amqp.ConnectionStart(major, minor, amqp.Table(about), mechanisms, b"en_US"))
+
+    def _logs_in(self, unit: Observed) -> None:
+        self.start_ok = unit.content
+        self.say(0, self.tune)
+
+    def _tunes(self, unit: Observed) -> None:
+        self.tuned = unit.content
+
+    def _declares(self, unit: Observed) -> None:
+        if not unit.content.no_wait:
+            self.say(unit.channel, amqp.QueueDeclareOk(unit.content.queue or _GENERATED, 0, 0))
+
+    def _consumes(self, unit: Observed) -> None:
+        if not unit.content.no_wait:
+            self.say(unit.channel, amqp.BasicConsumeOk(unit.content.consumer_tag or "probe-1"))
+
+    def _cancels(self, unit: Observed) -> None:
+        if not unit.content.no_wait:
+            self.say(unit.channel, amqp.BasicCancelOk(unit.content.consumer_tag))
+
+    def _gets(self, unit: Observed) -> None:
+        self.say(unit.channel, amqp.BasicGetEmpty())
+
+    def _confirms(self, unit: Observed) -> None:
+        self.published[unit.channel] = 0
+        if not unit.content.no_wait:
+            self.say(unit.channel, amqp.ConfirmSelectOk())
+
+    def _publishes(self, unit: Observed) -> None:
+        if unit.channel in self.published:
+            self.published[unit.channel] += 1
+            self.say(unit.channel, amqp.BasicAck(self.published[unit.channel]))
+
+    def plain(self, order: Order) -> None:
+        if order.skill == "open":
+            self.opened()
+            self.hears("opened")
+            self.end_in_order()
+        elif order.skill.startswith("consume"):
+            self.deliver(self.consumer(), b"m")
+        elif order.skill == "rpc":
+            self.answer_request()
+        else:
+            self.take("basic.publish")
+
+    def product(self) -> tuple[str, str]:
+        if self.start_ok is None:
+            return "", ""
+        given = self.start_ok.client_properties
+        return str(given.get("product", "")), str(given.get("version", ""))
+
+    def answer_request(self) -> str:
+        """Answer the client's request, behind an answer that is another's; return the queue for it. Raises Surprise."""
+        request = self.take("basic.publish")
+        properties = request.properties or amqp.BasicProperties()
+        consumed = [each for each in self.seen if each.event == "basic.consume"]
+        if not properties.reply_to or not consumed:
+            raise Surprise(f"reply-to {properties.reply_to!r}, consumers: {len(consumed)}")
+        consumer = (consumed[-1].channel, consumed[-1].content.consumer_tag or "probe-1")
+        self.deliver(consumer, b"of another", amqp.BasicProperties(correlation_id="another"))
+        self.deliver(consumer, b"answer", amqp.BasicProperties(correlation_id=properties.correlation_id))
+        return str(properties.reply_to)
+
+    # Steps of cases.
+
+    def opened(self) -> None:
+        """Serve the client until its connection is open. Raises Surprise."""
+        self.take("connection.open")
+
+    def consumer(self) -> tuple[int, str]:
+        """Serve the client until it consumes; return its channel and consumer-tag. Raises Surprise."""
+        unit = self.take("basic.consume")
+        return unit.channel, unit.content.consumer_tag or "probe-1"
+
+    def hang_up(self, code: int, text: str) -> Observed | None:
+        """Close the connection; return the client's connection.close-ok, None if it doesn't come."""
+        self.asked_for_the_end = True
+        self.say(0, amqp.ConnectionClose(code, text))
+        return self.wait("connection.close-ok")
+
+    def end_in_order(self) -> None:
+        """Close the connection if the client doesn't end it, so that a program that keeps it open ends."""
+        if not self.has_ended and not any(each.event == "connection.close" for each in self.seen):
+            self.hang_up(320, "CONNECTION_FORCED - the case is over")
+
+    # Judgements.
+
+    def closes(self, seconds: float | None = None) -> Observed | None:
+        return self.wait("connection.close", seconds=seconds)
+
+    def is_over(self) -> bool:
+        return any(each.event in ("connection.close", "connection.close-ok") for each in self.seen)
+
+    def wrong_end(self) -> str:
+        names = [each.event for each in self.seen]
+        if "connection.close-ok" in names:
+            late = names[names.index("connection.close-ok") + 1 :]
+            return f"the end: {late[0]} behind connection.close-ok" if late else ""
+        if "connection.close" in names:
+            late = names[names.index("connection.close") + 1 :]
+            return f"the end: {late[0]} behind connection.close" if late else ""
+        if self.asked_for_the_end:
+            return "the end: no connection.close-ok"
+        return "the end: the client drops the connection without connection.close"
+
+    def frames(self) -> list[tuple[int, int, int]]:
+        """Return type, channel and whole size of each frame that the client sent."""
+        octets = self.said
+        found: list[tuple[int, int, int]] = []
+        at = 8
+        while at + 7 <= len(octets):
+            kind, channel, size = struct.unpack_from(">BHI", octets, at)
+            found.append((kind, channel, size + 8))
+            at += size + 8
+        return found
+
+
+def _reply(name: str) -> amqp.Method:
+    words = "".join([part.capitalize() for part in name.replace("-", ".").split(".")])
+    method: amqp.Method = getattr(amqp, f"{words}Ok")()
+    return method
+
+
+_REPLIES: Final[Mapping[str, amqp.Method]] = {name: _reply(name) for name in _PLAIN_REPLIES}

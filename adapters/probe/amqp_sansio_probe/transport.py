@@ -1,0 +1,149 @@
+"""A connection's octets, and the time in which they come: over a socket, or over whatever else a test joins."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import struct
+import time
+from contextlib import suppress
+from typing import Protocol
+
+from amqp_sansio.uri import AmqpUri
+
+from .verdicts import Unusable
+
+_SIZE = 65_536
+
+
+class Transport(Protocol):
+    """One connection. Its clock counts seconds."""
+
+    local: str
+    remote: str
+
+    def send(self, octets: bytes) -> None:
+        """Write octets; those that the peer no longer takes are dropped."""
+
+    def receive(self, seconds: float) -> bytes | None:
+        """Return the next octets, none at the end of the connection, or None if nothing came in time."""
+
+    def now(self) -> float: ...
+
+    def wall(self) -> int:
+        """Return nanoseconds since 1970."""
+        ...
+
+    @property
+    def how_it_ended(self) -> str:
+        """Say how the peer ended the connection: "" (not at all), "closed" or "reset"."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Opener(Protocol):
+    """Opens connections to the peer under test, always to the same address."""
+
+    def __call__(self) -> Transport: ...
+
+
+class SocketOpener:
+    """Opens TCP connections to the address of a URL, with TLS for amqps.
+
+    `patience` is the number of seconds that a connect may take. Raises Unusable.
+    """
+
+    def __init__(self, uri: AmqpUri, patience: float) -> None:
+        self.uri = uri
+        self.patience = patience
+        self._context: ssl.SSLContext | None = None
+        if uri.tls:
+            self._context = ssl.create_default_context(cafile=uri.cacertfile)
+            if uri.verify == "verify_none":
+                self._context.check_hostname = False
+                self._context.verify_mode = ssl.CERT_NONE
+            if uri.certfile is not None:
+                self._context.load_cert_chain(uri.certfile, uri.keyfile)
+
+    def __call__(self) -> Transport:
+        where = f"{self.uri.host}:{self.uri.port}"
+        try:
+            joined = socket.create_connection((self.uri.host, self.uri.port), timeout=self.patience)
+        except TimeoutError:
+            raise Unusable(f"{where} doesn't answer within {self.patience:g} s") from None
+        except OSError as error:
+            raise Unusable(f"can't connect to {where}: {(error.strerror or str(error)).lower()}") from None
+        local, remote = endpoint(joined.getsockname()), endpoint(joined.getpeername())
+        try:
+            joined.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._context is not None:
+                name = self.uri.server_name_indication or self.uri.host
+                joined = self._context.wrap_socket(joined, server_hostname=name)
+        except OSError as error:
+            joined.close()
+            raise Unusable(f"TLS with {where} fails: {(error.strerror or str(error)).lower()}") from None
+        return SocketTransport(joined, local, remote)
+
+
+class SocketTransport:
+    """A blocking socket."""
+
+    def __init__(self, joined: socket.socket, local: str, remote: str) -> None:
+        self._socket = joined
+        self.local = local
+        self.remote = remote
+        self._how = ""
+
+    def send(self, octets: bytes) -> None:
+        self._socket.settimeout(10.0)
+        try:
+            self._socket.sendall(octets)
+        except OSError:
+            # The peer has ended the connection, or reads no more: what it said before is still to be read.
+            return
+
+    def receive(self, seconds: float) -> bytes | None:
+        if self._how:
+            return b""
+        self._socket.settimeout(max(seconds, 0.001))
+        try:
+            octets = self._socket.recv(_SIZE)
+        except TimeoutError:
+            return None
+        except OSError:
+            self._how = "reset"
+            return b""
+        if not octets:
+            self._how = "closed"
+        return octets
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def wall(self) -> int:
+        return time.time_ns()
+
+    @property
+    def how_it_ended(self) -> str:
+        return self._how
+
+    def shut(self) -> None:
+        """Say that nothing more will be sent; what the peer sends can still be read."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
+
+    def reset(self) -> None:
+        """End the connection by a reset, whatever is still to be sent or read."""
+        with suppress(OSError):
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._socket.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def endpoint(address: tuple[str, int] | tuple[str, int, int, int]) -> str:
+    """Return a socket's address as text."""
+    host, port = address[:2]
+    return f"[{host.partition('%')[0]}]:{port}" if ":" in host else f"{host}:{port}"
