@@ -1,0 +1,27 @@
+"""Azure Service Bus and Event Hubs for tests: namespaces with their entities, as values over the broker.
+
+`AzureNamespace` has what both have in common: tokens at `$cbs`, rights, clocks, errors with tracking ids. It is a
+namespace of a hub (`amqp_sansio.broker.nodes`): pure, and its time is the broker's.
+
+>>> from amqp_sansio.broker import Hub
+>>> namespace = AzureNamespace("orders-ns")
+>>> hub = Hub(settings_for(namespace), namespace)
+"""
+
+from __future__ import annotations
+
+from .namespace import DEFAULT_RULE, AzureNamespace, Clocks, settings_for
+from .requests import Reply, Request, RequestNode
+from .tokens import AccessRule, sign
+
+__all__ = [
+    "DEFAULT_RULE",
+    "AccessRule",
+    "AzureNamespace",
+    "Clocks",
+    "Reply",
+    "Request",
+    "RequestNode",
+    "settings_for",
+    "sign",
+]
