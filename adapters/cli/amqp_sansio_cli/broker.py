@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
-import os
-import signal
-import socket
 import ssl
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,14 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amqp_sansio.broker import DialectName, Settings, User
-from amqp_sansio.capture import NotACapture, endpoint
-from amqp_sansio_asyncio import BrokerServer, RecordTarget, serve_broker
+from amqp_sansio.capture import NotACapture
+from amqp_sansio_asyncio import BrokerServer, RecordTarget, on_stop, serve_broker
+from amqp_sansio_asyncio.listening import Address
 
+from .addresses import announce, listening, parse_address
 from .errors import CommandError, describe, say
-from .record import Address, announce, cut_torn_end, parse_address
+from .files import check_outputs
+from .record import check_recording, cut_torn_end
 from .tls import make_context
 
 if TYPE_CHECKING:
+    from amqp_sansio.broker import Namespace
+
     from .page import PageServer
 
 _COLLECT = (10_000, 20, 10)
@@ -29,7 +32,7 @@ _COLLECT = (10_000, 20, 10)
 
 
 def broker_command(
-    listen: str,
+    listen: Sequence[str],
     *,
     users: Sequence[str] = (),
     vhosts: Sequence[str] = (),
@@ -43,32 +46,71 @@ def broker_command(
     heartbeat: float = 60.0,
     product: str | None = None,
     dialect: DialectName = "",
+    rabbitmq: str | None = None,
+    auto_create: bool = False,
 ) -> int:
-    """Serve until SIGINT or SIGTERM; return the exit status.
+    """Serve until it is told to stop; return the exit status.
 
     `tls` are the certificate, its key, and the authority of client certificates. Raises CommandError for unusable
     arguments, files and addresses.
     """
-    settings = make_settings(users, vhosts, anonymous=anonymous, heartbeat=heartbeat, product=product, dialect=dialect)
-    address = parse_address(listen)
-    page_address = None if page is None else _page_address(page, address)
-    context = make_context(*tls)
-    if record is not None:
-        try:
-            cut_torn_end(record)
-        except (OSError, NotACapture) as error:
-            raise CommandError(describe(error)) from None
-    recording = record, record_secrets
-    asyncio.run(_serve(settings, address, context, recording, page_address, ready_file, allow_remote=allow_remote))
+    settings = make_settings(
+        users,
+        vhosts,
+        anonymous=anonymous,
+        heartbeat=heartbeat,
+        product=product,
+        dialect=dialect,
+        rabbitmq=rabbitmq,
+        auto_create=auto_create,
+    )
+    serve_settings(
+        settings,
+        listen,
+        record=record,
+        record_secrets=record_secrets,
+        page=page,
+        ready_file=ready_file,
+        tls=tls,
+        allow_remote=allow_remote,
+    )
     return 0
 
 
-def _page_address(text: str, broker: Address) -> Address:
+def serve_settings(
+    settings: Settings,
+    listen: Sequence[str],
+    *,
+    record: Path | None,
+    record_secrets: bool,
+    page: str | None,
+    ready_file: Path | None,
+    tls: tuple[Path | None, Path | None, Path | None],
+    allow_remote: bool,
+    namespace: Namespace | None = None,
+    hint: str = "",
+) -> None:
+    """Serve a broker until it is told to stop; `hint` is said with the first port for PORT. Raises CommandError."""
+    addresses = [parse_address(each) for each in listen]
+    page_address = None if page is None else _page_address(page, addresses)
+    context = make_context(*tls)
+    check_outputs(
+        {"--record": record, "--ready-file": ready_file},
+        {"--tls-cert": tls[0], "--tls-key": tls[1], "--tls-ca": tls[2]},
+    )
+    if record is not None:
+        check_recording(record)
+    recording = record, record_secrets
+    served = settings, namespace, hint
+    asyncio.run(_serve(served, addresses, context, recording, page_address, ready_file, allow_remote=allow_remote))
+
+
+def _page_address(text: str, broker: Sequence[Address]) -> Address:
     try:
         address = parse_address(text)
     except CommandError as error:
         raise CommandError(f"--page {error}, such as 127.0.0.1:8080") from None
-    if address == broker and address[1]:
+    if address in broker and address[1]:
         raise CommandError(f"--page {text}: the broker listens there; give the page another port, or 0 for a free one")
     return address
 
@@ -81,6 +123,8 @@ def make_settings(
     heartbeat: float = 60.0,
     product: str | None = None,
     dialect: DialectName = "",
+    rabbitmq: str | None = None,
+    auto_create: bool = False,
 ) -> Settings:
     """Return the settings for the arguments. Raises CommandError.
 
@@ -92,12 +136,14 @@ def make_settings(
         if not name or (colon and not password):
             raise CommandError(f"--user {name}: expected NAME:PASSWORD, or NAME for a user with a certificate")
         known[name] = User(password)
-    settings = Settings(anonymous=anonymous, heartbeat=heartbeat, dialect=dialect)
+    settings = Settings(anonymous=anonymous, heartbeat=heartbeat, dialect=dialect, auto_create=auto_create)
     changes: dict[str, object] = {}
     if known:
         changes["users"] = known
     if vhosts:
         changes["vhosts"] = tuple(dict.fromkeys(["/", *vhosts]))
+    if rabbitmq is not None:
+        changes["rabbitmq"] = rabbitmq
     if product is not None:
         name, slash, version = product.partition("/")
         changes["product"] = name
@@ -106,12 +152,13 @@ def make_settings(
     try:
         return settings.but(**changes)
     except ValueError as error:
-        raise CommandError(str(error)) from None
+        text = str(error)
+        raise CommandError(text.replace("Settings.rabbitmq:", "--rabbitmq")) from None
 
 
 async def _serve(
-    settings: Settings,
-    address: Address,
+    served: tuple[Settings, Namespace | None, str],
+    addresses: Sequence[Address],
     context: ssl.SSLContext | None,
     record: tuple[Path | None, bool],
     page_address: Address | None,
@@ -120,52 +167,58 @@ async def _serve(
     allow_remote: bool,
 ) -> None:
     stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+    settings, namespace, hint = served
     path, secrets = record
     target: RecordTarget | None = path
     page: PageServer | None = None
-    try:
-        if page_address is not None:
-            from .page import PageServer
+    with on_stop(stop.set):
+        # Another broker at the same address may be writing the recording: it is opened when the address is free.
+        async with listening(addresses, allow_remote=allow_remote) as where:
+            try:
+                if path is not None:
+                    cut_torn_end(path)
+                if page_address is not None:
+                    from .page import PageServer
 
-            page = PageServer(path)
-            target, settings = page.target, page.with_history(settings)
-        opening = serve_broker(
-            settings, *address, ssl=context, record=target, record_secrets=secrets, allow_remote=allow_remote
-        )
-        server = await opening
-    except ValueError as error:
-        raise CommandError(f"{error}: --allow-remote") from None
-    except OSError as error:
-        raise CommandError(_unusable(error, address)) from None
-    # Messages and connections live long and are freed by their reference counts; the collector, which looks for cycles,
-    # would traverse all of them again and again.
-    gc.freeze()
-    gc.set_threshold(*_COLLECT)
-    where = endpoint(server.host.partition("%")[0], server.port)
-    announced = False
-    try:
-        if page is not None and page_address is not None:
-            await _start(page, server, page_address, allow_remote=allow_remote)
-        say(f"listening on {where}{' with TLS' if context is not None else ''}; stop with Ctrl-C")
-        if ready_file is not None:
-            announce(ready_file, where)
-            announced = True
-        await stop.wait()
-    except OSError as error:
-        raise CommandError(describe(error)) from None
-    finally:
-        if announced and ready_file is not None and ready_file.is_file():
-            with suppress(OSError):  # It may have been removed.
-                ready_file.resolve().unlink()
-        count = server.connections
-        if page is not None:
-            await page.close()
-        await server.close()
-        if page is not None:
-            page.end_recording()
+                    page = PageServer(path)
+                    target, settings = page.target, page.with_history(settings)
+                server = await serve_broker(
+                    settings,
+                    sockets=where.sockets,
+                    ssl=context,
+                    record=target,
+                    record_secrets=secrets,
+                    namespace=namespace,
+                )
+            except (OSError, NotACapture) as error:
+                raise CommandError(describe(error)) from None
+            # Messages and connections live long and are freed by their reference counts; the collector, which looks for
+            # cycles, would traverse all of them again and again.
+            gc.freeze()
+            gc.set_threshold(*_COLLECT)
+            announced = False
+            try:
+                if page is not None and page_address is not None:
+                    await _start(page, server, page_address, allow_remote=allow_remote)
+                say(f"listening on {where}{' with TLS' if context is not None else ''}; stop with Ctrl-C")
+                if hint:
+                    say(hint.replace("PORT", str(server.port)))
+                if ready_file is not None:
+                    announce(ready_file, where.asked)
+                    announced = True
+                await stop.wait()
+            except OSError as error:
+                raise CommandError(describe(error)) from None
+            finally:
+                if announced and ready_file is not None and ready_file.is_file():
+                    with suppress(OSError):  # It may have been removed.
+                        ready_file.resolve().unlink()
+                count = server.connections
+                if page is not None:
+                    await page.close()
+                await server.close()
+                if page is not None:
+                    page.end_recording()
     say(f"stopped; {count} connection{'' if count == 1 else 's'} closed")
 
 
@@ -175,14 +228,6 @@ async def _start(page: PageServer, server: BrokerServer, address: Address, *, al
     except ValueError as error:
         raise CommandError(f"--page {error}: --allow-remote") from None
     except OSError as error:
-        raise CommandError(f"--page {_unusable(error, address)}; port 0 takes a free one") from None
+        free = "; port 0 takes a free one" if error.errno == errno.EADDRINUSE else ""
+        raise CommandError(f"--page {describe(error)}{free}") from None
     say(f"page at {page.url}")
-
-
-def _unusable(error: OSError, address: Address) -> str:
-    """Return one line about an unusable address or recording."""
-    if error.filename is not None:
-        return describe(error)
-    if isinstance(error, socket.gaierror) or error.errno is None:
-        return f"{endpoint(*address)}: {error.strerror or error}".lower()
-    return f"{endpoint(*address)}: {os.strerror(error.errno).lower()}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from amqp_sansio.errors import AmqpError
 from amqp_sansio.printing import printable
-from amqp_sansio.tables import COLUMNS
+from amqp_sansio.recorded.tables import COLUMNS
 
 from .demo_traffic import MESSAGES, ROUTES, record_traffic
 from .errors import CommandError
@@ -148,6 +148,8 @@ def _in_order(tables: Replay, table: str) -> DataFrame:
         frame = frame.withColumn("fields", f.to_json("fields"))
     if table == "connections":
         return frame.orderBy("opened_ns", "connection")
+    if table == "consumers":
+        return frame.orderBy("opened_ns", "connection", "channel", "consumer")
     return frame.orderBy("ts_ns", "connection", "seq")
 
 

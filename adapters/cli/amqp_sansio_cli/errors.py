@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 from amqp_sansio.printing import printable
 
 PROGRAM = "amqp-sansio"
+
+
+SYSTEM: Final = os.name
 
 
 class CommandError(Exception):
@@ -29,6 +32,11 @@ def give_up(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def is_broken_pipe(error: OSError) -> bool:
+    """Return whether nobody reads what was written: Windows says EINVAL for it."""
+    return isinstance(error, BrokenPipeError) or (SYSTEM == "nt" and error.errno == errno.EINVAL)
+
+
 def describe(error: Exception, name: str = "") -> str:
     """Return a system error's text, without its number; `name` is the file's, if the error has none."""
     if isinstance(error, OSError) and error.strerror:
@@ -42,7 +50,7 @@ def describe_fault(error: Exception) -> str:
     where = error.__traceback__
     while where is not None and where.tb_next is not None:
         where = where.tb_next
-    place = "" if where is None else f" at {'/'.join(Path(where.tb_frame.f_code.co_filename).parts[-2:])}"
+    place = "" if where is None else f" at {'/'.join(where.tb_frame.f_code.co_filename.split(os.sep)[-2:])}"
     line = "" if where is None else f":{where.tb_lineno}"
     return (
         f"a fault of {PROGRAM} itself: {type(error).__name__}: {error}{place}{line}; "

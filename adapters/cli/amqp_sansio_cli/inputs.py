@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import os
-import signal
+import stat
 import sys
-import threading
 from collections.abc import Iterable, Iterator, Sequence
-from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from amqp_sansio.capture import CaptureDamage, NotACapture, Segment, read_segments
-from amqp_sansio.capture.gz import MAGIC as GZIP
 from amqp_sansio.capture.gz import SLICE
-from amqp_sansio_spark.clocks import NO_OFFSETS, ClockOffsets, corrected
-from amqp_sansio_spark.files import READ_SIZE, CaptureFile, find_captures
+from amqp_sansio.capture.inflating import LONGEST, compression_of
+from amqp_sansio.capture.records import SYN
+from amqp_sansio.capture.twice import Twice
+from amqp_sansio_arrow.clocks import NO_OFFSETS, ClockOffsets, corrected
+from amqp_sansio_arrow.compressed import installed
+from amqp_sansio_arrow.files import READ_SIZE, CaptureFile, check_capture, find_captures, without_others
 
 from .errors import CommandError, describe, say
 from .progress import Progress
 
+if TYPE_CHECKING:
+    from types import FrameType
+
 STDIN = CaptureFile("-", "stdin")
-_HEAD = 4096
 _HANDSHAKE = b"\x16\x03"
 _MOST_FLOWS = 100_000
 
@@ -35,28 +38,62 @@ def find_inputs(given: Sequence[str]) -> list[CaptureFile]:
         found = find_captures([path for path in given if path != "-"])
     except (OSError, ValueError) as error:
         raise CommandError(describe(error)) from None
-    files = [file for file in found if file.path in given or _is_readable(file)] or found
-    if len(files) < len(found):
-        kept = set(files)
-        others = [file.name for file in found if file not in kept]
-        rest = f" and {len(others) - 3} more" if len(others) > 3 else ""
-        say(f"left out, not pcap or pcapng: {', '.join(others[:3])}{rest}")
+    waiting = [file for file in found if file.path not in given and _is_pipe(file)]
+    if waiting:
+        # Opening one would wait for whoever writes it.
+        say(f"left out, pipes or devices: {', '.join(file.name for file in waiting[:3])}{_rest(waiting)}")
+        found = [file for file in found if file not in waiting]
+        if not found:
+            raise CommandError("no file is left to read; name a pipe itself, or give - for standard input")
+    files, others = without_others(found, given)
+    if others:
+        say(f"left out, not pcap or pcapng: {', '.join([file.name for file in others[:3]])}{_rest(others)}")
     return [*files, STDIN] if "-" in given else files
 
 
+def _rest(files: Sequence[CaptureFile]) -> str:
+    return f" and {len(files) - 3} more" if len(files) > 3 else ""
+
+
+def _is_pipe(file: CaptureFile) -> bool:
+    """Whether it is anything but a regular file; one that can't be asked is not."""
+    try:
+        return not stat.S_ISREG(os.stat(file.path).st_mode)
+    except OSError:
+        return False
+
+
 class Encrypted:
-    """The connections of TLS among the segments that pass, by their first octets (RFC 8446 section 5.1)."""
+    """The connections of TLS among the segments that pass, by their first octets (RFC 8446 section 5.1), and those that
+    are there twice.
+    """
 
     def __init__(self) -> None:
         self._flows: set[str] = set()
+        """Those that begin as TLS does."""
+        self._twice = Twice()
+        """Finds connections that two points have captured."""
 
     def watch(self, items: Iterable[Segment | CaptureDamage]) -> Iterator[Segment | CaptureDamage]:
         """Hand the items on."""
         for item in items:
-            handshake = isinstance(item, Segment) and item.payload[:2] == _HANDSHAKE
-            if isinstance(item, Segment) and handshake and len(self._flows) < _MOST_FLOWS:
+            if isinstance(item, Segment) and item.payload.startswith(_HANDSHAKE) and len(self._flows) < _MOST_FLOWS:
                 self._flows.add(item.flow)
+            if isinstance(item, Segment) and item.flags & SYN:
+                self._twice.segment(item)
             yield item
+
+    def twice(self) -> list[str]:
+        """Return the sentence about connections that are in the captures twice, if there are any."""
+        found = self._twice.found
+        if not found:
+            return []
+        number = "1 connection is" if len(found) == 1 else f"{len(found):,} connections are"
+        one, other = found[0]
+        return [
+            f"{number} in the captures twice, before and behind an address translation: {one} is {other}; everything "
+            "of them counts twice, so capture at one of the points, or take the packets of one with a filter of tcpdump"
+        ]
 
     def nothing(self, given: Sequence[str]) -> str:
         """Return the sentence about captures without AMQP."""
@@ -80,12 +117,17 @@ class _Interrupts:
         self._before: Any = None
 
     def __enter__(self) -> _Interrupts:
+        import signal
+        import threading
+
         if threading.current_thread() is threading.main_thread():
             self._before = signal.signal(signal.SIGINT, self._interrupt)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._before is not None:
+            import signal
+
             signal.signal(signal.SIGINT, self._before)
 
     def read(self, descriptor: int) -> bytes:
@@ -112,8 +154,10 @@ def check_captures(files: Sequence[CaptureFile]) -> None:
     """Check the beginning of every file. Raises CommandError for an unreadable one."""
     for file in files:
         try:
-            _check(file)
-        except (OSError, NotACapture) as error:
+            check_capture(file)
+        except NotACapture as error:
+            raise CommandError(_why(error, file)) from None
+        except OSError as error:
             raise CommandError(describe(error, file.path)) from None
 
 
@@ -124,13 +168,11 @@ def read_inputs(
     progress.start("reading", sum([_size(file) for file in files]))
     for file in files:
         try:
-            rows = read_segments(_read(file, progress), file=file.name)
+            rows = read_segments(_read(file, progress), file=file.name, inflaters=installed())
             offset_ns = clocks.of(file.name)
             yield from (corrected(row, offset_ns) for row in rows) if offset_ns else rows
         except NotACapture as error:
-            text = str(error).removeprefix(f"{file.name}: ")
-            where = file.name if file is STDIN else file.path
-            raise CommandError(f"{where}: {text}") from None
+            raise CommandError(_why(error, file)) from None
         except OSError as error:
             raise CommandError(describe(error, file.path)) from None
     progress.stop()
@@ -148,21 +190,16 @@ def read_pipe(progress: Progress, clocks: ClockOffsets) -> Iterator[Segment | Ca
             yield item
 
 
-def _check(file: CaptureFile) -> None:
-    with open(file.path, "rb") as opened:
-        head = opened.read(_HEAD)
-    for _ in read_segments(head, file=file.path):
-        break
-
-
-def _is_readable(file: CaptureFile) -> bool:
-    try:
-        _check(file)
-    except NotACapture:
-        return False
-    except OSError:
-        return True  # whoever reads it says why it can't be read
-    return True
+def _why(error: NotACapture, file: CaptureFile) -> str:
+    """Say why a file is no capture; of a compressed one that can't be inflated here, the pipe that can."""
+    where = file.name if file is STDIN else file.path
+    text = str(error).removeprefix(f"{file.name}: ").removeprefix(f"{file.path}: ")
+    what, _, pipe = text.partition("; pipe it: ")
+    if not pipe:
+        return f"{where}: {text}"
+    name = what.rpartition(" ")[2]
+    library = {"zstd": "zstandard"}.get(name, name)
+    return f"{where}: {what}; install {library}, or pipe it: {name} -dc {where} | amqp-sansio replay -"
 
 
 def _size(file: CaptureFile) -> int:
@@ -185,8 +222,8 @@ def _read(file: CaptureFile, progress: Progress) -> Iterator[bytes]:
                 progress.step(len(piece))
         return
     with open(file.path, "rb") as opened:
-        # Each piece of gzip may inflate a thousandfold: small ones keep the progress exact.
-        size = SLICE if opened.peek(len(GZIP))[: len(GZIP)] == GZIP else READ_SIZE
+        # Each compressed piece may inflate a thousandfold: small ones keep the progress exact.
+        size = READ_SIZE if compression_of(opened.peek(LONGEST)) is None else SLICE
         while piece := opened.read(size):
             yield piece
             progress.step(len(piece))

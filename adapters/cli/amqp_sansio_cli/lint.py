@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from amqp_sansio.tables import COLUMNS
+from amqp_sansio.recorded.tables import COLUMNS
 
 from .errors import say
 from .output import day_clock, write_lines
-from .rows import LocalRows
+from .rows import LocalRows, notes
 
 Row = Mapping[str, object]
 
@@ -21,13 +21,16 @@ def lint_command(
     clock_skew: float = 0.0,
     clock_offset: str = "",
     connections: Sequence[str] = (),
+    ports: Sequence[int] = (),
 ) -> int:
     """Print the violations; return 1 if one is as severe as `fail_on`. Raises CommandError."""
     known: dict[object, Row] = {}
     violations: dict[object, list[Row]] = {}
     severities: Counter[str] = Counter()
     rules: Counter[object] = Counter()
-    rows = LocalRows(given, ("violations",), clock_skew=clock_skew, clock_offset=clock_offset, connections=connections)
+    rows = LocalRows(
+        given, ("violations",), clock_skew=clock_skew, clock_offset=clock_offset, connections=connections, ports=ports
+    )
     for table, values in rows:
         row = dict(zip((name for name, _ in COLUMNS[table]), values, strict=True))
         if table == "connections":
@@ -37,13 +40,15 @@ def lint_command(
             severities[str(row["severity"])] += 1
             rules[row["rule"]] += 1
     write_lines(_lines(known, violations))
+    for sentence in notes(rows.passed, rows.encrypted):
+        say(sentence)
     if not rows.found:
         say(rows.encrypted.nothing(given))
     else:
         found = ", ".join(_count(severities[kind], kind) for kind in ("error", "warning"))
         total = _count(len(known), "connection")
         say(f"{found} in {total}")
-        if rules["capture/late-segment"]:
+        if rules["capture/late-segment"] or rules["capture/gap"]:
             for sentence in rows.advice():
                 say(sentence)
     return int(severities["error"] > 0 or (fail_on == "warning" and severities.total() > 0))

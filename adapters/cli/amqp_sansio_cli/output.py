@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,12 +10,12 @@ from itertools import chain, islice
 from typing import Any, NamedTuple, TextIO, cast
 from unicodedata import east_asian_width
 
-from amqp_sansio.json_lines import Moments
-from amqp_sansio.json_lines import json_lines as json_lines_of
 from amqp_sansio.printing import printable
-from amqp_sansio.tables import COLUMNS, STATE_COLUMNS
+from amqp_sansio.recorded.json_lines import Moments
+from amqp_sansio.recorded.json_lines import json_lines as json_lines_of
+from amqp_sansio.recorded.tables import COLUMNS, STATE_COLUMNS
 
-from .errors import CommandError, describe, give_up
+from .errors import CommandError, describe, give_up, is_broken_pipe
 
 Row = Sequence[object]
 _SAMPLE = 1000
@@ -37,19 +36,23 @@ def csv_lines(table: str, rows: Iterable[Row]) -> Iterator[str]:
 
     Values are written as in JSON lines, texts without quotes where they need none; a missing value is empty.
     """
-    import csv
-
     columns = _columns(table)
     moments = Moments()
+    names = [name for name, _ in columns]
+    values = ([_csv_value(kind, value, moments) for (_, kind), value in zip(columns, row, strict=True)] for row in rows)
+    return csv_rows(chain([names], values))
+
+
+def csv_rows(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield a line of RFC 4180 for each row."""
+    import csv
+
     line = StringIO()
     writer = csv.writer(line, lineterminator="")
-    writer.writerow([name for name, _ in columns])
-    yield line.getvalue()
     for row in rows:
         line.seek(0)
         line.truncate()
-        values = zip(columns, row, strict=True)
-        writer.writerow([_csv_value(kind, value, moments) for (_, kind), value in values])
+        writer.writerow(row)
         yield line.getvalue()
 
 
@@ -63,11 +66,13 @@ def _csv_value(kind: str, value: Any, moments: Moments) -> object:
 
 def _columns(table: str) -> Sequence[tuple[str, str]]:
     """Return the names and types of a table's columns."""
-    if table == "histories":
-        from amqp_sansio.histories import HISTORY_COLUMNS
+    if table in COLUMNS:
+        return COLUMNS[table]
+    if table == "state":
+        return STATE_COLUMNS
+    from amqp_sansio_arrow.whole import TABLES
 
-        return HISTORY_COLUMNS
-    return STATE_COLUMNS if table == "state" else COLUMNS[table]
+    return TABLES[table]
 
 
 class Heading(NamedTuple):
@@ -107,6 +112,8 @@ def align(
     The default width is the terminal's, 120 without one. Text that doesn't fit its column is cut and ends in an
     ellipsis.
     """
+    import shutil  # which takes half of the time of importing this module
+
     total = width or shutil.get_terminal_size((120, 24)).columns
     rest = iter(rows)
     first = list(islice(rest, sample))
@@ -169,7 +176,7 @@ def _put(lines: Sequence[str]) -> bool:
         out.flush()
     except OSError as error:
         give_up(out)
-        if not isinstance(error, BrokenPipeError):
+        if not is_broken_pipe(error):
             raise CommandError(describe(error, "standard output")) from None
         return False
     return True
@@ -359,6 +366,20 @@ _VIEWS: Mapping[str, tuple[_Shown, ...]] = {
         _column("after", _with("latency_ns", duration), right=True),
         _column("certainty", _plain("certainty"), drops=3),
     ),
+    "topology": (
+        _CONNECTION,
+        _column("seq", _plain("seq"), right=True),
+        _TIME,
+        _column("act", _plain("act")),
+        _column("kind", _plain("kind")),
+        _column("name", _plain("name"), least=_LEAST),
+        _column("type", _plain("type"), drops=1),
+        _column("source", _plain("source"), least=_LEAST, drops=3),
+        _column("destination", _plain("destination"), least=_LEAST, drops=2),
+        _column("routing key", _plain("routing_key"), least=_LEAST),
+        _column("state", _plain("state")),
+        _column("text", _plain("text"), least=_LEAST, drops=4),
+    ),
     "messages": (
         _CONNECTION,
         _TIME,
@@ -371,6 +392,21 @@ _VIEWS: Mapping[str, tuple[_Shown, ...]] = {
         _column("outcome", _plain("outcome")),
         _column("after", _with("latency_ns", duration), right=True),
         _column("message id", _plain("message_id"), least=_LEAST, drops=4),
+    ),
+    "consumers": (
+        _CONNECTION,
+        _column("ch", _plain("channel"), right=True),
+        _column("consumer", _plain("consumer"), least=_LEAST),
+        _column("queue", _plain("queue"), least=_LEAST),
+        _column("got", _plain("deliveries"), right=True),
+        _column("accepted", _plain("accepted"), right=True, drops=3),
+        _column("rejected", _plain("rejected"), right=True, drops=5),
+        _column("released", _plain("released"), right=True, drops=4),
+        _column("open", _plain("unsettled"), right=True),
+        _column("most held", _plain("most_held"), right=True),
+        _column("of", _plain("most"), right=True, drops=1),
+        _column("no room", _with("no_room_ns", duration), right=True),
+        _column("longest", _with("longest_hold_ns", duration), right=True, drops=2),
     ),
     "violations": (
         _CONNECTION,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import socket
 import time
 from contextlib import suppress
 from http import HTTPStatus
@@ -17,12 +16,12 @@ from urllib.parse import parse_qs, urlsplit
 
 from amqp_sansio.broker import Settings
 from amqp_sansio.capture import endpoint
-from amqp_sansio_asyncio import BrokerServer
+from amqp_sansio_asyncio import BrokerServer, bind_sockets
+from amqp_sansio_asyncio.listening import Address, Listener, listen_on
 from amqp_sansio_report.live import LivePage, look
 from amqp_sansio_report.traffic import Traffic, TrafficView
 
 from .errors import describe_fault
-from .record import Address
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -50,8 +49,11 @@ class _Tap(io.RawIOBase):
 
     def __init__(self, file: Path | None) -> None:
         self._traffic = Traffic()
+        """The octets of each connection, within bounds."""
         self._lock = Lock()
+        """The page is drawn in another thread."""
         self._file = None if file is None else file.open("ab")
+        """Takes the recording too; None: none does."""
 
     def write(self, octets: Buffer) -> int:
         data = bytes(octets)
@@ -79,7 +81,9 @@ class _Refusal(Exception):
     def __init__(self, status: HTTPStatus, text: str, **headers: str) -> None:
         super().__init__(text)
         self.status = status
+        """Of the answer."""
         self.headers = headers
+        """Of the answer, beside the usual ones."""
 
 
 class _Request(NamedTuple):
@@ -98,16 +102,27 @@ class PageServer:
 
     def __init__(self, record: Path | None = None, *, patience: float = 10.0) -> None:
         self._tap = _Tap(record)
+        """Takes the broker's recording."""
         self._patience = patience
+        """Seconds for a request, and for its answer."""
         self._broker: BrokerServer
+        """Set when it starts to serve."""
         self._page: LivePage
+        """Keeps the snapshots."""
         self._drawing = asyncio.Lock()
+        """One page is drawn at a time."""
         self._drawn: dict[tuple[str, str, str], bytes] = {}
+        """Pages of the latest snapshot, by what they show."""
         self._taken = float("-inf")
+        """When that was taken, in seconds."""
         self._names: set[str] | None = None
-        self._listener: asyncio.Server | None = None
+        """Hosts that a request may name; None: any."""
+        self._listener: Listener | None = None
+        """None before it serves."""
         self._handlers: set[asyncio.Task[None]] = set()
+        """Tasks of the requests under way."""
         self.url = ""
+        """Where it is, once it serves."""
 
     @property
     def target(self) -> IO[bytes]:
@@ -124,17 +139,23 @@ class PageServer:
         self._broker = broker
         self._page = LivePage(endpoint(broker.host.partition("%")[0], broker.port))
         host, port = address
-        loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        addresses = list(dict.fromkeys([str(each[4][0]) for each in found]))[: None if port else 1]
+        try:
+            sockets = await bind_sockets(host, port, allow_remote=allow_remote)
+        except ValueError:
+            text = f"{host} can be reached from other machines, which could read the messages on the page"
+            raise ValueError(text) from None
+        addresses = [str(each.getsockname()[0]) for each in sockets]
         is_local = all([ip_address(each.partition("%")[0]).is_loopback for each in addresses])
-        if not is_local and not allow_remote:
-            raise ValueError(f"{host} can be reached from other machines, which could read the messages on the page")
         # Another name for this address may be one that a foreign page has chosen (DNS rebinding).
         self._names = {"localhost", host.lower()} if is_local else None
-        self._listener = await asyncio.start_server(self._begin, addresses, port, limit=_HEAD)
+        self._listener = await listen_on(self._new_protocol, sockets)
+        await self._listener.start_serving()
         shown = addresses[0] if host == "localhost" else host
         self.url = f"http://{endpoint(shown.partition('%')[0], self._listener.sockets[0].getsockname()[1])}/"
+
+    def _new_protocol(self) -> asyncio.StreamReaderProtocol:
+        """Return the protocol of a new client, as `asyncio.start_server` makes it."""
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(_HEAD), self._begin)
 
     async def close(self) -> None:
         """Stop listening, and cut the connections."""

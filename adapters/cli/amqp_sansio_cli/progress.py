@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
+from typing import Final
 
+# Consoles of Windows may show an escape sequence instead of following it.
+_CLEAR: Final = "\r\x1b[K" if os.name != "nt" else f"\r{' ' * 78}\r"
 _EVERY = 0.2
 _PATIENCE = 1.0
 
@@ -14,17 +18,26 @@ class Progress:
 
     def __init__(self, *, shown: bool = True) -> None:
         self._shown = shown and sys.stderr.isatty()
+        """Whether standard error is a terminal."""
         self._label = ""
+        """What goes on."""
         self._total = 0
+        """Octets in all; 0: not known."""
         self._done = 0
+        """Octets so far."""
         self._next = 0.0
+        """When it is written next, in seconds."""
         self._dirty = False
+        """Whether a line stands there that has to go."""
 
     def start(self, label: str, total: int) -> None:
         """Begin a piece of work of `total` steps."""
         self.stop()
-        self._label, self._total, self._done = label, total, 0
-        self._next = time.monotonic() + _PATIENCE
+        self._label = label
+        self._total = total
+        self._done = 0
+        if self._shown:
+            self._next = time.monotonic() + _PATIENCE
 
     def step(self, count: int = 1) -> None:
         """Count finished steps."""
@@ -37,13 +50,13 @@ class Progress:
     def show(self, text: str) -> None:
         """Show a line in place of the last one."""
         if self._shown:
-            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.write(f"{_CLEAR}{text}")
             sys.stderr.flush()
             self._dirty = True
 
     def stop(self) -> None:
         """Remove the line."""
         if self._dirty:
-            sys.stderr.write("\r\x1b[K")
+            sys.stderr.write(_CLEAR)
             sys.stderr.flush()
             self._dirty = False

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
-import signal
 import socket
+import stat
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from ssl import SSLContext
@@ -16,36 +17,23 @@ from typing import BinaryIO, Literal
 
 from amqp_sansio.capture import CaptureReader, NotACapture, PcapngWriter, endpoint
 from amqp_sansio.capture.redact import Redactor
+from amqp_sansio_asyncio import on_stop
+from amqp_sansio_asyncio.listening import Address, listen_on
 
+from .addresses import Listening, announce, check_upstream, listening, named
 from .errors import CommandError, describe, say
+from .files import check_outputs
 from .tls import make_context, upstream_context
 
 READ_SIZE = 65_536
-_NO_LINGER = struct.pack("ii", 1, 0)
+_NO_LINGER = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
 _PCAPNG = b"\x0a\x0d\x0d\x0a"
 
 Sender = Literal["client", "server"]
-Address = tuple[str, int]
-
-
-def parse_address(text: str) -> Address:
-    """Parse `HOST:PORT` or `[IPv6]:PORT`. Raises CommandError for anything else."""
-    host, colon, port = text.rpartition(":")
-    if host.startswith("[") and host.endswith("]"):
-        host = host[1:-1]
-    elif ":" in host:
-        raise CommandError(f"{text}: write an IPv6 address as [ADDRESS]:PORT")
-    if not colon or not host or not port.isdecimal() or len(port) > 5 or int(port) > 65535:
-        raise CommandError(f"{text}: expected HOST:PORT")
-    try:
-        host.encode("idna")
-    except UnicodeError:
-        raise CommandError(f"{text}: {host!r} can't be the name of a host") from None
-    return host, int(port)
 
 
 def record(
-    listen: Address,
+    listen: Sequence[Address],
     upstream: Address,
     output: Path,
     ready_file: Path | None,
@@ -54,17 +42,30 @@ def record(
     upstream_tls: bool = False,
     upstream_ca: Path | None = None,
 ) -> int:
-    """Run the proxy until SIGINT or SIGTERM; return the exit status.
+    """Run the proxy until it is told to stop; return the exit status.
 
     `tls` are the certificate for clients and its key, if they use TLS. With `upstream_tls` the broker does, and its
     certificate is verified, against `upstream_ca` or the system's authorities. The recording is above TLS. Raises
-    CommandError if an address or a file is unusable.
+    CommandError if an address or a file is unusable; the file is opened when the addresses are known to be usable.
     """
     contexts = make_context(*tls, None), upstream_context(upstream_tls, upstream_ca)
-    with Recording(output) as recording:
-        proxy = Proxy(upstream, recording, secrets=secrets, contexts=contexts)
-        asyncio.run(proxy.run(listen, ready_file))
-    say(f"{proxy.count} connections, {recording.size} octets in {output}")
+    check_outputs(
+        {"--output": output, "--ready-file": ready_file},
+        {"--tls-cert": tls[0], "--tls-key": tls[1], "--upstream-ca": upstream_ca},
+    )
+    check_recording(output)
+
+    async def run() -> None:
+        stop = asyncio.Event()
+        with on_stop(stop.set):
+            async with listening(listen, allow_remote=True) as where:
+                await check_upstream(upstream, where.sockets)
+                with Recording(output) as recording:
+                    proxy = Proxy(upstream, recording, secrets=secrets, contexts=contexts)
+                    await proxy.run(where, ready_file, stop)
+        say(f"{proxy.count} connections, {recording.size} octets in {output}")
+
+    asyncio.run(run())
     return 0
 
 
@@ -77,9 +78,13 @@ class Recording:
 
     def __init__(self, path: Path) -> None:
         self.writer = PcapngWriter()
+        """Makes packets of octets."""
         self.size = 0
+        """Octets of the file so far."""
         self.error: OSError | None = None
+        """Why it can't be written any more."""
         self.on_error: Callable[[], None] = _nothing
+        """Called once then."""
         try:
             self._file = _open_to_append(path)
             self.write(self.writer.header())
@@ -125,30 +130,39 @@ class Proxy:
         contexts: tuple[SSLContext | None, SSLContext | None] = (None, None),
     ) -> None:
         self._with_clients, self._with_broker = contexts
+        """TLS with the broker; None: without."""
+        """TLS with clients; None: without."""
         self.count = 0
+        """Connections so far."""
         self._upstream = upstream
+        """Where the broker is."""
         self._recording = recording
+        """Takes the octets of both sides."""
         self._secrets = secrets
+        """Whether they are recorded as they are."""
         self._tasks: set[asyncio.Task[None]] = set()
+        """Of connections that aren't over."""
+        self._stop = asyncio.Event()
+        """Set to end the proxy."""
+        self._accepted: set[tuple[object, object]] = set()
+        """The addresses of each connection from a client: one that `_opened` has too leads back to the proxy."""
+        """The connections of clients, by both addresses: the client's, and the proxy's."""
+        self._opened: set[tuple[object, object]] = set()
+        """Those of each connection to the broker."""
+        """The connections with the broker, by both addresses: the proxy's, and the broker's."""
+        self._is_circle = False
+        """Whether there was one."""
 
-    async def run(self, listen: Address, ready_file: Path | None) -> None:
-        """Serve until a signal stops it. Raises CommandError if it can't continue."""
-        stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop.set)
+    async def run(self, where: Listening, ready_file: Path | None, stop: asyncio.Event) -> None:
+        """Serve clients of the listening sockets until `stop`. Raises CommandError if it can't continue."""
+        self._stop = stop
         self._recording.on_error = stop.set
-        try:
-            host, port = await _one_address(listen)
-            server = await asyncio.start_server(self._accept, host, port, ssl=self._with_clients)
-        except OSError as error:
-            where = endpoint(*listen)
-            raise CommandError(f"{where}: {error.strerror or error}".lower()) from None
-        where = _name(server.sockets[0].getsockname())
+        server = await listen_on(self._new_protocol, where.sockets, ssl=self._with_clients)
+        await server.start_serving()
         say(f"listening on {where}, upstream {endpoint(*self._upstream)}; stop with Ctrl-C")
         try:
             if ready_file is not None:
-                announce(ready_file, where)
+                announce(ready_file, where.asked)
             await stop.wait()
         except OSError as error:
             raise CommandError(describe(error)) from None
@@ -158,7 +172,13 @@ class Proxy:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._recording.error is not None:
-            raise CommandError(f"the recording ends here: {self._recording.error}")
+            raise CommandError(f"the recording ends here: {describe(self._recording.error)}")
+        if self._is_circle:
+            raise CommandError(f"upstream {endpoint(*self._upstream)}: its connections come back to the proxy itself")
+
+    def _new_protocol(self) -> asyncio.StreamReaderProtocol:
+        """Return the protocol of a new client, as `asyncio.start_server` makes it."""
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(), self._accept)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -174,23 +194,49 @@ class Proxy:
             self._tasks.discard(task)
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ends = writer.get_extra_info("peername"), writer.get_extra_info("sockname")
+        self._accepted.add(ends)
+        try:
+            if ends in self._opened:
+                self._end_circle()
+                return
+            await self._pass(reader, writer)
+        finally:
+            self._accepted.discard(ends)
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             server_reader, server_writer = await asyncio.open_connection(*self._upstream, ssl=self._with_broker)
         except OSError as error:
-            say(f"upstream {endpoint(*self._upstream)}: {error.strerror or error}")
+            is_refused = isinstance(error, ConnectionRefusedError)
+            why = "connection refused" if is_refused else str(error.strerror or error).lower()
+            say(f"upstream {endpoint(*self._upstream)}: {why}")
             _reset(writer)
             return
+        ends = server_writer.get_extra_info("sockname"), server_writer.get_extra_info("peername")
+        self._opened.add(ends)
         try:
-            client = _name(writer.get_extra_info("peername"))
-            server = _name(server_writer.get_extra_info("peername"))
+            if ends in self._accepted:
+                self._end_circle()
+                return
+            client = named(writer.get_extra_info("peername"))
+            server = named(server_writer.get_extra_info("peername"))
             link = _Link(self._recording, client, server, secrets=self._secrets)
             self.count += 1
-            async with asyncio.TaskGroup() as group:
-                group.create_task(link.pump("client", reader, server_writer))
-                group.create_task(link.pump("server", server_reader, writer))
-            link.close()
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(link.pump("client", reader, server_writer))
+                    group.create_task(link.pump("server", server_reader, writer))
+            finally:
+                link.close()
         finally:
+            self._opened.discard(ends)
             server_writer.transport.abort()
+
+    def _end_circle(self) -> None:
+        """End: the proxy is its own client, and each connection would open another one."""
+        self._is_circle = True
+        self._stop.set()
 
 
 class _Link:
@@ -198,11 +244,16 @@ class _Link:
 
     def __init__(self, recording: Recording, client: str, server: str, *, secrets: bool) -> None:
         self._recording = recording
+        """Takes its packets."""
         self._redactor = None if secrets else Redactor()
+        """Blanks secrets; None: they are written as they are."""
         self._number, octets = recording.writer.open(client, server, time.time_ns())
+        """The one that the recording knows it by."""
         recording.write(octets)
         self._ended_by: Sender | None = None
+        """Which side ended it first."""
         self._reset = False
+        """Whether by a reset."""
 
     async def pump(self, sender: Sender, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass one direction on, until its sender ends it or either side resets the connection."""
@@ -233,7 +284,9 @@ class _Link:
             writer.write_eof()
 
     def close(self) -> None:
-        """Write the end of the connection, by the side that ended first."""
+        """Write the end of the connection, by the side that ended first; none if the proxy ends and no side has."""
+        if self._ended_by is None:
+            return
         writer = self._recording.writer
         octets = writer.close(self._number, self._ended_by, time.time_ns(), self._reset)
         self._recording.write(octets)
@@ -246,13 +299,40 @@ class _Link:
 
     def _end(self, sender: Sender, *, reset: bool) -> None:
         if self._ended_by is None or (reset and not self._reset):
-            self._ended_by, self._reset = sender, reset
+            self._ended_by = sender
+            self._reset = reset
+        if not self._reset and not reset:
+            writer = self._recording.writer
+            self._recording.write(writer.finish(self._number, sender, time.time_ns()))
 
 
 def _open_to_append(path: Path) -> BinaryIO:
     """Open the file, unbuffered."""
     cut_torn_end(path)
     return open(path, "ab", buffering=0)
+
+
+def check_recording(path: Path) -> None:
+    """Check that a recording can be there, and change nothing. Raises CommandError."""
+    try:
+        mode = _mode(path)
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if stat.S_ISREG(mode):
+            with open(path, "rb") as file:
+                _check_magic(path, file)
+    except (OSError, NotACapture) as error:
+        raise CommandError(describe(error)) from None
+
+
+def _mode(path: Path) -> int:
+    """Return the mode of a file, 0 for one that isn't there yet but whose folder is. Raises OSError."""
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        if not path.absolute().parent.is_dir():
+            raise
+        return 0
 
 
 def cut_torn_end(path: Path) -> None:
@@ -268,40 +348,16 @@ def _whole(path: Path) -> int:
     """Return the number of octets in whole blocks of the recording."""
     reader = CaptureReader(file=str(path))
     with open(path, "rb") as file:
-        if file.read(4) not in (b"", _PCAPNG):
-            raise NotACapture(f"{path}: exists and is no pcapng recording")
-        file.seek(0)
+        _check_magic(path, file)
         while piece := file.read(READ_SIZE):
             reader.skip(piece)
     return reader.offset
 
 
-async def _one_address(listen: Address) -> Address:
-    """Return, for port 0, the first address of the host: each would get a different port."""
-    host, port = listen
-    if port:
-        return listen
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=1)
-    return str(found[0][4][0]), port
-
-
-def announce(path: Path, text: str) -> None:
-    """Write the file atomically: a program that waits for it reads it as soon as it exists.
-
-    Anything but a regular file (a pipe, a terminal) is written to, and not replaced. Raises OSError.
-    """
-    line = text + "\n"
-    if path.exists() and not path.is_file():
-        try:
-            path.write_text(line, encoding="ascii")
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(path)) from None
-        return
-    where = path.resolve()
-    part = where.with_name(where.name + ".part")
-    part.write_text(line, encoding="ascii")
-    os.replace(part, where)
+def _check_magic(path: Path, file: BinaryIO) -> None:
+    if file.read(4) not in (b"", _PCAPNG):
+        raise NotACapture(f"{path}: exists and is no pcapng recording")
+    file.seek(0)
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
@@ -309,11 +365,6 @@ def _reset(writer: asyncio.StreamWriter) -> None:
     with suppress(OSError):
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
     writer.transport.abort()
-
-
-def _name(address: tuple[str, int]) -> str:
-    """Return a socket address (in IPv6 it has four parts) as the recording writes it."""
-    return endpoint(address[0].partition("%")[0], address[1])
 
 
 def _nothing() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from amqp_sansio.capture import CaptureDamage, Segment, clock_differences, sort_key
-from amqp_sansio.tables import COLUMNS, LiveReplay, Row, damage_row, replay_segments, skew_of
-from amqp_sansio_spark.clocks import parse_offsets
+from amqp_sansio.capture import CaptureDamage, Segment
+from amqp_sansio.capture.clocks import Clocks
+from amqp_sansio.recorded.tables import COLUMNS, PORTS, LiveReplay, Row, damage_row, replay_flows, skew_of
+from amqp_sansio_arrow.clocks import parse_offsets
+from amqp_sansio_arrow.sorting import SortedSegments
 
 from .errors import CommandError
 from .inputs import Encrypted, find_inputs, read_inputs, read_pipe
@@ -16,7 +18,7 @@ from .progress import Progress
 
 _CONNECTION = 0
 _NAMES = [name for name, _ in COLUMNS["connections"]]
-_PROOFS = frozenset({"events", "messages"})
+_PROOFS = frozenset({"events", "messages", "consumers"})
 """Tables whose rows come of AMQP only; without any, the connections tell whether there is AMQP."""
 _PROTOCOL = _NAMES.index("protocol")
 _MOST_HELD = 10_000
@@ -40,14 +42,30 @@ def choose_connections(
     return chosen
 
 
+def passed_over(passed: Mapping[str, int]) -> list[str]:
+    """Return the sentence about connections that aren't AMQP, if there are any."""
+    if not passed:
+        return []
+    number = sum(passed.values())
+    kinds = ", ".join(f"{count:,} {name}" for name, count in sorted(passed.items(), key=lambda one: (-one[1], one[0])))
+    what = "1 connection that isn't AMQP" if number == 1 else f"{number:,} connections that aren't AMQP"
+    return [f"passed over {what} ({kinds}); --port names a port of AMQP"]
+
+
+def notes(passed: Mapping[str, int], encrypted: Encrypted) -> list[str]:
+    """Return the sentences about the captures themselves: what was passed over, and what is there twice."""
+    return [*passed_over(passed), *encrypted.twice()]
+
+
 class LocalRows:
     """The rows of captures, as (table, values); rows of connections come with violations.
 
-    All segments are in memory at once: that takes about the size of the captures and half a kilobyte for each packet.
+    Segments are sorted in bounded memory: what is too much waits in a temporary file.
     Connections other than AMQP's have rows only beside AMQP: captures without any have only rows about damage to the
-    files. `connections` are words for the only ones wanted (`amqp_sansio_report.records.is_meant`). With `lines` a row
-    of events is its JSON line. Raises CommandError if a file is unreadable, or a word means no connection, before the
-    first row.
+    files. `passed` counts the connections that have no rows since they aren't AMQP, by their protocols; servers on the
+    `ports` are AMQP's. `connections` are words for the only ones wanted (`amqp_sansio_report.records.is_meant`). With
+    `lines` a row of events is its JSON line. Raises CommandError if a file is unreadable, or a word means no
+    connection, before the first row.
     """
 
     def __init__(
@@ -59,22 +77,45 @@ class LocalRows:
         clock_offset: str = "",
         connections: Sequence[str] = (),
         lines: bool = False,
+        ports: Sequence[int] = (),
     ) -> None:
         self.found = False
+        """Whether there was a connection of AMQP."""
+        self.passed: dict[str, int] = {}
+        """Connections that have no rows since they aren't AMQP, by their protocols."""
+        self._ports = frozenset((*PORTS, *ports))
+        """Of servers that speak AMQP."""
         self.encrypted = Encrypted()
-        self._segments: list[Segment | CaptureDamage] = []
+        """Connections of TLS, and those that are there twice."""
+        self._segments = SortedSegments()
+        """In the order of flow and time, in bounded memory."""
+        self._damages: list[CaptureDamage] = []
+        """Of the files, which come as rows too."""
         self._proves_itself = not _PROOFS.isdisjoint(tables)
+        """Whether the wanted tables show that a connection is AMQP."""
         self._tables = {*tables} if self._proves_itself else {*tables, "connections"}
-        self._files = find_inputs(given)
+        """Those that are made."""
+        self.files = find_inputs(given)
+        """What the arguments name."""
         self._body = body
+        """How much of bodies is shown."""
         self._lines = lines
+        """Whether a row of events is its JSON line."""
         self._clocks = parse_offsets(clock_offset)
+        """By file, how wrong its clock is."""
         self._skew_ns = skew_of(clock_skew)
+        """How much the clocks of files differ."""
         self._wanted = connections
+        """Words for the only connections that are wanted."""
         self._held: list[Row] = []
+        """Rows of connections that wait until there is AMQP."""
 
     def __iter__(self) -> Iterator[Row]:
-        self._segments = list(self.encrypted.watch(read_inputs(self._files, Progress(), self._clocks)))
+        for item in self.encrypted.watch(read_inputs(self.files, Progress(), self._clocks)):
+            if isinstance(item, Segment):
+                self._segments.add(item)
+            else:
+                self._damages.append(item)
         chosen = choose_connections(self._wanted, self._replay({"connections"})) if self._wanted else None
         rows = self._replay(self._tables)
         yield from self._with_amqp(rows if chosen is None else (row for row in rows if row[1][_CONNECTION] in chosen))
@@ -104,15 +145,49 @@ class LocalRows:
                 yield from rows
 
     def _replay(self, tables: Set[str]) -> Iterator[Row]:
-        return replay_segments(self._segments, tables=tables, body=self._body, skew_ns=self._skew_ns, lines=self._lines)
+        self.passed = {}
+        if "violations" in tables:
+            yield from map(damage_row, self._damages)
+        yield from replay_flows(
+            self._segments.flows(),
+            tables=tables,
+            body=self._body,
+            skew_ns=self._skew_ns,
+            lines=self._lines,
+            servers=self._segments.servers,
+            ports=self._ports,
+            passed=self.passed,
+        )
 
     def advice(self) -> list[str]:
-        """Return sentences for rows about segments that came too late: the clocks that differ."""
+        """Return sentences for rows about segments that came too late, or never: the clocks that differ."""
         from amqp_sansio_report.findings import apart, remedy, worst
 
-        segments = sorted([each for each in self._segments if isinstance(each, Segment)], key=sort_key)
-        differences = [each for each in clock_differences(segments) if each.skew_ns > self._skew_ns]
-        return [f"{apart(each)}: {remedy(each)}" for each in worst(differences)]
+        clocks, sides = Clocks(), Clocks()
+        for _, segments in self._segments.flows():
+            for segment in segments:
+                clocks.segment(segment)
+                # A file may be merged of what both ends captured: then the packets of each have another clock.
+                sides.segment(_of_sender(segment))
+        differences = [each for each in clocks.differences() if each.skew_ns > self._skew_ns]
+        if differences:
+            return [f"{apart(each)}: {remedy(each)}" for each in worst(differences)]
+        skews = [each.skew_ns for each in sides.differences() if each.skew_ns > self._skew_ns]
+        if not skews:
+            return []
+        seconds = f"{-(-max(skews) // 1_000_000) / 1000:g}"
+        return [
+            f"the packets of the two sides of a connection have clocks that differ by {seconds} s: "
+            f"use --clock-skew {seconds}"
+        ]
+
+
+def _of_sender(segment: Segment) -> Segment:
+    """Return the segment as one of a capture of its sender's own."""
+    file = f"{segment.file} {segment.src} {segment.sport}"
+    values = (segment.ts_ns, file, segment.packet, segment.src, segment.sport, segment.dst, segment.dport)
+    rest = (segment.seq, segment.ack, segment.flags, segment.wire_len, b"", segment.point)
+    return Segment(*values, *rest)
 
 
 class LiveRows(LocalRows):
@@ -123,7 +198,7 @@ class LiveRows(LocalRows):
         progress = Progress(shown=not sys.stdout.isatty())
         # Wherever there is AMQP there are events, but not always messages.
         tables = self._tables if "events" in self._tables else {*self._tables, "connections"}
-        live = LiveReplay(tables=tables, body=self._body, skew_ns=self._skew_ns, lines=self._lines)
+        live = LiveReplay(tables=tables, body=self._body, skew_ns=self._skew_ns, lines=self._lines, ports=self._ports)
         for item in self.encrypted.watch(read_pipe(progress, self._clocks)):
             if isinstance(item, Segment):
                 for _, rows in live.push(item):
@@ -133,3 +208,4 @@ class LiveRows(LocalRows):
                 yield damage_row(item)
         for _, rows in live.finish():
             yield from self._with_amqp(rows)
+        self.passed = live.passed

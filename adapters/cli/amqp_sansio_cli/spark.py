@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import amqp_sansio
+import amqp_sansio_arrow
 import amqp_sansio_report
 import amqp_sansio_spark
-from amqp_sansio.tables import COLUMNS
+from amqp_sansio.recorded.tables import COLUMNS
 
 from .errors import CommandError
 from .progress import Progress
@@ -35,14 +36,15 @@ _INSTALL = "pip install 'amqp-sansio[spark]'"
 
 def write_tables(
     paths: Sequence[str],
-    table: str | None,
+    wanted: Sequence[str],
     body: BodyMode,
     output: Path,
     *,
     clock_skew: float = 0.0,
     clock_offset: str = "",
+    ports: Sequence[int] = (),
 ) -> tuple[dict[str, int], bool]:
-    """Write tables (None: all four), or `histories`, as Parquet below `output`.
+    """Write tables (none: all but `histories` and `topology`) as Parquet below `output`.
 
     Returns the number of rows of each, and whether there was any AMQP: without it, connections have no rows. Raises
     CommandError if Spark can't run here or the run fails.
@@ -50,15 +52,14 @@ def write_tables(
     with local_session("replay", {}) as spark:
         amqp_sansio_spark.register(spark)
         segments = spark.read.format("amqp-capture").option("clockOffset", clock_offset).load(list(paths))
-        tables = amqp_sansio_spark.replay(segments, body=body, clock_skew=clock_skew).cache()
+        servers = _servers(spark, paths)
+        tables = amqp_sansio_spark.replay(
+            segments, body=body, clock_skew=clock_skew, ports=ports, servers=servers
+        ).cache()
         found = bool(tables.connections.where("protocol is not null").head(1))
         counts: dict[str, int] = {}
-        for name in [table] if table else list(COLUMNS):
-            frame: DataFrame = (
-                amqp_sansio_spark.histories(tables.messages, tables.events, skew_ns=tables.skew_ns)
-                if name == "histories"
-                else getattr(tables, name)
-            )
+        for name in wanted or COLUMNS:
+            frame: DataFrame = getattr(tables, name) if name in COLUMNS else getattr(amqp_sansio_spark, name)(tables)
             if not found:
                 frame = frame.where("connection is null")
             where = str(output / name)
@@ -67,8 +68,20 @@ def write_tables(
         return counts, found
 
 
+def _servers(spark: SparkSession, paths: Sequence[str]) -> frozenset[str]:
+    """Return the servers that any SYN of the captures shows: a pass of its own, over the headers alone."""
+    headers = spark.read.format("amqp-capture").option("columns", "flow,src,sport,dst,dport,flags")
+    return amqp_sansio_spark.servers_of(headers.load(list(paths)))
+
+
 def make_report(
-    paths: Sequence[str], bounds: Bounds, connections: Sequence[str], *, clock_skew: float = 0.0, clock_offset: str = ""
+    paths: Sequence[str],
+    bounds: Bounds,
+    connections: Sequence[str],
+    *,
+    clock_skew: float = 0.0,
+    clock_offset: str = "",
+    ports: Sequence[int] = (),
 ) -> Report:
     """Return the report on captures, gathered in a local session.
 
@@ -77,7 +90,8 @@ def make_report(
     with local_session("report", {}) as spark:
         amqp_sansio_spark.register(spark)
         segments = spark.read.format("amqp-capture").option("clockOffset", clock_offset).load(list(paths))
-        tables = amqp_sansio_spark.replay(segments, clock_skew=clock_skew)
+        servers = _servers(spark, paths)
+        tables = amqp_sansio_spark.replay(segments, clock_skew=clock_skew, ports=ports, servers=servers)
         return amqp_sansio_spark.report(tables, bounds=bounds, connections=connections)
 
 
@@ -130,8 +144,13 @@ def check_requirements() -> None:
     for module in ("pyspark", "pandas", "pyarrow"):
         try:
             __import__(module)
-        except ImportError:
-            raise CommandError(f"{module} isn't installed: {_INSTALL}") from None
+        except ModuleNotFoundError as error:
+            if error.name == module:
+                raise CommandError(f"{module} isn't installed: {_INSTALL}") from None
+            raise CommandError(f"{module} can't be imported: {error}") from None
+        except ImportError as error:
+            # It is there, and what it needs isn't, or has another version.
+            raise CommandError(f"{module} can't be imported: {_last_line(str(error))}") from None
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else "java"
     program = shutil.which(java)
@@ -164,9 +183,8 @@ def _settings(folder: Path) -> dict[str, str]:
 
 def _hand_on_import_path() -> None:
     """Let workers import these packages from the same place as this process, installed or not."""
-    folders = [
-        str(Path(module.__file__ or "").parents[1]) for module in (amqp_sansio, amqp_sansio_spark, amqp_sansio_report)
-    ]
+    modules = (amqp_sansio, amqp_sansio_arrow, amqp_sansio_spark, amqp_sansio_report)
+    folders = [str(Path(module.__file__ or "").parents[1]) for module in modules]
     known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in [*folders, *known] if path)
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from amqp_sansio.capture import Segment
-from amqp_sansio.instants import State, states
-from amqp_sansio.tables import replay_segments, skew_of
+from amqp_sansio.recorded.instants import State, states
+from amqp_sansio.recorded.tables import replay_segments, skew_of
+from amqp_sansio_arrow.clocks import parse_offsets
 from amqp_sansio_report.scales import duration
-from amqp_sansio_spark.clocks import parse_offsets
 
 from .errors import CommandError, say
 from .inputs import Encrypted, find_inputs, read_inputs

@@ -53,7 +53,8 @@ def upstream_context(wanted: bool, authority: Path | None) -> ssl.SSLContext | N
 
 def _reason(error: OSError) -> str:
     reason: object = getattr(error, "reason", None)
-    return str(reason or error.strerror or error).replace("_", " ").lower()
+    text = str(reason or error.strerror or error).partition(" (_ssl.c:")[0].removeprefix("[SSL] ")
+    return text.replace("_", " ").lower()
 
 
 def _no_password() -> str:

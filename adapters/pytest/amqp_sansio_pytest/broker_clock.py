@@ -19,7 +19,9 @@ class BrokerTimer:
 
     def __init__(self, when: float, callback: Callable[[], object]) -> None:
         self._when = when
+        """In seconds on the broker's clock."""
         self.callback: Callable[[], object] | None = callback
+        """None once it is cancelled."""
 
     def cancel(self) -> None:
         """Cancel the call."""
@@ -39,12 +41,19 @@ class BrokerClock:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, virtual: bool) -> None:
         self.is_virtual = virtual
+        """Whether it stands still until it is moved."""
         self._loop = loop
+        """Whose time a real clock has, and whose thread this is."""
         self._now = 0.0
+        """A virtual clock's seconds."""
         self._shift = 0.0
+        """Seconds by which a real clock was moved."""
         self._timers: list[tuple[float, int, BrokerTimer]] = []
+        """A heap, the next one first; some may be cancelled."""
         self._numbers = count()
+        """Orders timers that are due together."""
         self._handle: asyncio.TimerHandle | None = None
+        """The loop's timer for the next of these, of a real clock."""
 
     def time(self) -> float:
         """Return the seconds of the broker's clock."""

@@ -1,14 +1,11 @@
-"""EmbeddedBroker: a broker in a thread of this process, on a real socket."""
+"""EmbeddedBroker: a broker in a thread of this process, on a real socket, or in a simulated world."""
 
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import ssl as ssl_module
-import threading
-import time
 from collections.abc import Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
 from amqp_sansio.amqp_0_9_1 import BasicProperties, get_dialect
 from amqp_sansio.broker import Settings, User
@@ -21,14 +18,18 @@ from amqp_sansio_asyncio.recording import RecordTarget
 from .clock import Clock
 from .faults import Faults
 from .history import HistoryView
+from .hosting import Hosting, InThread, InWorld
 from .service import Service
 from .topology import Definitions, Preloaded, preload
 from .views import Connection, ExchangeView, QueueView, StoredMessage
+from .waiting import until
+from .watched import Watched, consumed, published
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from amqp_sansio.broker import Entry
+    from amqp_sansio.broker import Entry, Namespace
+    from amqp_sansio.testing.simulate import World
 
 T = TypeVar("T")
 
@@ -36,9 +37,6 @@ GUEST: Final[Mapping[str, str | User]] = {"guest": "guest"}
 SEED: Final = b"amqp_sansio_pytest, the same every time"
 """A test double needs no secrecy, and tests see the same in every run."""
 _KEPT: Final = 100_000
-_PATIENCE: Final = 30.0
-"""Real seconds after which a call into the broker's thread fails; it takes well below a millisecond."""
-_STEP: Final = 0.002
 
 
 class EmbeddedBroker:
@@ -48,6 +46,10 @@ class EmbeddedBroker:
     its own thread, so clients may block, use an event loop, or run in another process; the methods of the broker and of
     all its parts may be called from any thread.
 
+    With `world` it runs in a simulated world instead, without a thread, a port of the machine and real time: programs
+    of that world reach it by its `url`, and its clock is the world's. Then the methods take steps of the world, and
+    `timeout`s are in its seconds.
+
     | argument | meaning |
     |---|---|
     | `users` | passwords (or `amqp_sansio.broker.User`s) by name; guest with the password guest |
@@ -56,8 +58,11 @@ class EmbeddedBroker:
     | `definitions` | the argument for `preload` |
     | `history` | number of records kept of what happened |
     | `settings` | an `amqp_sansio.broker.Settings` with everything else; the arguments above override it |
+    | `rabbitmq` | the release of RabbitMQ that it is for clients of 0-9-1, such as "4.3" (`Settings.rabbitmq`) |
     | `ssl` | a server's context, for TLS |
     | `record` | a pcapng file for all octets |
+    | `world` | an `amqp_sansio.testing.simulate.World` to run in |
+    | `namespace` | nodes of one's own for clients of 1.0 (`amqp_sansio.broker.nodes`) |
 
     >>> with EmbeddedBroker(definitions={"queues": ["jobs"]}) as broker:
     ...     broker.publish(b"hello", routing_key="jobs")
@@ -75,27 +80,35 @@ class EmbeddedBroker:
         definitions: Definitions | None = None,
         history: int = _KEPT,
         settings: Settings | None = None,
+        rabbitmq: str | None = None,
         port: int = 0,
         ssl: ssl_module.SSLContext | None = None,
         record: RecordTarget | None = None,
         record_secrets: bool = False,
+        world: World | None = None,
+        namespace: Namespace | None = None,
     ) -> None:
         if clock not in ("virtual", "real"):
             raise ValueError(f'the clock is "virtual" or "real", not {clock!r}')
         base = settings or Settings()
-        self._settings = base.but(users=dict(users), vhosts=tuple(vhosts), history=history, seed=base.seed or SEED)
+        changes: dict[str, object] = {} if rabbitmq is None else {"rabbitmq": rabbitmq}
+        self._settings = base.but(
+            users=dict(users), vhosts=tuple(vhosts), history=history, seed=base.seed or SEED, **changes
+        )
         self._definitions = definitions
-        self._listen = (port, ssl, record, record_secrets)
-        self._thread: threading.Thread | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._listen = (port, ssl, record, record_secrets, namespace)
+        self._hosting: Hosting = InThread() if world is None else InWorld(world)
         self._service: Service | None = None
-        self._stopping: asyncio.Event | None = None
-        self.clock: Final = Clock(self, virtual=clock == "virtual")
+        self.clock: Final = Clock(self, virtual=clock == "virtual" and world is None)
         """The broker's time."""
         self.faults: Final = Faults(self)
         """Injects faults."""
         self.history: Final = HistoryView(self)
         """Records of what happened to messages."""
+        self.published: Final = Watched(self, self.history, published)
+        """What clients and the test have published, and publish while a test waits for it."""
+        self.consumed: Final = Watched(self, self.history, consumed)
+        """What consumers got: by whom, and how it was settled. `where` has the filter `outcome`, too."""
         self.errors: Final[list[BaseException]] = []
         """Exceptions in the broker itself: each is a bug in it, and fails a test that uses the fixture."""
 
@@ -104,13 +117,10 @@ class EmbeddedBroker:
     def start(self) -> Self:
         """Listen; returns when clients can connect. Raises OSError, RuntimeError if it runs already, and everything
         that `preload` raises."""
-        if self._thread is not None:
+        if self._hosting.is_running:
             raise RuntimeError("the broker runs already")
-        ready: concurrent.futures.Future[None] = concurrent.futures.Future()
-        self._thread = threading.Thread(target=self._run, args=(ready,), name="amqp-embedded-broker", daemon=True)
-        self._thread.start()
         try:
-            ready.result()
+            self._hosting.start(self._begin, self._failed)
             if self._definitions is not None:
                 self.preload(self._definitions)
         except BaseException:
@@ -120,14 +130,8 @@ class EmbeddedBroker:
 
     def stop(self) -> None:
         """Close every connection and the port. A second call does nothing."""
-        thread, self._thread = self._thread, None
-        if thread is None:
-            return
-        loop, stopping = self._loop, self._stopping
-        if loop is not None and stopping is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(stopping.set)
-        thread.join()
-        self._loop = self._service = self._stopping = None
+        self._hosting.stop(_nothing if self._service is None else self._service.stop)
+        self._service = None
 
     def __enter__(self) -> Self:
         return self.start()
@@ -269,19 +273,42 @@ class EmbeddedBroker:
     # Waiting.
 
     def wait_for(self, condition: Callable[[EmbeddedBroker], T], *, timeout: float = 5.0) -> T:
-        """Wait until a function of this broker returns something true, and return that. `timeout` is in real seconds.
+        """Wait until a function of this broker returns something true, and return that.
 
-        Raises AssertionError after the timeout.
+        `timeout` is in real seconds, in a simulated world in the world's. Raises AssertionError after it, and
+        RuntimeError in an event loop, which it would hold up: there use `wait_until`.
 
         >>> broker.wait_for(lambda broker: broker.queue("jobs").consumers)
         1
         """
-        deadline = time.monotonic() + timeout
-        while not (found := condition(self)):
-            if time.monotonic() >= deadline:
-                raise AssertionError(f"it hasn't come true within {timeout} s; it gives {found!r}")
-            time.sleep(_STEP)
-        return found
+        look = _Look(self, condition)
+        if not self.wait(look, timeout):
+            raise AssertionError(look.failure(timeout))
+        return look.found[0]
+
+    async def wait_until(self, condition: Callable[[EmbeddedBroker], T], *, timeout: float = 5.0) -> T:
+        """Do the same as `wait_for` in a coroutine of asyncio or trio, whose loop goes on meanwhile.
+
+        `timeout` is in seconds of the loop's clock. Raises AssertionError after it.
+
+        >>> await broker.wait_until(lambda broker: broker.queue("jobs").consumers)
+        1
+        """
+        look = _Look(self, condition)
+        if not await until(look, timeout):
+            raise AssertionError(look.failure(timeout))
+        return look.found[0]
+
+    def now(self) -> float:
+        """Return the seconds of the clock that waits go by: the machine's, in a simulated world the world's."""
+        return self._hosting.now()
+
+    def wait(self, condition: Callable[[], object], timeout: float) -> bool:
+        """Wait until a function returns something true; return False if it doesn't within `timeout` seconds.
+
+        Raises RuntimeError in an event loop of real time.
+        """
+        return self._hosting.wait(condition, timeout)
 
     # In the broker's thread.
 
@@ -307,12 +334,9 @@ class EmbeddedBroker:
 
         Raises RuntimeError if the broker isn't running, or if it is called from the broker's own thread.
         """
-        loop, thread = self._loop, self._thread
-        if loop is None or thread is None or self._service is None:
+        if self._service is None:
             raise RuntimeError("the broker isn't running: use it in a with statement, or call start()")
-        if threading.current_thread() is thread:
-            raise RuntimeError("the broker's own thread would wait for itself")
-        return asyncio.run_coroutine_threadsafe(make(), loop).result(_PATIENCE)
+        return self._hosting.run(make)
 
     # Internals.
 
@@ -327,33 +351,10 @@ class EmbeddedBroker:
         service.hub.restart(service.clock.time())
         service.settle()
 
-    def _run(self, ready: concurrent.futures.Future[None]) -> None:
-        # Independent of the program's event loop policy: this needs sockets and a selector.
-        loop = asyncio.SelectorEventLoop()
-        loop.set_exception_handler(self._failed)
-        try:
-            loop.run_until_complete(self._serve(loop, ready))
-        finally:
-            loop.run_until_complete(loop.shutdown_asyncgens())
-            # Its thread resolved the listening addresses, and close() wouldn't wait for it.
-            loop.run_until_complete(loop.shutdown_default_executor())
-            loop.close()
-
-    async def _serve(self, loop: asyncio.AbstractEventLoop, ready: concurrent.futures.Future[None]) -> None:
+    async def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
         service = Service(loop, virtual=self.clock.is_virtual)
-        self._stopping = asyncio.Event()
-        self._loop = loop
-        try:
-            await service.start(self._settings, *self._listen)
-        except BaseException as error:
-            ready.set_exception(error)
-            return
+        await service.start(self._settings, *self._listen)
         self._service = service
-        ready.set_result(None)
-        try:
-            await self._stopping.wait()
-        finally:
-            await service.stop()
 
     def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
@@ -364,6 +365,26 @@ class EmbeddedBroker:
     def __repr__(self) -> str:
         where = f"on port {self.port}" if self.is_running else "not running"
         return f"<EmbeddedBroker {where}>"
+
+
+class _Look(Generic[T]):
+    """A look at a condition; `found` has what it gave last."""
+
+    def __init__(self, broker: EmbeddedBroker, condition: Callable[[EmbeddedBroker], T]) -> None:
+        self._broker = broker
+        self._condition = condition
+        self.found: list[T] = []
+
+    def __call__(self) -> T:
+        self.found[:] = [self._condition(self._broker)]
+        return self.found[0]
+
+    def failure(self, timeout: float) -> str:
+        return f"it hasn't come true within {timeout} s; it gives {self.found[0]!r}"
+
+
+async def _nothing() -> None:
+    """There is nothing to end."""
 
 
 __all__ = ["EmbeddedBroker"]

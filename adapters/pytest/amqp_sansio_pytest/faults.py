@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from amqp_sansio.versions import Version
@@ -38,7 +37,9 @@ class Who:
         current: Iterable[int],
     ) -> None:
         self.only: set[int] | None = None
+        """Numbers of the connections; None: all."""
         self.only_next = on == "next"
+        """Whether the next connection that comes is to be the only one."""
         if on == "current":
             self.only = set(current)
         elif on == "next":
@@ -50,8 +51,11 @@ class Who:
         elif on != "all":
             raise ValueError(f'on is "all", "current", "next" or connections, not {on!r}')
         self._user = user
+        """Of whom; None: of anybody."""
         self._vhost = vhost
+        """Which they have opened; None: any."""
         self._version = version
+        """That they speak; None: any."""
 
     def met(self, number: int) -> None:
         """Note a new client."""
@@ -73,8 +77,6 @@ class Who:
 class Fault(Obstacle):
     """A fault in effect until `remove`, or the end of its `with` block.
 
-    `hits` counts its effects, `octets` the octets it has held back, lost or delayed.
-
     >>> with broker.faults.stall("from_client"):
     ...     broker.clock.advance(600)
     """
@@ -93,28 +95,42 @@ class Fault(Obstacle):
         turns_away: bool = False,
     ) -> None:
         self._owner = owner
+        """Of all faults; `remove` takes it out of there."""
         self._name = name
+        """The method that made it, for its text."""
         self._who = who
+        """The connections that it affects."""
         self._directions = directions
+        """Of their octets."""
         self.is_wall = is_wall
+        """Whether nothing passes."""
         self.loses = loses
+        """Whether octets are lost, rather than held back."""
         self.delay = delay
+        """Seconds by which octets come later."""
         self.turns_away = turns_away
+        """Whether new connections are closed at once."""
         self._room = room
+        """Octets of each connection that pass before it acts; None: it acts at once."""
         self._left: dict[int, int] = {}
-        self._changed = threading.Condition()
+        """What is left of that, by connection."""
         self.hits = 0
+        """How often it has acted."""
         self.octets = 0
+        """That it has held back, lost or delayed."""
 
     def remove(self) -> None:
         """Remove it: octets it holds back continue. A second call does nothing."""
         self._owner.remove(self)
 
     def wait_hit(self, timeout: float = 5.0) -> None:
-        """Wait until it has had an effect, at most `timeout` real seconds. Raises AssertionError otherwise."""
-        with self._changed:
-            if not self._changed.wait_for(lambda: self.hits > 0, timeout):
-                raise AssertionError(f"{self!r} has had no effect within {timeout} s")
+        """Wait until it has had an effect, at most `timeout` seconds, as `EmbeddedBroker.wait_for` counts them.
+
+        Raises AssertionError otherwise, and RuntimeError in an event loop, which it would hold up: there use
+        `await broker.wait_until(lambda _: fault.hits)`.
+        """
+        if not self._owner.wait(lambda: self.hits > 0, timeout):
+            raise AssertionError(f"{self!r} has had no effect within {timeout} s")
 
     def __enter__(self) -> Fault:
         return self
@@ -145,10 +161,8 @@ class Fault(Obstacle):
         return self._room is not None and self._left.get(client.number, self._room) == 0
 
     def struck(self, octets: int) -> None:
-        with self._changed:
-            self.hits += 1
-            self.octets += octets
-            self._changed.notify_all()
+        self.hits += 1
+        self.octets += octets
 
 
 class Faults:
@@ -217,7 +231,7 @@ class Faults:
         vhost: str | None = None,
         version: Version | None = None,
     ) -> Fault:
-        """Delay all octets of a direction by a number of real seconds: clients live in real time.
+        """Delay all octets of a direction by a number of seconds of the clients: real ones, or the simulated world's.
 
         Raises ValueError for a negative number.
         """
@@ -287,6 +301,10 @@ class Faults:
         """Do the same as `Fault.remove`."""
         if self._broker.is_running:
             self._broker.call(lambda: self._service.paths.take_out(fault))
+
+    def wait(self, condition: Callable[[], object], timeout: float) -> bool:
+        """Do the same as `ServedBroker.wait`."""
+        return self._broker.wait(condition, timeout)
 
     # Internals.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast, overload
 
@@ -11,6 +10,7 @@ from amqp_sansio.broker.contents.bodies import body_of
 from amqp_sansio.broker.model.history import Kind
 
 from .views import shown
+from .waiting import until
 
 if TYPE_CHECKING:
     from amqp_sansio.broker import Content, Happened
@@ -23,8 +23,6 @@ SETTLED: Final[tuple[Kind, ...]] = ("accepted", "rejected", "released")
 _SHOWN: Final = 20
 """Most lines of history in a failed assertion."""
 _NEAR: Final = 5
-_STEP: Final = 0.002
-"""Real seconds between two looks at the history while waiting."""
 
 
 class NotAsExpected(AssertionError):
@@ -37,15 +35,30 @@ class Happening:
     `kind` is "published", "routed", "unroutable", "refused", "delivered", "got", "accepted", "rejected", "released",
     "expired", "dead-lettered", "dropped" or "purged". `number` is the message's, the same in all of its records. `at`
     is in seconds of the broker's clock. `queue`, `consumer` and `reason` are "" if there is none, `user` is the acting
-    user and `connection` the number of its connection.
+    user and `connection` the number of its connection. `record` is the broker's own.
     """
 
     __slots__ = (
-        "at", "body", "connection", "consumer", "content", "exchange", "headers", "kind", "number", "queue", "reason",
-        "redelivered", "routing_key", "user", "vhost",
-    )  # fmt: skip
+        "at",
+        "body",
+        "connection",
+        "consumer",
+        "content",
+        "exchange",
+        "headers",
+        "kind",
+        "number",
+        "queue",
+        "reason",
+        "record",
+        "redelivered",
+        "routing_key",
+        "user",
+        "vhost",
+    )
 
     def __init__(self, record: Happened) -> None:
+        self.record = record
         self.kind: Kind = record.kind
         self.at = record.at
         self.vhost = record.vhost
@@ -129,51 +142,61 @@ class HistoryView:
 
     def all(self, *kinds: Kind, **wanted: Any) -> Happenings:
         """Return the records of some kinds (none: of all), in order."""
-        return self._select(kinds, wanted)
+        return self.select(kinds, wanted)
 
     def published(self, **wanted: Any) -> Happenings:
         """Return publishes by clients and the test."""
-        return self._select(("published",), wanted)
+        return self.select(("published",), wanted)
 
     def routed(self, **wanted: Any) -> Happenings:
         """Return messages that entered queues, once for each queue."""
-        return self._select(("routed",), wanted)
+        return self.select(("routed",), wanted)
 
     def unroutable(self, **wanted: Any) -> Happenings:
         """Return messages that no queue took."""
-        return self._select(("unroutable",), wanted)
+        return self.select(("unroutable",), wanted)
 
     def delivered(self, **wanted: Any) -> Happenings:
         """Return messages delivered to consumers, or fetched."""
-        return self._select(("delivered", "got"), wanted)
+        return self.select(("delivered", "got"), wanted)
 
     def settled(self, **wanted: Any) -> Happenings:
         """Return messages accepted, rejected or released."""
-        return self._select(SETTLED, wanted)
+        return self.select(SETTLED, wanted)
 
     def accepted(self, **wanted: Any) -> Happenings:
         """Return messages accepted by consumers."""
-        return self._select(("accepted",), wanted)
+        return self.select(("accepted",), wanted)
 
     def rejected(self, **wanted: Any) -> Happenings:
         """Return messages rejected for good."""
-        return self._select(("rejected",), wanted)
+        return self.select(("rejected",), wanted)
 
     def released(self, **wanted: Any) -> Happenings:
         """Return messages that returned to their queue."""
-        return self._select(("released",), wanted)
+        return self.select(("released",), wanted)
 
     def expired(self, **wanted: Any) -> Happenings:
         """Return expired messages."""
-        return self._select(("expired",), wanted)
+        return self.select(("expired",), wanted)
 
     def dead_lettered(self, **wanted: Any) -> Happenings:
         """Return messages that left a queue for its dead-letter exchange."""
-        return self._select(("dead-lettered",), wanted)
+        return self.select(("dead-lettered",), wanted)
 
     def clear(self) -> None:
         """Discard the history so far."""
         self._broker.call(lambda: self._records().clear())
+
+    @property
+    def activity(self) -> int:
+        """Number of records so far, also of those that are discarded."""
+        return self._broker.call(self._activity)
+
+    def _activity(self) -> int:
+        self._records()
+        history = self._broker.service.hub.model.history
+        return 0 if history is None else history.dropped + len(history.records)
 
     def __len__(self) -> int:
         return self._broker.call(lambda: len(self._records()))
@@ -188,10 +211,10 @@ class HistoryView:
 
         Raises NotAsExpected, an AssertionError, with what happened instead.
         """
-        found = self._select(kinds, wanted)
+        found = self.select(kinds, wanted)
         if len(found) == count or (count is None and found):
             return found
-        raise NotAsExpected(self._explained(kinds, wanted, count, found))
+        raise NotAsExpected(self.explained(kinds, wanted, count, found))
 
     def assert_published(self, *, count: int | None = None, **wanted: Any) -> Happenings:
         """Assert that it was published; see `assert_happened`."""
@@ -242,27 +265,30 @@ class HistoryView:
         """Wait until something of a kind has happened, at least `count` times, or until a function of the history
         returns true; return the result.
 
-        `timeout` is in real seconds. Earlier records count. It blocks: within an event loop use `await
-        asyncio.to_thread(broker.history.wait_for, "accepted")`. Raises NotAsExpected after the timeout.
+        `timeout` is in real seconds, in a simulated world in the world's. Earlier records count. Raises NotAsExpected
+        after the timeout, and RuntimeError in an event loop, which it would hold up: there use `wait_until`.
         """
-        deadline = time.monotonic() + timeout
-        kinds: tuple[Kind, ...] = ()
-        if not callable(what):
-            # A kind is a string, which is a sequence too.
-            kinds = cast("tuple[Kind, ...]", (what,) if isinstance(what, str) else tuple(what))
-        while True:
-            if callable(what):
-                found = Happenings(())
-                if what(self):
-                    return self.all(**wanted)
-            else:
-                found = self._select(kinds, wanted)
-                if len(found) >= count:
-                    return found
-            if time.monotonic() >= deadline:
-                waited = f"within {timeout} s: "
-                raise NotAsExpected(waited + self._explained(kinds, wanted, count, found))
-            time.sleep(_STEP)
+        look = _Look(self, what, count, wanted)
+        if not self._broker.wait(look, timeout):
+            raise NotAsExpected(look.failure(timeout))
+        return look.result()
+
+    async def wait_until(
+        self,
+        what: Kind | Sequence[Kind] | Callable[[HistoryView], object],
+        *,
+        timeout: float = 5.0,
+        count: int = 1,
+        **wanted: Any,
+    ) -> Happenings:
+        """Do the same as `wait_for` in a coroutine of asyncio or trio, whose loop goes on meanwhile.
+
+        `timeout` is in seconds of the loop's clock. Raises NotAsExpected after it.
+        """
+        look = _Look(self, what, count, wanted)
+        if not await until(look, timeout):
+            raise NotAsExpected(look.failure(timeout))
+        return look.result()
 
     # Internals.
 
@@ -272,7 +298,8 @@ class HistoryView:
             raise RuntimeError("the broker keeps no history: set EmbeddedBroker(history=...)")
         return history.records
 
-    def _select(self, kinds: Sequence[Kind], wanted: Mapping[str, Any]) -> Happenings:
+    def select(self, kinds: Sequence[Kind], wanted: Mapping[str, Any]) -> Happenings:
+        """Return the records of some kinds (none: of all) that pass the filters, in order."""
         check = _checks(wanted)
         everything = self._everything()
         by_queue = _routes(everything) if "queue" in check else {}
@@ -288,7 +315,8 @@ class HistoryView:
         records: list[Happened] = self._broker.call(lambda: list(self._records()))
         return [Happening(each) for each in records]
 
-    def _explained(self, kinds: Sequence[Kind], wanted: Mapping[str, Any], count: int | None, found: Happenings) -> str:
+    def explained(self, kinds: Sequence[Kind], wanted: Mapping[str, Any], count: int | None, found: Happenings) -> str:
+        """Return what was expected, and what happened instead."""
         what = " or ".join(kinds) or "anything"
         asked = ", ".join([f"{name}={value!r}" for name, value in wanted.items()])
         number = "at least one" if count is None else str(count)
@@ -316,10 +344,59 @@ class HistoryView:
         return f"<HistoryView, {len(self)} records>"
 
 
+class _Look:
+    """A look at the history for something that is waited for."""
+
+    def __init__(
+        self,
+        history: HistoryView,
+        what: Kind | Sequence[Kind] | Callable[[HistoryView], object],
+        count: int,
+        wanted: Mapping[str, Any],
+    ) -> None:
+        self._history = history
+        """Where it looks."""
+        self._check = what if callable(what) else None
+        """The test's own condition; None: kinds are counted."""
+        # A kind is a string, which is a sequence too.
+        kinds: tuple[Any, ...] = () if callable(what) else (what,) if isinstance(what, str) else tuple(what)
+        self._kinds: tuple[Kind, ...] = kinds
+        """What is waited for, in the history's words."""
+        self._count = count
+        """How many of them."""
+        self._wanted = wanted
+        """The filters that they pass."""
+        self._found = Happenings(())
+        """Those so far, for the text of a failure."""
+
+    def __call__(self) -> bool:
+        if self._check is not None:
+            return bool(self._check(self._history))
+        self._found = self._history.select(self._kinds, self._wanted)
+        return len(self._found) >= self._count
+
+    def result(self) -> Happenings:
+        return self._found if self._check is None else self._history.all(**self._wanted)
+
+    def failure(self, timeout: float) -> str:
+        told = self._history.explained(self._kinds, self._wanted, self._count, self._found)
+        return f"within {timeout} s: {told}"
+
+
 _FIELDS: Final = (
-    "body", "connection", "consumer", "exchange", "headers", "number", "queue", "reason", "redelivered", "routing_key",
-    "user", "vhost",
-)  # fmt: skip
+    "body",
+    "connection",
+    "consumer",
+    "exchange",
+    "headers",
+    "number",
+    "queue",
+    "reason",
+    "redelivered",
+    "routing_key",
+    "user",
+    "vhost",
+)
 
 
 def _checks(wanted: Mapping[str, Any]) -> dict[str, Any]:

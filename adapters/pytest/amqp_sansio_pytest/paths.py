@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -27,7 +26,7 @@ class Obstacle:
     loses = False
     """Loses octets."""
     delay = 0.0
-    """Real seconds of delay."""
+    """Seconds of delay, as clients count them."""
     turns_away = False
     """Refuses new clients."""
 
@@ -51,15 +50,21 @@ class Obstacle:
 
 
 class Paths(faults.Faults):
-    """Passes all octets of the serving broker. `activity` counts the movements on all connections."""
+    """Passes all octets of the serving broker."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.hub: Hub | None = None
+        """Says whose connection it is; None before it serves."""
         self.activity = 0
+        """Counts the movements on all connections: a wait ends when it stands still."""
         self._loop = loop
+        """Of the broker, whose thread this is."""
         self._obstacles: list[Obstacle] = []
+        """Faults in effect, in the order in which they were made."""
         self._lanes: dict[tuple[int, Direction], _Lane] = {}
+        """Directions that have, or had, faults."""
         self._lines: dict[int, Line] = {}
+        """Connections by number."""
 
     # Called by the broker's drivers.
 
@@ -154,14 +159,23 @@ class _Lane:
         self, paths: Paths, loop: asyncio.AbstractEventLoop, line: Line, client: Client, direction: Direction
     ) -> None:
         self._paths = paths
+        """With the faults in effect."""
         self._loop = loop
+        """Whose timers let delayed octets go."""
         self._line = line
+        """The connection."""
         self._client = client
+        """The broker's end of it."""
         self._direction: Direction = direction
+        """Of its octets."""
         self._deliver: Callable[[bytes], None] = line.give if direction == "from_client" else line.put
+        """Hands octets on at the end of the path."""
         self._waiting: deque[tuple[float, Callable[[], None]]] = deque()
+        """What is delayed: when it goes, and what is done then."""
         self._timer: asyncio.TimerHandle | None = None
+        """For the first of these."""
         self._is_cut = False
+        """Whether nothing more passes."""
 
     def push(self, data: bytes) -> bytes:
         """Take octets; return those to pass on at once."""
@@ -198,7 +212,7 @@ class _Lane:
             in_way = self._paths.in_way(self._client, self._direction)
             if any([each.is_wall for each in in_way]):
                 return
-            left = self._waiting[0][0] + sum([each.delay for each in in_way]) - time.monotonic()
+            left = self._waiting[0][0] + sum([each.delay for each in in_way]) - self._loop.time()
             if left > 0:
                 if self._timer is None:
                     self._timer = self._loop.call_later(left, self._on_timer)
@@ -231,7 +245,7 @@ class _Lane:
         pass_on()
 
     def _wait(self, pass_on: Callable[[], None]) -> None:
-        self._waiting.append((time.monotonic(), pass_on))
+        self._waiting.append((self._loop.time(), pass_on))
         self.pump()
 
 

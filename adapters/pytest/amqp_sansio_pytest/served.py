@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 
 
 class ServedBroker(Protocol):
-    """A broker in a thread of its own."""
+    """A broker in a thread of its own, or in a world."""
 
     @property
     def is_running(self) -> bool:
@@ -30,6 +30,14 @@ class ServedBroker(Protocol):
 
     def run(self, make: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         """Run a coroutine in the broker's event loop, and return its result."""
+        ...
+
+    def now(self) -> float:
+        """Return the seconds of the clock that waits go by."""
+        ...
+
+    def wait(self, condition: Callable[[], object], timeout: float) -> bool:
+        """Wait until a function returns something true; return False if it doesn't within `timeout` seconds."""
         ...
 
 

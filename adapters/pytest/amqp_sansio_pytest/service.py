@@ -9,9 +9,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from amqp_sansio.broker import Fault, Settings
+from amqp_sansio.broker.forcing import close_channels, close_connection
 from amqp_sansio.broker.model import commands
 from amqp_sansio.errors import EndpointClosed
-from amqp_sansio.versions import AMQP_0_10, AMQP_1_0
 from amqp_sansio_asyncio.broker import BrokerServer, serve_broker
 from amqp_sansio_asyncio.recording import RecordTarget
 
@@ -19,7 +19,7 @@ from .broker_clock import BrokerClock
 from .paths import Paths
 
 if TYPE_CHECKING:
-    from amqp_sansio.broker import Client, Hub, VirtualHost
+    from amqp_sansio.broker import Client, Hub, Namespace, VirtualHost
     from amqp_sansio.broker.model.queue import Owner
 
 TEST_USER: Final = "(test)"
@@ -29,9 +29,6 @@ _QUIET_TURNS: Final = 3
 _MOST_TURNS: Final = 10_000
 _FAREWELL: Final = 0.05
 """Seconds that clients have to answer the broker's close at its end."""
-_FORCED_1_0: Final = "amqp:connection:forced"
-_INTERNAL_1_0: Final = "amqp:internal-error"
-_FORCED: Final = 320
 
 
 class Service:
@@ -39,9 +36,13 @@ class Service:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, virtual: bool) -> None:
         self.clock = BrokerClock(loop, virtual=virtual)
+        """Of the broker, which a test may move."""
         self.paths = Paths(loop)
+        """Of its octets, with the faults."""
         self._server: BrokerServer | None = None
+        """None before it serves."""
         self._owners: dict[str, Owner] = {}
+        """By virtual host: who does what the test itself does."""
 
     # Start and stop.
 
@@ -52,6 +53,7 @@ class Service:
         ssl: ssl_module.SSLContext | None,
         record: RecordTarget | None,
         record_secrets: bool,
+        namespace: Namespace | None,
     ) -> None:
         """Listen. Raises OSError."""
         self._server = await serve_broker(
@@ -63,6 +65,7 @@ class Service:
             record_secrets=record_secrets,
             clock=self.clock,
             faults=self.paths,
+            namespace=namespace,
         )
         self.paths.hub = self._server.hub
 
@@ -168,11 +171,11 @@ class Service:
 
     def close_connections(self, meant: Callable[[Client], bool], code: int | str, text: str) -> int:
         """Close the selected open connections; return how many."""
-        return self._each(meant, lambda client: _close(client, code, text))
+        return self._each(meant, lambda client: _closed(client, code, text))
 
     def close_channels(self, meant: Callable[[Client], bool], code: int | str, text: str, channel: int | None) -> int:
         """Close open channels and sessions of the selected connections; return how many."""
-        return self._each(meant, lambda client: _close_channels(client, code, text, channel))
+        return self._each(meant, lambda client: close_channels(client, code, text, channel))
 
     def _each(self, meant: Callable[[Client], bool], act: Callable[[Client], int]) -> int:
         done = 0
@@ -187,37 +190,9 @@ class Service:
         return done
 
 
-def _close(client: Client, code: int | str, text: str) -> int:
-    assert client.front is not None
-    if client.version is AMQP_1_0:
-        client.front.connection.close(code if isinstance(code, str) else _FORCED_1_0, text)
-    else:
-        client.front.connection.close(code if isinstance(code, int) else _FORCED, text)
+def _closed(client: Client, code: int | str, text: str) -> int:
+    close_connection(client, code, text)
     return 1
-
-
-def _close_channels(client: Client, code: int | str, text: str, channel: int | None) -> int:
-    front: Any = client.front
-    if client.version is AMQP_1_0:
-        condition = code if isinstance(code, str) else _INTERNAL_1_0
-        numbers = [each for each in front.connection.sessions if channel in (None, each)]
-        for number in numbers:
-            front.connection.session(number).close(condition, text)
-        return len(numbers)
-    if isinstance(code, str):
-        raise ValueError(f"in {client.version} a code is a number, not {code!r}")
-    if client.version is AMQP_0_10:
-        from amqp_sansio.amqp_0_10 import ExecutionError
-
-        sessions = [each for number, each in front.attached.items() if channel in (None, number)]
-        for session in sessions:
-            front.fail(session, ExecutionError(code, text))
-        return len(sessions)
-    channels = [each for number, each in front.channels.items() if channel in (None, number)]
-    for each in channels:
-        each.engine.close(code, text)
-        front.end_channel(each)
-    return len(channels)
 
 
 __all__ = ["TEST_USER", "Service"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from amqp_sansio.broker.model import commands
+from amqp_sansio.broker.rabbitmq import RELEASES
 from amqp_sansio.client.settings import nearest
 
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ class Preloaded:
     """The numbers of declared objects, and `ignored`: the parts of the definitions without meaning for this broker."""
 
     def __init__(self) -> None:
-        self.vhosts = self.exchanges = self.queues = self.bindings = 0
+        self.vhosts = 0
+        self.exchanges = 0
+        self.queues = 0
+        self.bindings = 0
         self.ignored: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -165,6 +169,8 @@ def _declare_queue(service: Service, each: Mapping[str, Any], vhost: str) -> Non
             durable=each.get("durable", True),
             auto_delete=each.get("auto_delete", False),
             arguments=dict(each.get("arguments") or {}),
+            expires_at_head=True,
+            delivery_limit=RELEASES[service.hub.settings.rabbitmq].delivery_limit,
         )
     )
 

@@ -70,9 +70,19 @@ class StoredMessage:
     """
 
     __slots__ = (
-        "body", "content", "delivery_count", "exchange", "expires_at", "headers", "persistent", "priority",
-        "redelivered", "routing_key", "state", "ttl",
-    )  # fmt: skip
+        "body",
+        "content",
+        "delivery_count",
+        "exchange",
+        "expires_at",
+        "headers",
+        "persistent",
+        "priority",
+        "redelivered",
+        "routing_key",
+        "state",
+        "ttl",
+    )
 
     def __init__(self, entry: Entry) -> None:
         message = entry.message
@@ -102,6 +112,7 @@ class QueueView:
 
     def __init__(self, broker: ServedBroker, name: str, vhost: str) -> None:
         self._broker = broker
+        """Asked for each attribute."""
         self.name = name
         self.vhost = vhost
 
@@ -194,6 +205,7 @@ class ExchangeView:
 
     def __init__(self, broker: ServedBroker, name: str, vhost: str) -> None:
         self._broker = broker
+        """Asked for each attribute."""
         self.name = name
         self.vhost = vhost
 

@@ -1,0 +1,292 @@
+"""`amqp-sansio probe`: the conformance tester against a server or a client, and the page of several runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple, TextIO, TypeVar
+
+from amqp_sansio.uri import UriError, parse
+from amqp_sansio_asyncio.listening import Address
+from amqp_sansio_probe import (
+    CASES,
+    CLIENT_CASES,
+    FAULTS,
+    PROFILES,
+    Case,
+    ClientCase,
+    ClientRunner,
+    Command,
+    Expectations,
+    Login,
+    Patience,
+    Record,
+    Result,
+    Runner,
+    SocketListener,
+    SocketOpener,
+    Tree,
+    Unusable,
+    badge,
+    find_capabilities,
+    format_expectations,
+    json_line,
+    junit,
+    parse_expectations,
+    read_records,
+    record_of,
+    recording_of,
+    unexpected,
+)
+
+from .errors import CommandError, describe, say
+from .output import write_lines
+
+_C = TypeVar("_C", Case, ClientCase)
+_LEVELS = {"must": ("must",), "should": ("must", "should"), "all": ("must", "should", "may", "note")}
+
+
+class Wanted(NamedTuple):
+    """The files that a run writes; None: not wanted."""
+
+    junit: Path | None = None
+    json: Path | None = None
+    html: Path | None = None
+    record: Path | None = None
+    expect: Path | None = None
+    write_expect: Path | None = None
+
+
+class Told(NamedTuple):
+    """How a run is reported. `profile` names the peer's documented deviations, "" none; `yes` doesn't ask before it."""
+
+    wanted: Wanted = Wanted()
+    profile: str = ""
+    seed: int | None = None
+    patience: float = 5.0
+    yes: bool = False
+
+    def drawn(self) -> int:
+        """Return the seed, a random one if none is given."""
+        return int.from_bytes(os.urandom(4)) if self.seed is None else self.seed
+
+    def ask(self, text: str) -> None:
+        """Say what is about to be done, and ask a person for leave. Raises CommandError without it."""
+        say(text)
+        if not self.yes and sys.stdin.isatty():
+            say("go on? [y/N]")
+            if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+                raise CommandError("not begun; --yes doesn't ask")
+
+
+def probe_command(url: str, *, only: Sequence[str], level: str, gentle: bool, told: Told) -> int:
+    """Probe a server; return 1 if it breaks a rule, or differs from the list. Raises CommandError."""
+    try:
+        uri = parse(url)
+    except UriError as error:
+        raise CommandError(f"the URL: {error}") from None
+    cases = choose(CASES, only, level, gentle=gentle)
+    expected = read_expectations(told.wanted.expect)
+    seed = told.drawn()
+    login = Login(uri.user or "guest", "guest" if uri.password is None else uri.password, uri.vhost)
+    waits = Patience(answer=told.patience)
+    harm = sum(each.may_harm for each in cases)
+    told.ask(
+        f"probes {uri.redacted()} with {len(cases)} cases, each on connections of its own: some send octets that no "
+        f"client may, {harm or 'none'} may harm others (--gentle leaves those out). "
+        f"It declares and deletes queues and exchanges named probe-*; seed {seed}"
+    )
+    with Reports(told.wanted, len(cases)) as reports:
+        try:
+            opener = SocketOpener(uri, waits.answer)
+            capabilities = find_capabilities(opener, login, waits)
+        except Unusable as error:
+            raise CommandError(str(error)) from None
+        except OSError as error:
+            raise CommandError(describe(error)) from None
+        reports.peer = str(capabilities)
+        write_lines([f"{capabilities}: AMQP {', '.join(capabilities.versions)}; {', '.join(capabilities.mechanisms)}"])
+        runner = Runner(opener, login, capabilities, seed=seed, patience=waits, profile=PROFILES.get(told.profile))
+        ended = reports.take(runner.run(cases)) or runner.died
+        about = (
+            f"At {uri.host}:{uri.port}, seed {seed}. Versions: {', '.join(capabilities.versions) or 'none'}; "
+            f"mechanisms: {', '.join(capabilities.mechanisms) or 'unknown'}; "
+            f"can: {', '.join(sorted(capabilities.can)) or 'unknown'}."
+        )
+    return reports.end(about, ended, expected)
+
+
+def probe_client_command(
+    listen: Address, line: str, name: str, *, only: Sequence[str], level: str, gentle: bool, told: Told
+) -> int:
+    """Probe a client; return 1 if it breaks a rule, or differs from the list. Raises CommandError."""
+    cases = choose(CLIENT_CASES, only, level, gentle=gentle)
+    expected = read_expectations(told.wanted.expect)
+    waits = Patience(answer=told.patience)
+    told.ask(
+        f"listens at {_shown(*listen)}, and runs {line!r} up to {3 * len(cases)} times with {len(cases)} cases: the "
+        "server says what no server may in some of them"
+    )
+    with Reports(told.wanted, len(cases)) as reports:
+        try:
+            starter = Command(line)
+            with closing(SocketListener(*listen)) as listener:
+                runner = ClientRunner(listener, starter, patience=waits, profile=PROFILES.get(told.profile))
+                versions = tuple(dict.fromkeys([each.version for each in cases]))
+                problems: list[str] = []
+                for ability in runner.ask(versions):
+                    write_lines([f"{ability.version} {ability.skill}: {ability.problem or 'yes'}"])
+                    problems.append(ability.problem)
+                if all(problems):
+                    raise CommandError(f"the client does nothing that it is told: {problems[0]}")
+                reports.peer = name or str(runner.capabilities)
+                ended = reports.take(runner.run(cases))
+        except Unusable as error:
+            raise CommandError(str(error)) from None
+        about = f"The client {line!r}, at {_shown(*listen)}; can: {', '.join(sorted(runner.capabilities.can))}."
+    return reports.end(about, ended, expected)
+
+
+def _shown(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def merge_command(files: Sequence[Path], html: Path | None) -> int:
+    """Write the page of several runs side by side, from their JSON lines. Raises CommandError."""
+    from amqp_sansio_probe.page import matrix_page, runs_of
+
+    if html is None:
+        raise CommandError("--merge needs --html, the page to write")
+    found: list[tuple[str, list[Record]]] = []
+    for path in files:
+        try:
+            found.append((path.stem, read_records(path.read_text(encoding="utf-8").splitlines())))
+        except UnicodeDecodeError:
+            raise CommandError(f"{path}: isn't UTF-8") from None
+        except ValueError as error:
+            raise CommandError(f"{path}: {error}") from None
+    runs = runs_of(found)
+    _write(html, matrix_page(runs))
+    write_lines([badge(each.peer, each.records) for each in runs])
+    return 0
+
+
+class Reports:
+    """The reports of a run: the tree and the JSON lines as the cases come, the others at the end."""
+
+    def __init__(self, wanted: Wanted, total: int) -> None:
+        self.peer = ""
+        """Who is tested, by name and version."""
+        self.results: list[Result] = []
+        self._wanted = wanted
+        self._total = total
+        self._tree = Tree(total)
+        self._lines = _Lines(wanted.json)
+
+    def __enter__(self) -> Reports:
+        if self._wanted.record is not None:
+            self._wanted.record.mkdir(parents=True, exist_ok=True)
+        self._lines.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lines.close()
+
+    def take(self, results: Iterable[Result]) -> str:
+        """Report results as they come; return why they ended early, "" if they didn't."""
+        try:
+            for result in results:
+                self.results.append(result)
+                record = self._record(result)
+                write_lines(self._tree.lines(record))
+                if self._wanted.record is not None and record.recording:
+                    (self._wanted.record / record.recording).write_bytes(recording_of(result.connections))
+                self._lines.write(json_line(record))
+        except KeyboardInterrupt:
+            return "interrupted"
+        except OSError as error:
+            return describe(error)
+        return ""
+
+    def end(self, about: str, ended: str, expected: Expectations | None) -> int:
+        """Write the other reports; return the exit status. Raises CommandError if the run ended early."""
+        wanted = self._wanted
+        records = [self._record(each) for each in self.results]
+        if wanted.junit is not None:
+            _write(wanted.junit, junit(self.peer, records))
+        if wanted.html is not None:
+            # Only a page needs what reports are made of.
+            from amqp_sansio_probe.page import Run, matrix_page
+
+            _write(wanted.html, matrix_page([Run(self.peer, records, about)]))
+        if wanted.write_expect is not None:
+            _write(wanted.write_expect, format_expectations(self.results))
+        write_lines([badge(self.peer, records)])
+        if ended:
+            raise CommandError(f"ended after {len(self.results)} of {self._total} cases: {ended}")
+        if not any(each.connections for each in self.results):
+            lacking = ", ".join(dict.fromkeys([each.seen for each in self.results]))
+            raise CommandError(f"no case could run: {lacking}")
+        if expected is not None:
+            differences = unexpected(expected, self.results)
+            for each in differences:
+                say(each)
+            return int(bool(differences))
+        return int(any(each.verdict in FAULTS for each in self.results))
+
+    def _record(self, result: Result) -> Record:
+        return record_of(result, self.peer, recorded=self._wanted.record is not None)
+
+
+def choose(cases: Sequence[_C], only: Sequence[str], level: str, *, gentle: bool = False) -> list[_C]:
+    """Return the cases whose names begin with one of the prefixes, of these levels. Raises CommandError for none."""
+    chosen = [
+        each
+        for each in cases
+        if (not only or any(each.name.startswith(prefix) for prefix in only))
+        and each.level in _LEVELS[level]
+        and not (gentle and each.may_harm)
+    ]
+    if not chosen:
+        raise CommandError(f"no case begins with {' or '.join(only)}" if only else "no case is left")
+    return chosen
+
+
+def read_expectations(path: Path | None) -> Expectations | None:
+    """Read a list of known failures; None without a path. Raises CommandError."""
+    if path is None:
+        return None
+    try:
+        return parse_expectations(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise CommandError(f"{path}: isn't UTF-8") from None
+    except ValueError as error:
+        raise CommandError(f"{path}: {error}") from None
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+class _Lines:
+    """Writes lines to a file as they come, so that those until a crash are there; to none without a path."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._file: TextIO | None = None
+
+    def open(self) -> None:
+        if self._path is not None:
+            self._file = self._path.open("w", encoding="utf-8", newline="\n")
+
+    def write(self, line: str) -> None:
+        if self._file is not None:
+            self._file.write(line + "\n")
+            self._file.flush()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
