@@ -1,7 +1,7 @@
 # Commands for developers. Every target sets up its own environment, once, and again when pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-slow explore fuzz lint interop conformance conformance-check codegen-check bench bench-check docs test-all test-newest dist clean help
+.PHONY: demo quick figures test test-system explore fuzz mutants lint interop conformance conformance-check codegen-check bench bench-check docs test-all test-newest dist clean help
 SHELL := bash
 # Tests and commands start many interpreters; compiling the modules again in each costs more than everything else.
 unexport PYTHONDONTWRITEBYTECODE
@@ -9,25 +9,38 @@ unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest
-# One process for Spark's session, one for tests that start a Java process; these wait a lot, and so do tests of
-# heartbeats: three processes keep two processors busy.
-PYTEST_ARGS ?= -q -n 3 --dist loadscope
+# Spark's tests come first, since they wait a lot.
+WORKERS ?= 2
+PYTEST_ARGS ?= -q -n $(WORKERS) --dist loadscope --no-loadscope-reorder -p no:randomly
+# The system's tests run in another order each time; the seed is printed, and SEED=N repeats one.
+SYSTEM_ARGS ?= -q -n 3 --dist loadscope --no-loadscope-reorder --randomly-dont-reset-seed $(if $(SEED),--randomly-seed=$(SEED))
 PYTHONS ?= 3.11 3.12 3.13 3.14
-# In 3.13.0 an exception of a signal handler can leave a try statement that holds a loop: test_interrupts needs it inside.
-NEWEST ?= tests/core tests/client tests/asyncio tests/sync tests/pytest_plugin --ignore tests/sync/test_interrupts.py
+# The tests that `make test-newest` runs: all of the default suite that needs no Spark; NEWEST names some of them.
+NEWEST ?= tests
+# A commit: `make quick SINCE=main` takes what changed on the branch.
+SINCE ?= HEAD
 EXPLORE_S ?= 300
 FUZZ_S ?= 300
 FUZZ_SEED ?= 1
+MUTANTS ?= 70
+MUTANTS_SEED ?= 1
 RULE_OUTCOMES ?= build/rule-outcomes.json
 
 demo: $(VENV)/.stamp  ## The main job from start to end: recorded traffic to tables in Spark
 	@$(VENV)/bin/amqp-sansio demo
 
-test: $(VENV)/.stamp  ## The test suite, but for real brokers and what takes long
-	$(PYTEST) $(PYTEST_ARGS) --rule-outcomes=$(RULE_OUTCOMES)
+quick: $(VENV)/.stamp  ## The tests nearest to what changed since SINCE, in half a minute
+	@$(PY) -m tools.quick --since $(SINCE)
 
-test-slow: $(VENV)/.stamp  ## The tests that take long: Spark clusters whose executors are killed, whole commands, a million rows
-	$(PYTEST) -q -n 2 --dist loadscope -m "slow and not interop"
+figures: $(VENV)/.stamp  ## The figures that may only fall
+	@$(PY) -m tools.figures
+
+test: $(VENV)/.stamp  ## The test suite: pure, in virtual time; it needs no machine
+	$(PYTEST) $(PYTEST_ARGS) --rule-outcomes=$(RULE_OUTCOMES) --costs=build/costs.json
+
+test-system: $(VENV)/.stamp  ## The tests of sockets, threads, processes and Spark at large, and exhaustive ones
+	$(PYTEST) $(SYSTEM_ARGS) $(SYSTEM_EXTRA) tests/system
+	$(PYTEST) $(PYTEST_ARGS) --full-examples
 
 explore: $(VENV)/.stamp  ## Property and state machine tests with new seeds and more examples, for EXPLORE_S seconds
 	$(PY) -m tools.explore --seconds $(EXPLORE_S) $(if $(EXPLORE_SEED),--seed $(EXPLORE_SEED))
@@ -35,13 +48,16 @@ explore: $(VENV)/.stamp  ## Property and state machine tests with new seeds and 
 fuzz: $(VENV)/.stamp  ## Damaged and hostile octets for every part that reads them, from FUZZ_SEED, for FUZZ_S seconds
 	$(PY) -m tools.fuzz --seconds $(FUZZ_S) --seed $(FUZZ_SEED) $(if $(FUZZ_CASES),--cases $(FUZZ_CASES))
 
+mutants: $(VENV)/.stamp  ## Changes the models and clients in MUTANTS places of MUTANTS_SEED, one by one, and writes docs/mutants.md: what no test notices
+	$(PY) -m tools.mutants --count $(MUTANTS) --seed $(MUTANTS_SEED) --json build/mutants.json --write docs
+
 lint: $(VENV)/.stamp-dev  ## ruff, mypy --strict, pyright strict
 	$(PY) -m ruff check --output-format=concise .
 	$(PY) -m ruff format --check --quiet .
 	@$(PY) -m mypy & $(PY) -m pyright --pythonpath $(PY); status=$$?; wait $$! && exit $$status
 
 interop: $(VENV)/.stamp-dev  ## Tests against RabbitMQ, Qpid Broker-J, proton, rhea, pyamqp and Qpid's JMS client, started and stopped by the tests
-	$(PYTEST) -q -m interop tests/interop
+	$(PYTEST) -q -p no:randomly $(INTEROP_EXTRA) tests/interop
 
 conformance: $(VENV)/.stamp  ## Runs the test suite and writes docs/conformance.md and docs/conformance.json
 	@status=0; \
@@ -60,25 +76,25 @@ bench: .venv-bench/.stamp  ## Compares speed with other libraries
 bench-check: .venv-bench/.stamp  ## Compares the ratios with the committed ones; BENCH selects parts
 	.venv-bench/bin/python benchmarks/run.py --check $(BENCH)
 
-docs: .venv-docs/.stamp  ## The documentation as a site, in build/site; warnings are errors
+docs: .venv-docs/.stamp $(VENV)/.stamp  ## The documentation as a site, in build/site; warnings are errors, and so is a public name that it lacks
 	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
+	$(PY) -m tools.docs.reference --site build/site
 
 # Spark's tests run with the interpreter of `make test` only: its releases support few.
 test-all:  ## The tests but for Spark's, with each Python from 3.11 to 3.14 that is there; PYTHONS names others
 	@for version in $(PYTHONS); do \
 	  python=$$(command -v python$$version) && "$$python" -c '' 2>/dev/null || { echo "python$$version isn't there"; continue; }; \
 	  PYTHON=$$python tools/dev/venv.sh .venv-$$version .venv-$$version/.stamp --group test && \
-	  .venv-$$version/bin/python -m pytest $(PYTEST_ARGS) -m "not interop and not slow and not spark" || exit 1; \
+	  .venv-$$version/bin/python -m pytest $(PYTEST_ARGS) -m "not spark" || exit 1; \
 	done
 
-# The cores, and what the newest interpreters change most often: event loops, threads, pickles, records.
-test-newest:  ## A part of the tests with the newest Python that is there, if `make test` has an older one
+test-newest:  ## The tests but for Spark's, with the newest Python that is there, if `make test` has an older one
 	@python=$$(tools/dev/newest.sh) || { echo "there is no newer Python than $$(python3 --version)"; exit 0; }; \
 	PYTHON=$$python tools/dev/venv.sh .venv-newest .venv-newest/.stamp --group test && \
-	.venv-newest/bin/python -m pytest $(PYTEST_ARGS) -m "not interop and not slow and not spark" $(NEWEST)
+	.venv-newest/bin/python -m pytest $(PYTEST_ARGS) -m "not spark" $(NEWEST)
 
-dist: $(VENV)/.stamp  ## sdist and wheel in build/dist, checked, and used in a clean environment
-	tools/dev/release.sh $(PY) build/dist
+dist: $(VENV)/.stamp  ## sdist and wheel in build/dist, checked, and used in clean environments; the tests of the sdist, or SDIST_TESTS of them
+	SDIST_TESTS="$(SDIST_TESTS)" tools/dev/release.sh $(PY) build/dist
 
 clean:  ## Removes all output of make and the tools
 	rm -rf $(VENV) .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -89,6 +105,8 @@ help:
 
 $(VENV)/.stamp: pyproject.toml tools/dev/venv.sh
 	@tools/dev/venv.sh $(VENV) $@ --java --spark --group test
+	@# Compiles all test modules once; otherwise each process of the first run does. `make test` says what is wrong.
+	@$(PYTEST) -q --collect-only -p no:randomly >$(VENV)/collected.log 2>&1 || true
 
 $(VENV)/.stamp-dev: pyproject.toml tools/dev/venv.sh $(VENV)/.stamp
 	@tools/dev/venv.sh $(VENV) $@ --java --spark --group dev

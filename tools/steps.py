@@ -1,16 +1,20 @@
-"""The cost of code, counted, so that a test says what something costs without a clock."""
+"""The cost of code in steps and octets, counted, so that a test says what something costs without a clock."""
 
 from __future__ import annotations
 
+import gc
 import sys
+import tracemalloc
+from collections import deque
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
     from types import FrameType
 
 _SCANS: Final = ("count", "index", "remove")
-"""Methods of lists that iterate without visible steps."""
+"""Methods of lists and deques that iterate without visible steps."""
 
 
 class _Enough(BaseException):
@@ -20,8 +24,8 @@ class _Enough(BaseException):
 def count_steps(work: Callable[[], object], most: int = sys.maxsize) -> int:
     """Return how many lines of Python `work` runs and how many functions written in C it calls, in all.
 
-    The items of lists that are searched in C count too, and the comparisons that colliding keys of a returned
-    dictionary cause: neither executes a line. Counting and `work` stop above `most`.
+    The items of lists and deques that are searched in C count too, and the comparisons that colliding keys of a
+    returned dictionary cause: neither executes a line. Counting and `work` stop above `most`.
     """
     count = 0
 
@@ -39,20 +43,43 @@ def count_steps(work: Callable[[], object], most: int = sys.maxsize) -> int:
         nonlocal count
         if event == "c_call":
             count += 1
-            if argument.__name__ in _SCANS and type(found := cast("object", argument.__self__)) is list:
+            if argument.__name__ in _SCANS and type(found := cast("object", argument.__self__)) in (list, deque):
                 count += len(cast("list[object]", found))
 
-    before = sys.gettrace(), sys.getprofile()
-    sys.setprofile(profile)
-    sys.settrace(trace)
+    with uncollected():
+        before = sys.gettrace(), sys.getprofile()
+        sys.setprofile(profile)
+        sys.settrace(trace)
+        try:
+            work()
+        except _Enough:
+            pass
+        finally:
+            sys.settrace(before[0])
+            sys.setprofile(before[1])
+    return count
+
+
+@contextmanager
+def uncollected() -> Generator[None]:
+    """Keep the garbage collector from running: it calls functions that other code has left to it."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def peak_of(work: Callable[[], object]) -> int:
+    """Return the most octets that `work` holds at any time; what a process imports only once, import before."""
+    tracemalloc.start()
     try:
         work()
-    except _Enough:
-        pass
+        return tracemalloc.get_traced_memory()[1]
     finally:
-        sys.settrace(before[0])
-        sys.setprofile(before[1])
-    return count
+        tracemalloc.stop()
 
 
 def collisions(keys: Any) -> int:
@@ -68,4 +95,4 @@ def collisions(keys: Any) -> int:
     return total
 
 
-__all__ = ["collisions", "count_steps"]
+__all__ = ["collisions", "count_steps", "peak_of", "uncollected"]

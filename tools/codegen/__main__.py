@@ -6,10 +6,19 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import amqp_0_10, blocking, classic, composites, restrictions
+from . import amqp_0_10, blocking, classic, composites, initializers, layouts, restrictions
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGETS = (classic.generate, composites.generate, restrictions.generate, amqp_0_10.generate, blocking.generate)
+TARGETS = (
+    classic.generate,
+    composites.generate,
+    restrictions.generate,
+    amqp_0_10.generate,
+    blocking.generate,
+    # Last, since they import the package, with what the others have written.
+    initializers.generate,
+    layouts.generate,
+)
 
 
 def main(arguments: list[str] | None = None) -> int:

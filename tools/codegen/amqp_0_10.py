@@ -15,22 +15,54 @@ from .facts import FACTS, read_rows
 _TARGET = "amqp_sansio/amqp_0_10/codec/records.py"
 
 _FIXED = {
-    "uint8": ("B", 1), "uint16": ("H", 2), "uint32": ("I", 4), "sequence-no": ("I", 4), "uint64": ("Q", 8),
+    "uint8": ("B", 1),
+    "uint16": ("H", 2),
+    "uint32": ("I", 4),
+    "sequence-no": ("I", 4),
+    "uint64": ("Q", 8),
     "datetime": ("q", 8),
-}  # fmt: skip
+}
 _SIZED = {"str8": 1, "vbin8": 1, "str16": 2, "vbin16": 2, "vbin32": 4, "fragments": 4}
 _PYTHON = {
-    "bit": "bool", "uint8": "int", "uint16": "int", "uint32": "int", "uint64": "int", "sequence-no": "int",
-    "datetime": "int", "str8": "str", "str16": "str", "vbin8": "bytes", "vbin16": "bytes", "vbin32": "bytes",
-    "uuid": "UUID", "map": "Mapping[str, Any]", "array": "Sequence[Any]", "struct32": "Any",
-    "sequence-set": "SequenceSet", "byte-ranges": "ByteRanges", "fragments": "bytes",
-}  # fmt: skip
+    "bit": "bool",
+    "uint8": "int",
+    "uint16": "int",
+    "uint32": "int",
+    "uint64": "int",
+    "sequence-no": "int",
+    "datetime": "int",
+    "str8": "str",
+    "str16": "str",
+    "vbin8": "bytes",
+    "vbin16": "bytes",
+    "vbin32": "bytes",
+    "uuid": "UUID",
+    "map": "Mapping[str, Any]",
+    "array": "Sequence[Any]",
+    "struct32": "Any",
+    "sequence-set": "SequenceSet",
+    "byte-ranges": "ByteRanges",
+    "fragments": "bytes",
+}
 _HELPERS = (
     "OCTETS",
-    "pack_array", "pack_byte_ranges", "pack_map", "pack_sequence_set", "pack_str8", "pack_str16", "pack_struct32",
-    "pack_vbin8", "pack_vbin16", "pack_vbin32", "read_array", "read_byte_ranges", "read_sequence_set",
-    "read_struct32", "read_uuid", "read_xid",
-)  # fmt: skip
+    "pack_array",
+    "pack_byte_ranges",
+    "pack_map",
+    "pack_sequence_set",
+    "pack_str8",
+    "pack_str16",
+    "pack_struct32",
+    "pack_vbin8",
+    "pack_vbin16",
+    "pack_vbin32",
+    "read_array",
+    "read_byte_ranges",
+    "read_sequence_set",
+    "read_struct32",
+    "read_uuid",
+    "read_xid",
+)
 _BASES = ("struct", "control", "command")
 _EXEMPT = {
     # If senders leave it out, it means zero: explicit, pre-acquired.
@@ -122,8 +154,22 @@ def class_name(name: str) -> str:
     owner, _, rest = name.partition(".")
     words = rest.split("-")
     title = "".join([word.capitalize() for word in words])
-    bare = ("delivery", "message", "fragment", "file", "stream", "exchange", "queue", "reply", "xid", "xa", "get",
-            "recover", "acquired", "command")  # fmt: skip
+    bare = (
+        "delivery",
+        "message",
+        "fragment",
+        "file",
+        "stream",
+        "exchange",
+        "queue",
+        "reply",
+        "xid",
+        "xa",
+        "get",
+        "recover",
+        "acquired",
+        "command",
+    )
     if (words[0] in bare and (words[-1] in ("properties", "result", "to", "fragment") or len(words) == 1)) and (
         rest not in ("recover", "query")
     ):
@@ -145,10 +191,7 @@ def _module(records: list[Record]) -> str:
         "from typing import TYPE_CHECKING, Any, ClassVar, Self",
         "",
         "from .field_types import (",
-        *[
-            f"    {name},"
-            for name in _HELPERS
-        ],
+        *[f"    {name}," for name in _HELPERS],
         ")",
         "from .record import COMMANDS, CONTROLS, UNPACKERS, Command, Control",
         "from .structs import STRUCTS, Struct",
@@ -163,7 +206,7 @@ def _module(records: list[Record]) -> str:
         "",
         "_new = object.__new__",
         "_map = Map.from_wire",
-    ]  # fmt: skip
+    ]
     for form in "BHIQq":
         lines += [f'_pack_{form} = _Struct(">{form}").pack', f'_read_{form} = _Struct(">{form}").unpack_from']
     for record in records:
@@ -389,9 +432,12 @@ def _read_field(field: Field) -> list[str]:
     if kind == "map":
         return ["stop = pos + 4 + _read_I(data, pos)[0]", f"found.{name} = _map(data[pos + 4 : stop])", "pos = stop"]
     reader = {
-        "uuid": "read_uuid", "array": "read_array", "struct32": "read_struct32",
-        "sequence-set": "read_sequence_set", "byte-ranges": "read_byte_ranges",
-    }[kind]  # fmt: skip
+        "uuid": "read_uuid",
+        "array": "read_array",
+        "struct32": "read_struct32",
+        "sequence-set": "read_sequence_set",
+        "byte-ranges": "read_byte_ranges",
+    }[kind]
     return [f"found.{name}, pos = {reader}(data, pos)"]
 
 

@@ -172,6 +172,7 @@ from amqp_sansio.errors import SessionEnded
 from amqp_sansio.events import CloseReport, Event
 
 from .blocking import BaseConnection, Blocking, EventStream, Timed, inners_of, opened
+from .processing import Processed
 
 if TYPE_CHECKING:
     from amqp_sansio.amqp_0_10 import (
@@ -208,7 +209,7 @@ _E = TypeVar("_E", bound=Event)
             Shape(
                 "amqp_0_10/subscription.py",
                 "ReceivedMessage",
-                "Blocking[subscriptions.ReceivedMessage]",
+                "Processed, Blocking[subscriptions.ReceivedMessage]",
                 owner="session",
             ),
             Shape(
@@ -245,6 +246,7 @@ from amqp_sansio.client.amqp_1_0.settings import ConfigOptions
 from amqp_sansio.events import CloseReport, Event
 
 from .blocking import BaseConnection, Blocking, EventStream, Timed, inner_of, inners_of, opened
+from .processing import Processed
 
 if TYPE_CHECKING:
     from amqp_sansio.amqp_1_0 import (
@@ -279,7 +281,12 @@ _L = TypeVar("_L", bound="links.Link[Any]")
             Shape("amqp_1_0/link.py", "Link", "Blocking[_L]", end="the end of the link"),
             Shape("amqp_1_0/sender.py", "SentDelivery", "Blocking[senders.SentDelivery]"),
             Shape("amqp_1_0/sender.py", "Sender", "Link[senders.Sender]"),
-            Shape("amqp_1_0/receiver.py", "ReceivedDelivery", "Blocking[receivers.ReceivedDelivery]", owner="receiver"),
+            Shape(
+                "amqp_1_0/receiver.py",
+                "ReceivedDelivery",
+                "Processed, Blocking[receivers.ReceivedDelivery]",
+                owner="receiver",
+            ),
             Shape("amqp_1_0/receiver.py", "Receiver", "Link[receivers.Receiver]", "a delivery from {self.address!r}"),
             Shape("amqp_1_0/requester.py", "Requester", "Blocking[requesters.Requester]", end="the end of the link"),
             Shape("amqp_1_0/session.py", "Session", "Blocking[sessions.Session]", end="the end of the session"),
@@ -300,9 +307,11 @@ from amqp_sansio.messaging import Message, Outcome
 from amqp_sansio.messaging import connection as neutral
 
 from .blocking import Blocking, NeutralConnection, Timed, opened
+from .processing import Processed
 
 if TYPE_CHECKING:
     from amqp_sansio.amqp_1_0 import LinkState
+    from amqp_sansio.client.metrics import Metrics
     from amqp_sansio.uri import AmqpUri
     from amqp_sansio.versions import Version
 
@@ -311,7 +320,7 @@ if TYPE_CHECKING:
         (
             Shape(MESSAGING, "Sending", "Blocking[neutral.Sending]"),
             Shape(MESSAGING, "Sender", "Blocking[neutral.Sender]", end="the end of the sender", without=("native",)),
-            Shape(MESSAGING, "Delivery", "Blocking[neutral.Delivery]", without=("native",)),
+            Shape(MESSAGING, "Delivery", "Processed, Blocking[neutral.Delivery]", without=("native",)),
             Shape(
                 MESSAGING,
                 "Receiver",
@@ -545,7 +554,7 @@ class _Writer:
             return _assigned("return", "self._driver.run", call, seconds, what)
         found = _assigned("found", "self._driver.run", call, seconds, what)
         is_by_hand = made == "Delivery" and made not in self._known
-        value = "taken(self._driver, self.core, found)" if is_by_hand else self._made(made)
+        value = "taken(self._driver, found)" if is_by_hand else self._made(made)
         if "wait" in [each.arg for each in item.args.kwonlyargs]:
             kind = re.sub(r".*\[(.*)\]", r"\1", next(each.base for each in _shapes() if each.name == made))
             return f"{found}\n{pad}return {value} if isinstance(found, {kind}) else found"

@@ -13,15 +13,19 @@ from .properties import emit_properties
 
 PACKAGE = "amqp_sansio"
 SHARED = f"{PACKAGE}/_classic/codec/methods.py"
-OLD = f"{PACKAGE}/amqp_0_8/_methods.py"
-NEW = f"{PACKAGE}/amqp_0_9_1/_methods.py"
+OLD = f"{PACKAGE}/_classic/codec/methods_0_8.py"
+NEW = f"{PACKAGE}/_classic/codec/methods_0_9_1.py"
 
 DIALECTS_0_8 = ("0-8", "0-8-rabbit", "0-8-qpid")
 DIALECTS_0_9_1 = ("0-9-1", "0-9-1-rabbit", "0-9-1-qpid")
 RULES = {
-    "0-8": "SPEC_0_8", "0-8-rabbit": "RABBIT_0_8", "0-8-qpid": "QPID_0_8",
-    "0-9-1": "SPEC_0_9_1", "0-9-1-rabbit": "RABBIT", "0-9-1-qpid": "QPID",
-}  # fmt: skip
+    "0-8": "SPEC_0_8",
+    "0-8-rabbit": "RABBIT_0_8",
+    "0-8-qpid": "QPID_0_8",
+    "0-9-1": "SPEC_0_9_1",
+    "0-9-1-rabbit": "RABBIT",
+    "0-9-1-qpid": "QPID",
+}
 
 
 def generate(folder: Path = FACTS) -> dict[str, str]:
@@ -46,7 +50,7 @@ def generate(folder: Path = FACTS) -> dict[str, str]:
         (NEW, "0-9-1", DIALECTS_0_9_1, new, ()),
     ):
         own = {name: method for name, method in methods.items() if name not in shared}
-        out = Module(f"The methods, properties and dialects of AMQP {version}.", ".._classic.codec.")
+        out = Module(f"The methods, properties and dialects of AMQP {version}.", ".")
         common = [*[python_class(name) for name in shared], "BasicProperties"]
         out.need("methods", *common)
         out.public += common
@@ -105,7 +109,7 @@ def emit_dialects(out: Module, dialects: dict[str, Spec], methods: dict[str, Met
     out.need("dialect_record", "Dialect")
     out.need("method", "Method")
     out.need("properties", "Properties")
-    out.need_from("..versions", label)
+    out.need_from("...versions", label)
     lines = ["", "", "_EVERYWHERE: Final[tuple[type[Method], ...]] = ("]
     lines += [*listed(everywhere, 4), ")"]
     kinds = sorted([name for name in out.public if name.endswith("Properties")])

@@ -17,12 +17,6 @@ LIKELY = ("message_id", "to", "subject", "content_type", "creation_time", "prior
 """Fields that are usually present."""
 
 GROUPS = {
-    "user_id": (
-        2,
-        "word, size = READ_U16_U8(buf, pos)",
-        "word == 0x40A1",
-        ["at = pos + 3", "pos = at + size", "found.user_id = None", "found.to = buf[at:pos].decode()"],
-    ),
     "reply_to": (
         3,
         "word, code, size = READ_U16_TWO_U8(buf, pos)",
@@ -59,38 +53,44 @@ INTEGERS = {
 }
 BOOLEANS = ("boolean", "role")
 
+_FIELDS = (
+    "def fast_fields(buf: bytes, pos: int, stop: int, count: int, start: int) -> CLASS:",
+    '    """Read `count` fields up to `stop`; raises one of READ_FAULTS for whatever is out of the ordinary."""',
+)
+_LIST = (
+    "def fast(buf: bytes, pos: int, end: int, start: int) -> tuple[CLASS, int]:",
+    '    """Read the list at `pos`; raises one of READ_FAULTS for whatever is out of the ordinary."""',
+    "    code = buf[pos]",
+    "    if code == 0xC0:",
+    "        stop = pos + 2 + buf[pos + 1]",
+    "        count = buf[pos + 2]",
+    "        pos += 3",
+    "    elif code == 0xD0:",
+    "        size, count = READ_TWO_U32(buf, pos + 1)",
+    "        stop = pos + 5 + size",
+    "        pos += 9",
+    "    else:",
+    "        raise ValueError",
+)
+
 
 def emit_reader(found: Type) -> list[str]:
-    """Return the static method `fast`, or nothing."""
+    """Return the static method `fast`, or `fast_fields` for the body of a frame, or nothing."""
     if found.name not in FAST:
         return []
-    cls = found.python_name
-    lines = [
-        "",
-        "@staticmethod",
-        f"def fast(buf: bytes, pos: int, end: int, start: int) -> tuple[{cls}, int]:",
-        '    """Read the list at `pos`; raises one of READ_FAULTS for whatever is out of the ordinary."""',
-        "    code = buf[pos]",
-        "    if code == 0xC0:",
-        "        stop = pos + 2 + buf[pos + 1]",
-        "        count = buf[pos + 2]",
-        "        pos += 3",
-        "    elif code == 0xD0:",
-        "        size, count = READ_TWO_U32(buf, pos + 1)",
-        "        stop = pos + 5 + size",
-        "        pos += 9",
-        "    else:",
-        "        raise ValueError",
-        f"    if stop > end or count > {len(found.items)}:",
-        "        raise ValueError",
-        f"    found = NEW({cls})",
-    ]
+    # The begin of a frame's list is read together with its descriptor.
+    test, head, result = (
+        ("stop > end or ", _LIST, "found, stop") if found.base == "Composite" else ("", _FIELDS, "found")
+    )
+    lines = ["", "@staticmethod", *[line.replace("CLASS", found.python_name) for line in head]]
+    lines += [f"    if {test}count > {len(found.items)}:", "        raise ValueError"]
+    lines += [f"    found: {found.python_name} = NEW({found.python_name})"]
     lines += ["    " + line for line in _read(found.items, 0)]
     lines += [
         "    if pos != stop:",
         "        raise ValueError",
         "    found.wire = buf[start:stop]",
-        "    return found, stop",
+        f"    return {result}",
     ]
     return ["    " + line if line else "" for line in lines]
 
@@ -150,7 +150,7 @@ def _cases(item: Item) -> list[tuple[str, list[str]]]:
         full = ("0x70", [f"{name} = READ_U32(buf, pos + 1)[0]", "pos += 5"])
         if item.kind in ("handle", "message-format"):
             return [zero, small, full]
-        return [small, full, zero]
+        return [full, small, zero] if item.kind == "delivery-number" else [small, full, zero]
     if kind == "ubyte":
         check = ["if buf[pos + 1] > 1:", "    raise ValueError"] if "mode" in item.kind else []
         return [("0x50", [*check, f"{name} = buf[pos + 1]", "pos += 2"])]
@@ -161,8 +161,8 @@ def _cases(item: Item) -> list[tuple[str, list[str]]]:
             ("0x56 and buf[pos + 1] < 2", [f"{name} = buf[pos + 1] == 1", "pos += 2"]),
         ]
     if kind == "delivery-tag":
-        check = ["at = pos + 2", "pos = at + buf[pos + 1]", "if pos - at > 32:", "    raise ValueError"]
-        return [("0xA0", [*check, f"{name} = buf[at:pos]"])]
+        check = ["size = buf[pos + 1]", "if size > 32:", "    raise ValueError"]
+        return [("0xA0", [*check, "at = pos + 2", "pos = at + size", f"{name} = buf[at:pos]"])]
     if kind == "delivery-state":
         accepted = "code == 0x00 and buf[pos : pos + 4] == ACCEPTED_OCTETS"
         return [(accepted.removeprefix("code == "), [f"{name} = ACCEPTED", "pos += 4"])]

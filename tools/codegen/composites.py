@@ -71,7 +71,7 @@ BASE_NAMES = (
 )
 OCTET_NAMES = (
     *("ACCEPTED_OCTETS", "BINARY", "BOOLEANS", "INT", "JOIN", "MODES", "NEW", "NULL", "PACK_I64"),
-    *("PACK_U32", "READ_I64", "READ_TWO_U32", "READ_U16_TWO_U8", "READ_U16_U8", "READ_U16_U8_I64", "READ_U32"),
+    *("PACK_U32", "READ_I64", "READ_TWO_U32", "READ_U16_TWO_U8", "READ_U16_U8_I64", "READ_U32"),
     *("READ_U64", "STR", "STRING", "SYMBOL", "SYMBOLS", "TAG", "UBYTES", "UINTS"),
 )
 EXPORTED = ("ACCEPTED", "Composite", "DeliveryState", "Performative", "SaslFrame", "decode_frame_body")
@@ -163,7 +163,8 @@ def generate(folder: Path = FACTS) -> dict[str, str]:
     out += ["FAST.update(", "    {"]
     for item in types:
         if item.name in FAST and item.base == "Performative":
-            out.append(f'        b"\\x00\\x53\\x{item.code:02x}": {item.python_name}.fast,')
+            forms = [f"0x0053_{item.code:02X}{form}" for form in ("C0", "D0")]
+            out += [f"        {form}: {item.python_name}.fast_fields," for form in forms]
     out += ["    }", ")"]
     out += ["COMPOSITES.update(", "    {"]
     for found in types:

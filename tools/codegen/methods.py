@@ -4,19 +4,34 @@ from __future__ import annotations
 
 from .model import Field, Method
 from .module import WIDTH, Module, assign, call, docstring, quoted
-from .words import FIELDS, METHODS, SPECIAL
+from .words import field_words, method_words
 
 FIXED = {"octet": "B", "short": "H", "long": "I", "longlong": "Q", "timestamp": "Q"}
 SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8}
 ANNOTATIONS = {
-    "octet": "int", "short": "int", "long": "int", "longlong": "int", "timestamp": "int",
-    "bit": "bool", "shortstr": "str", "longstr": "bytes", "table": "FieldTable",
+    "octet": "int",
+    "short": "int",
+    "long": "int",
+    "longlong": "int",
+    "timestamp": "int",
+    "bit": "bool",
+    "shortstr": "str",
+    "longstr": "bytes",
+    "table": "FieldTable",
     "optional-table": "FieldTable | None",
-}  # fmt: skip
+}
 DEFAULTS = {
-    "octet": "0", "short": "0", "long": "0", "longlong": "0", "timestamp": "0", "bit": "False",
-    "shortstr": '""', "longstr": 'b""', "table": "EMPTY", "optional-table": "None",
-}  # fmt: skip
+    "octet": "0",
+    "short": "0",
+    "long": "0",
+    "longlong": "0",
+    "timestamp": "0",
+    "bit": "False",
+    "shortstr": '""',
+    "longstr": 'b""',
+    "table": "EMPTY",
+    "optional-table": "None",
+}
 TRAILING = ("ticket",)
 """Fields that come first on the wire and last in the constructor: 0-9-1 reserves them."""
 RESERVED = ("ticket", "capabilities", "insist", "known_hosts", "out_of_band", "cluster_id")
@@ -116,7 +131,7 @@ def _emit(out: Module, method: Method, is_reply: bool) -> None:
 def _sentence(method: Method, sides: str) -> str:
     content = ", with content" if method.content else ""
     number = f"{method.class_id}/{method.method_id}"
-    return f"{METHODS[method.name]}: {method.name} ({number}), by {SAID[sides]}{content}."
+    return f"{method_words(method.name)}: {method.name} ({number}), by {SAID[sides]}{content}."
 
 
 def _told(method: Method, order: list[Field]) -> list[str]:
@@ -125,7 +140,7 @@ def _told(method: Method, order: list[Field]) -> list[str]:
         special += " 0-9-1"
     told: list[str] = []
     for item in order:
-        text = SPECIAL.get((special, item.name)) or FIELDS.get(item.name)
+        text = field_words(special, item.name)
         told.append(f"`{item.name}` {text}" if text else f"`{item.name}`")
     return told
 
@@ -335,7 +350,8 @@ class _Reader:
             self._out.need("table", "EMPTY")
             value = f"{self._out.table()}({value}, tables) if size else EMPTY"
         self._steps.append(f"slot.{item.name} = {value}")
-        self._base, self._offset = mark, 0
+        self._base = mark
+        self._offset = 0
 
     def _flush(self) -> None:
         if not self._run:

@@ -98,26 +98,25 @@ SERVER = frozenset({"server"})
 
 CREDIT = (
     Method(
-        "basic.credit", 60, 200,
+        "basic.credit",
+        60,
+        200,
         (Field("consumer_tag", "shortstr"), Field("credit", "long"), Field("drain", "bit")),
-        CLIENT, ("basic.credit-ok",), True,
+        CLIENT,
+        ("basic.credit-ok",),
+        True,
     ),
     Method("basic.credit-ok", 60, 201, (Field("available", "long"),), SERVER, (), True),
     Method(
-        "basic.credit-drained", 60, 202,
-        (Field("consumer_tag", "shortstr"), Field("credit_drained", "long")),
-        SERVER,
+        "basic.credit-drained", 60, 202, (Field("consumer_tag", "shortstr"), Field("credit_drained", "long")), SERVER
     ),
-)  # fmt: skip
+)
 """RabbitMQ's codec of 0-9-1 has it, but no XML."""
 
 RECOVER_SYNC = (
-    Method(
-        "basic.recover-sync", 60, 110, (Field("requeue", "bit"),), CLIENT,
-        ("basic.recover-sync-ok",), True,
-    ),
+    Method("basic.recover-sync", 60, 110, (Field("requeue", "bit"),), CLIENT, ("basic.recover-sync-ok",), True),
     Method("basic.recover-sync-ok", 60, 111, (), SERVER, (), True),
-)  # fmt: skip
+)
 """RabbitMQ's codec of 0-8 has it, but no XML of 0-8; the names are Qpid's for 0-9-1."""
 
 
@@ -152,9 +151,7 @@ def load(folder: Path = FACTS) -> dict[str, Spec]:
         spec.methods["basic.recover"] = replace(recover, replies=("basic.recover-ok",), synchronous=True)
 
     # Its chassis entries are the wrong way round: the client renews its secret.
-    for name, sides in (
-        ("connection.update-secret", CLIENT), ("connection.update-secret-ok", SERVER),
-    ):  # fmt: skip
+    for name, sides in (("connection.update-secret", CLIENT), ("connection.update-secret-ok", SERVER)):
         rabbit.methods[name] = replace(rabbit.methods[name], sides=sides)
 
     # The grammar of 0-8 has tunnel.request in both directions, its chassis entries in one.
@@ -176,4 +173,19 @@ def load(folder: Path = FACTS) -> dict[str, Spec]:
     # RabbitMQ has one list of codes for both versions; 0-8 adds not-delivered.
     rabbit_0_8.codes = {310: standard_0_8.codes[310], **rabbit.codes}
     found["0-8-rabbit"] = rabbit_0_8
+    for dialect, spec in found.items():
+        check(dialect, spec)
     return found
+
+
+def check(dialect: str, spec: Spec) -> None:
+    """Raise ValueError for methods that no peer could tell apart, and for an answer that there isn't."""
+    numbers: dict[int, str] = {}
+    for name, method in spec.methods.items():
+        other = numbers.setdefault(method.id, name)
+        if other != name:
+            number = f"{method.class_id}/{method.method_id}"
+            raise ValueError(f"{dialect}: {other} and {name} have one number, {number}")
+        for reply in method.replies:
+            if reply not in spec.methods:
+                raise ValueError(f"{dialect}: {name} is answered by {reply}, which is no method there")

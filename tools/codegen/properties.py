@@ -5,10 +5,7 @@ from __future__ import annotations
 from .methods import ANNOTATIONS, FIXED, SIZES
 from .model import Field
 from .module import Module, assign, docstring, quoted
-from .words import FIELDS, SPECIAL
-
-COMMON = ("content_type", "headers", "delivery_mode", "message_id", "timestamp")
-"""Properties tested individually; neighbouring rare ones share a test."""
+from .words import field_words
 
 
 def emit_properties(out: Module, prefix: str, number: int, fields: tuple[Field, ...]) -> None:
@@ -16,7 +13,7 @@ def emit_properties(out: Module, prefix: str, number: int, fields: tuple[Field, 
     name = f"{prefix.capitalize()}Properties"
     out.public.append(name)
     out.need("properties", "Properties")
-    told = [f"`{item.name}` {SPECIAL.get((f'{prefix} properties', item.name), FIELDS[item.name])}" for item in fields]
+    told = [f"`{item.name}` {field_words(f'{prefix} properties', item.name)}" for item in fields]
     body = docstring(f"The properties of content of class {prefix} ({number}).", told)
     body += ["", *assign("__match_args__", quoted([item.name for item in fields]))]
     body += ['__slots__ = ("_raw", "_rules", *__match_args__)', "", f"CLASS_ID = {number}"]
@@ -32,17 +29,9 @@ def emit_properties(out: Module, prefix: str, number: int, fields: tuple[Field, 
         body += ["", "def __init__(self) -> None:", "    self._raw = None"]
     out.lines += ["", "", f"class {name}(Properties):"]
     out.block(4, body)
-    made = f"_Unread{name}" if fields else name
+    made = f"_Unread{name}()" if fields else f"{out.new()}({name})"
     out.block(4, ["", "@staticmethod", f"def from_wire(raw: bytes, tables: TableRules) -> {name}:"])
-    out.block(
-        8,
-        [
-            f"properties = {out.new()}({made})",
-            "properties._raw = raw",
-            "properties._rules = tables",
-            "return properties",
-        ],
-    )
+    out.block(8, [f"properties = {made}", "properties._raw = raw", "properties._rules = tables", "return properties"])
     if not fields:
         return
     out.block(4, ["", "def encode(self, tables: TableRules) -> bytes:"])
@@ -51,7 +40,13 @@ def emit_properties(out: Module, prefix: str, number: int, fields: tuple[Field, 
     out.block(8, _loader(out, name, fields))
     if any(item.type == "table" for item in fields):
         out.tables()
-    out.lines += ["", "", f"_Unread{name}: Final = lazily({name})"]
+    for item in fields:
+        # Code of its own for each name, so that the interpreter specializes it.
+        out.lines += ["", "", f"def _{prefix}_{item.name}(self: Any) -> Any:"]
+        out.lines += ["    self._load()", f"    return self.{item.name}"]
+    out.lines += ["", "", f"_Unread{name}: Final = lazily("]
+    out.lines += [f"    {each}," for each in (name, *[f"_{prefix}_{item.name}" for item in fields])]
+    out.lines.append(")")
 
 
 def _encoder(out: Module, fields: tuple[Field, ...]) -> list[str]:
@@ -88,8 +83,9 @@ def _encoder(out: Module, fields: tuple[Field, ...]) -> list[str]:
 
 
 def _loader(out: Module, name: str, fields: tuple[Field, ...]) -> list[str]:
-    out.need("method", "READ_FAULTS")
+    out.need("method", "BITS", "READ_FAULTS")
     out.need("properties", "load_slowly")
+    names = [item.name for item in fields] + ["_"] * (16 - len(fields))
     lines = [
         "slot: Any = self",
         "raw: bytes = slot._raw",
@@ -97,40 +93,16 @@ def _loader(out: Module, name: str, fields: tuple[Field, ...]) -> list[str]:
         "try:",
         "    flags = raw[0]",
         "    more = raw[1]",
-        "    pos = 2",
     ]
-    group: list[tuple[int, Field]] = []
-
-    def flush() -> None:
-        if not group:
-            return
-        indent = "    "
-        names = [f"slot.{item.name}" for _, item in group]
-        if len(group) > 1:
-            mask = sum([0x80 >> place % 8 for place, _ in group])
-            lines.append(f"    if {octet} & 0x{mask:02X}:")
-            indent += "    "
-        for place, item in group:
-            lines.append(f"{indent}if {octet} & 0x{0x80 >> place % 8:02X}:")
-            lines.extend([f"{indent}    {line}" for line in _read(out, item)])
-            lines.extend([f"{indent}else:", f"{indent}    slot.{item.name} = None"])
-        if len(group) > 1:
-            lines.extend(["    else:", f"        {' = '.join(names)} = None"])
-        group.clear()
-
-    # The two octets of the flags are tested separately: Python caches integers up to 255.
-    octet = "flags"
-    for place, item in enumerate(fields):
-        if place == 8:
-            flush()
-            octet = "more"
-        if item.name in COMMON:
-            flush()
-            group.append((place, item))
-            flush()
-        else:
-            group.append((place, item))
-    flush()
+    # One look-up takes less time than two tests.
+    for octet, place in (("flags", 0), ("more", 8)):
+        if place < len(fields):
+            rows = [", ".join(names[at : at + 4]) for at in (place, place + 4)]
+            lines += ["    (", *[f"        {row}," for row in rows], f"    ) = BITS[{octet}]"]
+    lines.append("    pos = 2")
+    for item in fields:
+        lines += [f"    if {item.name}:", *[f"        {line}" for line in _read(out, item)]]
+        lines += ["    else:", f"        slot.{item.name} = None"]
     unknown = 0xFFFF >> len(fields)
     wrong = f"more & 0x{unknown & 0xFF:02X}" + (f" and not flags & 0x{unknown >> 8:02X}" if unknown >> 8 else "")
     return [
@@ -147,14 +119,12 @@ def _loader(out: Module, name: str, fields: tuple[Field, ...]) -> list[str]:
 
 def _read(out: Module, item: Field) -> list[str]:
     if item.type == "shortstr":
-        return ["start = pos + 1", "end = start + raw[pos]", f"slot.{item.name} = raw[start:end].decode()", "pos = end"]
+        return ["start = pos + 1", "pos = start + raw[pos]", f"slot.{item.name} = raw[start:pos].decode()"]
     if item.type == "table":
-        out.need("table", "Table")
         return [
             "start = pos + 4",
-            f"end = start + {out.reader('I')}(raw, pos)[0]",
-            f"slot.{item.name} = Table.from_wire(raw[start:end], self._rules)",
-            "pos = end",
+            f"pos = start + {out.reader('I')}(raw, pos)[0]",
+            f"slot.{item.name} = {out.table()}(raw[start:pos], slot._rules)",
         ]
     code = FIXED[item.type]
     if code == "B":

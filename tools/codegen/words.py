@@ -226,3 +226,26 @@ SPECIAL: Final = {
     ("test.table", "string_op"): OPERATION,
     ("tunnel properties", "durable"): "whether it survives a restart",
 }
+SELF_EVIDENT: Final = frozenset(
+    {"test.integer", "test.integer-ok", "test.string", "test.string-ok", "test.table", "test.table-ok"}
+)
+"""Methods whose fields may go without words: operands and results of the class test."""
+
+
+def method_words(name: str) -> str:
+    """Return what a method does. Raises ValueError for one that has no sentence."""
+    found = METHODS.get(name)
+    if found is None:
+        raise ValueError(f"{name} has no sentence: add it to METHODS of tools/codegen/words.py")
+    return found
+
+
+def field_words(owner: str, name: str) -> str:
+    """Return the meaning of a field of a method, or of a class's properties; "" for operands of the class test.
+
+    Raises ValueError for a field that has none.
+    """
+    found = SPECIAL.get((owner, name)) or FIELDS.get(name)
+    if found is None and owner not in SELF_EVIDENT:
+        raise ValueError(f"field {name} of {owner} has no words: add them to FIELDS of tools/codegen/words.py")
+    return found or ""

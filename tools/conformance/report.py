@@ -176,10 +176,19 @@ class Report:
         for title, rules in groups.items():
             must, should, may, note = (self.count(rules, level) for level in ("must", "should", "may", "note"))
             cells = (
-                title, len(rules),
-                must.all, must.proven, must.not_applicable, must.open,
-                should.all, should.proven, should.not_applicable,
-                may.all, may.proven, note.all, note.proven,
-            )  # fmt: skip
+                title,
+                len(rules),
+                must.all,
+                must.proven,
+                must.not_applicable,
+                must.open,
+                should.all,
+                should.proven,
+                should.not_applicable,
+                may.all,
+                may.proven,
+                note.all,
+                note.proven,
+            )
             lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
         return lines

@@ -1,35 +1,95 @@
 #!/usr/bin/env bash
-# Builds the sdist, and the wheel from the sdist; installs the wheel into a clean environment, and uses it there.
+# Makes what a maintainer uploads, and tries it: docs/releasing.md says what a release does.
 #
 #   tools/dev/release.sh PYTHON FOLDER
 #
-# PYTHON  an interpreter with pip
-# FOLDER  where the two files go
+# PYTHON  the interpreter of an environment with the tests' packages
+# FOLDER  where the sdist and the wheel go
+#
+# The sdist and the wheel are built twice, with equal octets; twine and check-wheel-contents look at them; each is
+# installed into a clean environment of each Python from 3.11 to 3.14 that is there, and used; the oldest packages that
+# pip may choose are used with the wheel; the tests are collected and run in the unpacked sdist, all of them, or the
+# folders in SDIST_TESTS.
 set -euo pipefail
 
 python=$1
 folder=$2
 root=$(cd "$(dirname "$0")/../.." && pwd)
+python=$(cd "$(dirname "$python")" && pwd)/$(basename "$python")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+# Nothing of this tree is found but by an installation.
+unset PYTHONPATH
 
-"$python" -m venv "$scratch/tools"
-"$scratch/tools/bin/pip" install --quiet --disable-pip-version-check build twine
-rm -rf "$folder"
-mkdir -p "$folder"
-folder=$(cd "$folder" && pwd)
-"$scratch/tools/bin/python" -m build --outdir "$folder" "$root" >"$scratch/log" 2>&1 || { tail -n 20 "$scratch/log" >&2; exit 1; }
-"$scratch/tools/bin/twine" check --strict "$folder"/*
-
-"$python" -m venv "$scratch/clean"
-"$scratch/clean/bin/pip" install --quiet --disable-pip-version-check "$folder"/*.whl
-cd "$scratch"
-clean/bin/amqp-sansio --version
-clean/bin/python - <<'PYTHON'
+use() { # NAME PYTHON: a client, the broker and the command, as a new user has them
+  cd "$scratch"
+  "$2" - <<'PYTHON'
 from amqp_sansio_pytest import EmbeddedBroker
 from amqp_sansio_sync import connect
 
 with EmbeddedBroker(definitions={"queues": ["jobs"]}) as broker, connect(broker.url) as connection:
-    print("a confirmed publish:", connection.open_channel(confirm=True).publish(b"hello", routing_key="jobs"))
+    outcome = connection.open_channel(confirm=True).publish(b"hello", routing_key="jobs")
+assert type(outcome).__name__ == "Accepted", outcome
 PYTHON
+  "$(dirname "$2")/amqp-sansio" replay "$root/tests/data/captures/o091_pika_basic.pcap" --table messages \
+    --output "$scratch/used.jsonl" 2>"$scratch/said" || { cat "$scratch/said"; exit 1; }
+  echo "$1: a confirmed publish and a replay with $("$2" --version) and $("$(dirname "$2")/amqp-sansio" --version)"
+}
+
+pythons=()
+for minor in 11 12 13 14; do
+  for each in "$(command -v "python3.$minor" || true)" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3."$minor".*/bin/python3; do
+    # pyenv's shims are there for versions that aren't.
+    if [[ -x $each ]] && "$each" -c '' 2>/dev/null; then
+      pythons+=("$each")
+      break
+    fi
+  done
+done
+
+"${pythons[0]}" -m venv "$scratch/tools"
+"$scratch/tools/bin/pip" install --quiet build twine check-wheel-contents uv
+rm -rf "$folder"
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+for out in "$folder" "$scratch/again"; do
+  "$scratch/tools/bin/python" -m build --outdir "$out" "$root" >"$scratch/log" 2>&1 || { tail -n 20 "$scratch/log" >&2; exit 1; }
+done
+for each in "$folder"/*; do
+  cmp "$each" "$scratch/again/$(basename "$each")" || { echo "${each##*/} is another one each time" >&2; exit 1; }
+done
+"$scratch/tools/bin/twine" check --strict "$folder"/*
+# Several packages stand at the top of the wheel.
+"$scratch/tools/bin/check-wheel-contents" --ignore W009 "$folder"/*.whl
+
+for each in "${pythons[@]}"; do
+  for made in "$folder"/*; do
+    "$each" -m venv --clear "$scratch/clean"
+    "$scratch/clean/bin/pip" install --quiet "$made"
+    use "${made##*/}" "$scratch/clean/bin/python"
+  done
+done
+
+"${pythons[0]}" -m venv "$scratch/oldest"
+"$scratch/tools/bin/uv" pip install --quiet --python "$scratch/oldest/bin/python" --resolution lowest-direct \
+  "$(echo "$folder"/*.whl)[arrow,spark,testing,plots]"
+use 'the oldest packages' "$scratch/oldest/bin/python"
+cd "$scratch"
+oldest/bin/amqp-sansio replay "$root/tests/data/captures/o091_pika_basic.pcap" --table messages --output oldest.parquet
+oldest/bin/amqp-sansio demo >demo.log 2>&1 || { tail -n 20 demo.log >&2; exit 1; }
+
+mkdir "$scratch/sdist"
+tar -xzf "$folder"/*.tar.gz -C "$scratch/sdist" --strip-components 1
+cd "$scratch/sdist"
+run=("$python" -m pytest -q -p no:randomly -p no:cacheprovider)
+"${run[@]}" --collect-only >"$scratch/tests.log" 2>&1 || { tail -n 60 "$scratch/tests.log" >&2; exit 1; }
+read -ra chosen <<<"${SDIST_TESTS:-}"
+"${run[@]}" -n 2 --dist loadscope --no-loadscope-reorder "${chosen[@]}" >"$scratch/tests.log" 2>&1 ||
+  { tail -n 60 "$scratch/tests.log" >&2; exit 1; }
+echo "the tests of the sdist: $(tail -n 1 "$scratch/tests.log")"
+
+if grep -q 'github.com/OWNER/' "$root/pyproject.toml"; then
+  echo "the project's address is still github.com/OWNER: fill it in before a release (docs/releasing.md)"
+fi
 ls -l "$folder"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a virtual environment and installs into it; says in one line what is missing.
+# Makes a virtual environment and installs into it; says in one line all that is missing.
 #
 #   tools/dev/venv.sh FOLDER STAMP [--java] [--spark] [--group NAME]...
 #
@@ -44,24 +44,36 @@ is_new_enough() {
   "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
 }
 
-find_python() {
-  local name
+missing=()
+packages=() # of Debian
+lacks() { # WHAT PACKAGE
+  missing+=("$1")
+  packages+=("$2")
+}
+
+python=
+find_python() { # sets python, or what is missing
+  local name found='no python3 is on PATH'
   if [[ -n ${PYTHON:-} ]]; then
-    command -v "$PYTHON" >/dev/null || stop "PYTHON names $PYTHON, which isn't there"
-    is_new_enough "$PYTHON" || stop "Python 3.11 or newer is needed; PYTHON names $("$PYTHON" --version 2>&1)"
-    echo "$PYTHON"
+    if is_new_enough "$PYTHON"; then
+      python=$PYTHON
+    elif command -v "$PYTHON" >/dev/null; then
+      lacks "Python 3.11 or newer (PYTHON names $("$PYTHON" --version 2>&1))" python3
+    else
+      lacks "Python 3.11 or newer (PYTHON names $PYTHON, which isn't there)" python3
+    fi
     return
   fi
   for name in python3 python3.11 python3.12 python3.13 python3.14; do
     if is_new_enough "$name"; then
-      echo "$name"
+      python=$name
       return
     fi
   done
   if command -v python3 >/dev/null; then
-    stop "Python 3.11 or newer is needed; python3 is $(python3 --version 2>&1)"
+    found="python3 is $(python3 --version 2>&1)"
   fi
-  stop "Python 3.11 or newer is needed; no python3 was found on PATH"
+  lacks "Python 3.11 or newer ($found)" python3
 }
 
 check_java() {
@@ -69,21 +81,39 @@ check_java() {
   if [[ -n ${JAVA_HOME:-} ]]; then
     program=$JAVA_HOME/bin/java
   fi
-  command -v "$program" >/dev/null || stop "Java 17 or newer is needed (for Spark); $program wasn't found"
-  text=$("$program" -version 2>&1) || stop "Java 17 or newer is needed (for Spark); $program doesn't run"
-  version=$(sed -nE '/ version "/{s/.* version "(1\.)?([0-9]+).*/\2/p;q;}' <<<"$text")
-  [[ -n $version ]] || stop "Java 17 or newer is needed (for Spark); $program doesn't tell its version"
-  ((version >= 17)) || stop "Java 17 or newer is needed (for Spark); $program is version $version"
+  if ! command -v "$program" >/dev/null; then
+    lacks "Java 17 or newer, for Spark ($program isn't there)" default-jre-headless
+  elif ! text=$("$program" -version 2>&1); then
+    lacks "Java 17 or newer, for Spark ($program doesn't run)" default-jre-headless
+  else
+    version=$(sed -nE '/ version "/{s/.* version "(1\.)?([0-9]+).*/\2/p;q;}' <<<"$text")
+    if [[ -z $version ]]; then
+      lacks "Java 17 or newer, for Spark ($program doesn't tell its version)" default-jre-headless
+    elif ((version < 17)); then
+      lacks "Java 17 or newer, for Spark ($program is version $version)" default-jre-headless
+    fi
+  fi
 }
 
+command -v make >/dev/null || lacks make make
+make_folder=
+if ! "$folder/bin/python" -c 'import pip' >/dev/null 2>&1; then
+  make_folder=yes
+  find_python
+  if [[ -n $python ]] && ! "$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then
+    lacks "the module venv of $python" python3-venv
+  fi
+fi
 [[ -z $java ]] || check_java
 
-if ! "$folder/bin/python" -c 'import pip' >/dev/null 2>&1; then
-  python=$(find_python)
+if ((${#missing[@]})); then
+  text=$(printf '; %s' "${missing[@]}")
+  stop "missing: ${text:2}. On Debian: apt-get install ${packages[*]}"
+fi
+
+if [[ -n $make_folder ]]; then
   echo "setup: making $folder with $("$python" --version)" >&2
   rm -rf "$folder"
-  "$python" -c 'import ensurepip, venv' >/dev/null 2>&1 ||
-    stop "$python has no venv module; on Debian: apt-get install python3-venv"
   "$python" -m venv "$folder" || stop "$python could not make a virtual environment in $folder"
 fi
 

@@ -292,14 +292,18 @@ def _samples_1_0() -> list[Sample]:
         Sample(
             "application properties: other types",
             application(
-                u=_UUID, c=values.Char("c"), s=_SYMBOL("s"), t=values.Timestamp(1), n=values.ULong(1 << 63),
+                u=_UUID,
+                c=values.Char("c"),
+                s=_SYMBOL("s"),
+                t=values.Timestamp(1),
+                n=values.ULong(1 << 63),
                 d=Decimal("9.95"),
             ),
         ),
         Sample("application properties: a name above 255 octets", content_1_0(application_properties={"n" * 300: 1})),
         Sample("footer", content_1_0(footer={"x-opt-crc": b"\x01"})),
         Sample("deaths", header(ttl=5).with_deaths(_DEATHS)),
-    ]  # fmt: skip
+    ]
 
 
 def _parts(content: Content) -> Any:
@@ -350,7 +354,7 @@ _LOSSES = {
     ("message-id, ulong above 63 bits", AMQP_0_8): "its digits, as text",
     ("message-id, ulong above 63 bits", AMQP_0_9_1): "its digits, as text",
     ("reply-to, /queues/Q", None): "the same queue, by its plain name",
-}  # fmt: skip
+}
 """The losses, with the reason, by sample and target version (None: every other version)."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Iterable
 from importlib import import_module
@@ -11,6 +12,7 @@ from typing import Final
 
 from amqp_sansio import Event
 from tools.docs.pages import run
+from tools.engine_only import engine_only
 
 HEAD: Final = """# Events and commands
 
@@ -57,12 +59,19 @@ def _events(module: ModuleType, known: Iterable[str]) -> Iterable[str]:
 
 def _commands(found: type) -> Iterable[str]:
     for name, method in inspect.getmembers(found, inspect.isfunction):
-        if name.startswith("_") or not method.__doc__:
+        # What a model's class does is for the endpoint that derives from it.
+        if name.startswith("_") or name in engine_only(found) or not method.__doc__ or ".model." in method.__module__:
             continue
         signature = inspect.signature(method)
-        given = ", ".join([each for each in signature.parameters if each != "self"])
-        returns = str(signature.return_annotation).replace("|", "\\|")
-        yield f"| `{name}({given})` | `{returns}` | {_sentence(method)} |\n"
+        given = [each for each in signature.parameters.values() if each.name != "self"]
+        returns = _cell(str(signature.return_annotation))
+        call = _cell(f"{name}{signature.replace(parameters=given, return_annotation=inspect.Signature.empty)}")
+        yield f"| `{call}` | `{returns}` | {_sentence(method)} |\n"
+
+
+def _cell(signature: str) -> str:
+    """Return a signature as a cell of a table: annotations are texts, which Python would show in quotes."""
+    return re.sub(r": '([^']*)'", r": \1", signature).replace("|", "\\|")
 
 
 def _sentence(found: object) -> str:

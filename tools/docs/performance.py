@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from benchmarks.measure import Case
@@ -14,18 +16,21 @@ SECTIONS: Final = (
     ("Codecs and engines", r"(0-9-1|0-10|1\.0) (de|en)code|table (de|en)code|1\.0 engine|1\.0 observer|observer vs"),
     ("Clients", r"asyncio|sync"),
     ("The cost of options", r"(asyncio|sync) .* vs plain"),
-    ("Broker", r"broker 0-9-1|broker with|broker topic"),
-    ("Captures", r"replay of (0-9-1|1\.0)|spark|Spark"),
+    ("Broker", r"broker 0-9-1|broker with|broker topic|Service Bus"),
+    ("Captures", r"replay of (0-9-1|1\.0|events)|spark|Spark"),
     ("Memory and import", r"idle|import"),
     (
         "As work grows",
-        r"linear|observing|accepting|broker queue|\w+ routing|replay of a pipe|memory of|16-octet|0-9-1 decode fed",
+        r"linear|observing|accepting|broker queue|a queue with|\w+ routing|replay of a pipe|memory of|16-octet"
+        r"|0-9-1 decode fed|10,000 ",
     ),
+    ("Fast paths", r"fast path, "),
     ("Against the code before", r".* vs before"),
 )
 """The titles of the page, with the begins of their cases; the last that fits has a case."""
 CELLS: Final = 12
 """Of the longest bar of a section."""
+UNKNOWN: Final = "a machine that wasn't noted"
 
 
 def page() -> str:
@@ -42,11 +47,23 @@ def page() -> str:
         "its processes. Times differ between machines more than ratios do, and those differ too: by up to a tenth for "
         "the same code on other days of one machine. `make bench-check` compares yours with these.",
     ]
+    machines = machines_of(results)
+    if len(machines) == 1:
+        lines += ["", f"All cases were measured on one machine: {machines[0]}."]
+    else:
+        lines += ["", "The machines, by the letter in the column `on`:", ""]
+        lines += [f"- {chr(ord('A') + place)}: {name}" for place, name in enumerate(machines)]
     for title, _ in SECTIONS:
         cases = [case for case in results if section_of(case) == title]
         if cases:
-            lines += ["", f"## {title}", "", *_table(cases)]
+            lines += ["", f"## {title}", "", *_table(cases, machines)]
     return "\n".join(lines) + "\n"
+
+
+def machines_of(results: Sequence[Case]) -> list[str]:
+    """Return the machines that have measured the cases, that of most of them first."""
+    names = Counter([case.get("machine", UNKNOWN) for case in results])
+    return [name for name, _ in names.most_common()]
 
 
 def section_of(case: Case) -> str:
@@ -57,17 +74,19 @@ def section_of(case: Case) -> str:
     return found[-1]
 
 
-def _table(cases: list[Case]) -> list[str]:
+def _table(cases: list[Case], machines: list[str]) -> list[str]:
     longest = max(case["ratio"] for case in cases)
-    return [
-        "| case | ours | peer | unit | ratio | |",
-        "|---|--:|--:|---|--:|---|",
-        *[
-            f"| {case['case']} | {case['ours']:,g} | {case['peer']:,g} | {case['unit']} | {case['ratio']:g} "
-            f"| `{'█' * max(1, round(case['ratio'] / longest * CELLS))}` |"
-            for case in cases
-        ],
+    several = len(machines) > 1
+    lines = [
+        "| case | ours | peer | unit | ratio | |" + (" on |" if several else ""),
+        "|---|--:|--:|---|--:|---|" + ("---|" if several else ""),
     ]
+    for case in cases:
+        bar = "█" * max(1, round(case["ratio"] / longest * CELLS))
+        values = f"{case['ours']:,g} | {case['peer']:,g} | {case['unit']} | {case['ratio']:g} | `{bar}`"
+        letter = chr(ord("A") + machines.index(case.get("machine", UNKNOWN)))
+        lines.append(f"| {case['case']} | {values} |" + (f" {letter} |" if several else ""))
+    return lines
 
 
 def main(arguments: list[str] | None = None) -> int:

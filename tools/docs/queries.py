@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from amqp_sansio_arrow.queries import QUERIES
 from amqp_sansio_spark import PREFIX
-from amqp_sansio_spark.queries import QUERIES
 from amqp_sansio_spark.views import VIEWS
 from tools.docs.pages import run
 
@@ -28,11 +28,15 @@ The same steps as a table, and a worked query:
 ```python
 from amqp_sansio_spark import QUERIES, histories, register
 
-steps = histories(tables.messages, tables.events)  # publish, confirm, deliver, redeliver, settle, dead-letter
+steps = histories(tables)  # publish, confirm, deliver, redeliver, settle, dead-letter
 steps.where("what = 'deliver'").selectExpr("percentile(latency_ns, 0.99) / 1e6 as p99_ms").show()
 register(spark, tables.cache())  # views: amqp_messages, amqp_histories, amqp_topology, ...
 spark.sql(QUERIES["slowest_consumers"].sql).show()
 ```
+
+The same queries run in DuckDB, without Spark: `amqp-sansio query unacked captures/`, or with SQL of your own in place
+of the name ([Tables without Spark](arrow.md)). They use what means the same in both; in Spark alone
+`fields:reply_code::int` is shorter.
 
 The views are lazy, and belong to the session. With `cache()` one pass over the capture serves all queries.
 
@@ -41,7 +45,8 @@ The views are lazy, and belong to the session. With `cache()` one pass over the 
 """
 
 TAIL = """
-Columns: [tables.md](tables.md), [histories.md](histories.md). `fields` of `amqp_events` is a VARIANT.
+Columns: [tables.md](tables.md), [histories.md](histories.md). `fields` of `amqp_events` is a VARIANT in Spark, and JSON
+in DuckDB.
 """
 
 

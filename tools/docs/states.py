@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from amqp_sansio._classic.model import states as classic
-from amqp_sansio._core.state_table import TableEnum, mermaid
+from amqp_sansio._ground.state_table import TableEnum, mermaid
 from amqp_sansio.amqp_0_10.model import dtx_states
 from amqp_sansio.amqp_0_10.model import session_model as amqp_0_10_rules
 from amqp_sansio.amqp_0_10.model import states as amqp_0_10

@@ -12,7 +12,7 @@ from amqp_sansio_spark.comments import COMMENTS
 from tools.docs.pages import ROOT, run
 
 PAGES: Final = {
-    "tables.md": {name: name for name in ("connections", "events", "messages", "violations")},
+    "tables.md": {name: name for name in ("connections", "events", "messages", "violations", "consumers")},
     "histories.md": {"A step": "histories", "Topology": "topology"},
 }
 """The headings of each page, and the table whose columns stand below."""

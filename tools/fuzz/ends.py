@@ -28,9 +28,9 @@ from amqp_sansio import (
     amqp_0_10,
     amqp_1_0,
 )
-from amqp_sansio._json import FieldWriter
 from amqp_sansio.broker import BrokerLimits, Hub, Settings
-from amqp_sansio.observer import Observed
+from amqp_sansio.observer import Consumer, Observed
+from amqp_sansio.recorded._json import FieldWriter
 from amqp_sansio.sasl import Plain
 
 LIMITS: Final = Limits(
@@ -408,7 +408,7 @@ class ObserverEnd:
     """An observer. `lines` are its events."""
 
     def __init__(self) -> None:
-        self.observer = Observer(client="client", from_start=True, body="all", limits=LIMITS)
+        self.observer = Observer(client="client", from_start=True, body="all", limits=LIMITS, accounts=True)
         self.lines: Lines = []
 
     def feed(self, pieces: Iterable[tuple[int, bytes]]) -> None:
@@ -425,12 +425,19 @@ class ObserverEnd:
         """End both streams."""
         self.observer.finish(2)
         self._take()
+        self._take_consumers(self.observer.last_consumers(2, closed=True))
         if self.observer.held:
             self.lines.append(f"{self.observer.held} octets are held after the end")
 
     def _take(self) -> None:
         for event in events_of(self.observer):
             self.lines.append(_observed(event) if isinstance(event, Observed) else repr(event))
+            self._take_consumers(self.observer.take_consumers())
+
+    def _take_consumers(self, consumers: Iterable[Consumer]) -> None:
+        for each in consumers:
+            counts = each.deliveries, each.unsettled, each.peak, *each.outcomes.values()
+            self.lines.append(f"consumer {each.channel} {each.name} of {each.queue}, most {each.most}: {counts}")
 
 
 def _observed(event: Observed) -> str:

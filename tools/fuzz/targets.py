@@ -15,7 +15,6 @@ from typing import Any, Final
 from amqp_sansio import AMQP_0_8, CodecError, Version, amqp_1_0
 from amqp_sansio._classic.codec.dialect import DIALECTS, get_dialect
 from amqp_sansio._classic.codec.table import decode_table
-from amqp_sansio._json import encode as to_json
 from amqp_sansio.amqp_0_10.codec.record import decode_command, decode_control, decode_headers
 from amqp_sansio.amqp_0_10.codec.structs import decode_struct
 from amqp_sansio.amqp_0_10.codec.types import decode_value
@@ -27,7 +26,8 @@ from amqp_sansio.broker.frontends.amqp_1_0.selecting import Selector
 from amqp_sansio.broker.frontends.amqp_1_0.selector import SelectorError
 from amqp_sansio.broker.model.content import Message
 from amqp_sansio.capture import NotACapture, read_segments
-from amqp_sansio.tables import replay_segments
+from amqp_sansio.recorded._json import encode as to_json
+from amqp_sansio.recorded.tables import replay_segments
 
 from .ends import LIMITS, VERSIONS, End, HubEnd, Lines, ObserverEnd, client, server
 

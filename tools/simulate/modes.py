@@ -39,15 +39,29 @@ KEPT: Final = 3600
 """Seconds that a session is kept, the most that the broker grants."""
 
 LIMITS: Final = Limits(
-    unparsed=262_144, message=65_536, bodies=65_536, header=65_536, requests=64, calls=1024, unsettled=1024,
-    unconfirmed=1024, consumers=16, backlog_high=65_536, backlog_low=16_384, backlog_hard=262_144, replay=1024,
+    unparsed=262_144,
+    message=65_536,
+    bodies=65_536,
+    header=65_536,
+    requests=64,
+    calls=1024,
+    unsettled=1024,
+    unconfirmed=1024,
+    consumers=16,
+    backlog_high=65_536,
+    backlog_low=16_384,
+    backlog_hard=262_144,
+    replay=1024,
     replay_octets=262_144,
-)  # fmt: skip
+)
 """So low that the world sees it when something is kept for each of many messages."""
 SETTINGS: Final = Settings(
-    seed=b"broker", heartbeat=0, auto_create=True, connection_limits=LIMITS,
+    seed=b"broker",
+    heartbeat=0,
+    auto_create=True,
+    connection_limits=LIMITS,
     limits=BrokerLimits(memory_high=33_554_432, memory_low=16_777_216, kept_links=100),
-)  # fmt: skip
+)
 
 AGAIN: Final = RecoveryPolicy(deadline=None)
 REPORT: Final = RecoveryPolicy(deadline=None, in_doubt="report")
